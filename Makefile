@@ -1,0 +1,55 @@
+# `make run` to use it, `make test` to check it. Both work on a fresh clone.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+BIN := .venv/bin
+export PYTHON
+
+.PHONY: help setup runtime run stop demo test check format bench lock docs
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+setup: ## make .venv with everything for working on OpenAgent
+	@scripts/setup.sh dev
+
+runtime:
+	@scripts/setup.sh runtime
+
+run: runtime ## start the daemon, show the guided task, say how to go on
+	@scripts/run.sh
+
+stop: ## end the daemon
+	@if [ -x $(BIN)/openagent ]; then $(BIN)/openagent stop; else echo "Nothing is set up here, so nothing runs."; fi
+
+demo: runtime ## a scripted model repairs a bug with real tools
+	@$(BIN)/openagent demo
+
+test: setup check ## every check and every test
+	@echo "test: pytest"
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+check: setup ## lint, format, types, import contracts, generated documents
+	@echo "check: ruff"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "Some files are not formatted: run make format."; exit 1; }
+	@echo "check: import contracts"
+	@found=$$($(BIN)/lint-imports --no-logo) || { echo "$$found"; exit 1; }
+	@echo "check: documents"
+	@$(BIN)/python scripts/configuration_reference.py --check
+	@echo "check: pyright"
+	@$(BIN)/pyright --warnings
+
+format: setup ## rewrite the code in the house's style
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+docs: setup ## rewrite the generated parts of docs/
+	@$(BIN)/python scripts/configuration_reference.py --write
+
+bench: setup ## measure, and compare with the bounds
+	@$(BIN)/python -m benchmarks
+
+lock: setup ## choose versions of dependencies anew (UPGRADE=1: the newest)
+	@scripts/lock.sh

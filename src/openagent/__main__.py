@@ -1,0 +1,30 @@
+"""`openagent`: which part of the house a command line is for. Everything else loads when it is needed."""
+
+import sys
+
+_SERVE_AS_CLIENT = {"--daemon", "--status", "--stop", "--help", "-h"}
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    match arguments:
+        case ["run", *rest]:
+            from openagent.cli.run import main as run
+
+            return run(rest)
+        case ["serve", *rest] if not _SERVE_AS_CLIENT.intersection(rest):
+            from openagent.app import main as serve
+
+            return serve(rest)
+        case ["simulator", *rest]:
+            from openagent.simulator.__main__ import main as simulate
+
+            return simulate(rest)
+        case _:
+            from openagent.cli.commands import main as command
+
+            return command(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

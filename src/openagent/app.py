@@ -1,0 +1,228 @@
+"""The composition root: configuration in, every room wired, the daemon and its gateways started.
+
+Only what opens the socket is imported at the top. The rest (SQLAlchemy, httpx2, uvicorn) loads while the socket is
+already accepting connections; ops that arrive meanwhile wait for it.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import sys
+import time
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import uvloop
+
+from openagent import __version__, config
+from openagent.config.project import find_project_file
+from openagent.daemon.daemon import Daemon, Place
+from openagent.daemon.lifecycle import HomeLock, report_ready
+from openagent.daemon.logs import start_logging
+from openagent.gateway.ipc import serve_ipc
+from openagent.protocol import locations
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.ops import ConfigList
+from openagent.protocol.sessions import Settings as SessionSettings
+
+if TYPE_CHECKING:
+    from openagent.daemon.manager import SessionManager
+    from openagent.models import ModelCatalog
+
+_log = logging.getLogger(__name__)
+
+
+RECHECK_SECONDS = 1.0
+
+
+class CachedConfig(NamedTuple):
+    config: config.Config
+    stamp: tuple[float, ...]
+    checked: float
+
+
+class ConfigCache:
+    """Settings per workspace and environment, read again when a file has changed: looked at once a second at most."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = dict(env)
+        self._cache: dict[tuple[str, tuple[tuple[str, str], ...]], CachedConfig] = {}
+
+    def load(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> config.Config:
+        extra = env or {}
+        key = (str(cwd or ""), tuple(sorted(extra.items())))
+        cached = self._cache.get(key)
+        now = time.monotonic()
+        if cached is not None and now - cached.checked < RECHECK_SECONDS:
+            return cached.config
+        merged = {**self._env, **extra}
+        stamp = _stamp(merged, cwd)
+        loaded = cached.config if cached is not None and cached.stamp == stamp else config.load(merged, cwd)
+        self._cache[key] = CachedConfig(loaded, stamp, now)
+        return loaded
+
+    def show(self, cwd: str, env: dict[str, str]) -> ConfigList:
+        loaded = self.load(Path(cwd) if cwd else None, env)
+        return ConfigList(values=loaded.values(), files=loaded.files)
+
+    def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        return {**self._env, **extra}
+
+    def session_settings(self, cwd: Path, env: Mapping[str, str]) -> SessionSettings:
+        settings = self.load(cwd, env).settings
+        return SessionSettings(
+            model=settings.model,
+            mode=settings.mode,
+            max_steps=settings.limits.max_steps,
+            turn_timeout=settings.limits.turn_timeout,
+        )
+
+
+def _stamp(env: Mapping[str, str], cwd: Path | None) -> tuple[float, ...]:
+    files = [locations.config_file(env), find_project_file(cwd, env).path if cwd else None]
+    return tuple(os.stat(file).st_mtime if file and os.path.exists(file) else 0.0 for file in files)
+
+
+def build_manager(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[SessionManager, ModelCatalog]":
+    """The heavy part. Runs in a thread while the socket is already open."""
+    from openagent.collectors.truncate import Truncate
+    from openagent.core.runtime import ContextSettings, Runtime
+    from openagent.daemon.manager import SessionManager
+    from openagent.jail.host import HostJail
+    from openagent.models import ModelCatalog
+    from openagent.plugins.testing.open_ledger import OpenLedger
+    from openagent.policy.rules import RuleSet
+    from openagent.store import open_store
+    from openagent.tools.registry import BUILT_IN
+
+    settings = configs.load().settings
+    catalog = ModelCatalog(configs.load, configs.environment)
+    rules = RuleSet.builtin()
+    runtime = Runtime(
+        store=open_store(settings.store.url),
+        resolve_model=catalog.resolve,
+        tools=BUILT_IN,
+        jail=HostJail(background_after=settings.jail.background_after, log_dir=home / "output"),
+        ledger=OpenLedger(),
+        collectors={"truncate": Truncate()},
+        context=ContextSettings("truncate", settings.context.threshold, settings.context.keep_turns),
+        rules=lambda _workspace: rules,
+    )
+    return SessionManager(runtime, daemon.bus, configs.session_settings), catalog
+
+
+class WebAddress:
+    def __init__(self, text: str) -> None:
+        host, _, port = text.rpartition(":")
+        if not port.isdigit() or int(port) > 65535:
+            raise argparse.ArgumentTypeError(f"{text!r} is not [HOST:]PORT")
+        self.host, self.port = host.strip("[]") or "127.0.0.1", int(port)
+
+
+@contextlib.asynccontextmanager
+async def running(
+    socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None = None
+) -> AsyncGenerator[Daemon, None]:
+    """A daemon that accepts connections. Leaving the context cancels and saves what runs."""
+    daemon = Daemon(Place(socket=str(socket), home=str(home)))
+    async with contextlib.AsyncExitStack() as stack:
+        ipc = await serve_ipc(daemon, socket)
+        stack.callback(ipc.close)
+        loading = asyncio.create_task(_load(daemon, configs, home))
+        stack.push_async_callback(_unload, daemon, loading)
+        if web is not None:
+            url = await stack.enter_async_context(_web(daemon, web, home))
+            daemon.place = Place(socket=str(socket), home=str(home), web_url=url)
+        _log.info("listening", extra={"socket": str(socket), "web": daemon.place.web_url, "version": __version__})
+        yield daemon
+
+
+async def _load(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[SessionManager, ModelCatalog]":
+    try:
+        manager, catalog = await asyncio.to_thread(build_manager, daemon, configs, home)
+    except BaseException as problem:
+        _log.exception("could not start")
+        daemon.failed(problem)
+        daemon.stopping.set()
+        raise
+    daemon.ready(manager, configs.show)
+    await manager.recover_all()
+    return manager, catalog
+
+
+async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, ModelCatalog]]") -> None:
+    await asyncio.wait([loading])
+    await daemon.close()
+    if loading.exception() is None:
+        manager, catalog = loading.result()
+        await catalog.close()
+        await manager.runtime.store.close()
+
+
+async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None) -> None:
+    async with running(socket, home, configs, web) as daemon:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, daemon.stopping.set)
+        report_ready()
+        await daemon.stopping.wait()
+    _log.info("stopped")
+
+
+@contextlib.asynccontextmanager
+async def _web(daemon: Daemon, web: WebAddress, home: Path) -> AsyncGenerator[str, None]:
+    from openagent.gateway.websocket import serve_web
+
+    async with serve_web(daemon, web.host, web.port, _token(home)) as port:
+        host = f"[{web.host}]" if ":" in web.host else web.host
+        yield f"http://{host}:{port}"
+
+
+def _token(home: Path) -> str:
+    """What a client must show on the WebSocket; made once, readable by the owner alone."""
+    file = home / "token"
+    with contextlib.suppress(FileNotFoundError):
+        if token := file.read_text().strip():
+            return token
+    token = secrets.token_urlsafe(32)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as opened:
+        opened.write(token)
+    return token
+
+
+def main(arguments: list[str]) -> int:
+    """`openagent serve` in the foreground."""
+    parser = argparse.ArgumentParser(prog="openagent serve", add_help=False)
+    parser.add_argument("--ipc-socket", type=Path)
+    parser.add_argument("--web-socket", type=WebAddress)
+    given = parser.parse_args(arguments)
+    env = os.environ
+    home = Path(locations.data_home(env))
+    lock = HomeLock(home)
+    try:
+        configs = ConfigCache(env)
+        settings = configs.load().settings
+        lock.acquire()
+    except OpenAgentError as problem:
+        report_ready(str(problem))
+        print(problem, file=sys.stderr)  # noqa: T201
+        return 1
+    start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty())
+    web = given.web_socket
+    if web is None and settings.web.enabled:
+        web = WebAddress(f"{settings.web.host}:{settings.web.port}")
+    try:
+        uvloop.run(serve(given.ipc_socket or Path(locations.socket_path(env)), home, configs, web))
+    except OpenAgentError as problem:
+        _log.error("could not start", extra={"reason": str(problem)})
+        report_ready(str(problem))
+        print(problem, file=sys.stderr)  # noqa: T201
+        return 1
+    finally:
+        lock.release()
+    return 0

@@ -1,0 +1,1 @@
+"""The command line: a client for people. It never imports the daemon."""

@@ -1,0 +1,146 @@
+"""`openagent attach`: a session in a plain terminal, live."""
+
+import asyncio
+import json
+import signal
+import sys
+
+import click
+import msgspec
+
+from openagent.cli.command import as_json, command, complete, say
+from openagent.cli.conversation import Conversation
+from openagent.cli.keyboard import Keyboard
+from openagent.cli.terminal import DIM, RED, paint
+from openagent.client import Attachment, Client, ConnectionLost, connect
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import SessionDeleted
+from openagent.protocol.ops import Done, Ping
+
+LAST_MESSAGES = 20
+REATTACH_SECONDS = 30.0
+RETRY_SECONDS = 0.25
+
+
+@command("attach", "openagent attach 06gx", "openagent attach 06gx --json | jq .type")
+@click.argument("session", metavar="SESSION")
+@as_json
+def attach(session: str, as_json: bool) -> int:
+    """Show a session's last messages, then what happens in it, live.
+
+    In a terminal: type a message and Enter to send it; a, s, A or d answers when the agent asks for permission;
+    Ctrl-C cancels the running turn; Ctrl-D leaves.
+    """
+    return complete(_attach(session, as_json=as_json))
+
+
+async def _attach(session: str, *, as_json: bool) -> int:
+    may_type = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    client = await connect(name="attach", interactive=may_type)
+    try:
+        attachment = await client.attach(session, messages=LAST_MESSAGES)
+        if as_json:
+            return await _print_events(attachment)
+        return await View(client, attachment, may_type=may_type).run()
+    finally:
+        await client.close()
+
+
+async def _print_events(attachment: Attachment) -> int:
+    _print_line({"type": "snapshot", **msgspec.to_builtins(attachment.snapshot)})
+    async for event in attachment.events():
+        _print_line(msgspec.to_builtins(event))
+        if isinstance(event, SessionDeleted):
+            return 0
+    raise ConnectionLost
+
+
+def _print_line(value: object) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+class View:
+    """One attachment after the other, until the person leaves or the session is deleted."""
+
+    def __init__(self, client: Client, attachment: Attachment, *, may_type: bool) -> None:
+        self._client = client
+        self._attachment = attachment
+        self._conversation = Conversation(attachment.session)
+        self._may_type = may_type
+        self._cancelling: asyncio.Task[None] | None = None
+
+    async def run(self) -> int:
+        tasks = [following := asyncio.create_task(self._follow())]
+        if self._may_type:
+            say(paint("Type a message and Enter to send it. Ctrl-C cancels the turn, Ctrl-D leaves.", DIM))
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
+            tasks.append(asyncio.create_task(self._type()))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return following.result() if following.done() else 0
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._client.close()
+            self._conversation.end_line()
+
+    async def _follow(self) -> int:
+        while True:
+            if self._attachment.snapshot:
+                self._conversation.begin(self._attachment.snapshot)
+            async for event in self._attachment.events():
+                self._conversation.show(event)
+                if isinstance(event, SessionDeleted):
+                    return 0
+            await self._attach_again(await self._why_lost())
+
+    async def _why_lost(self) -> OpenAgentError:
+        try:
+            await self._client.request(Ping(id=self._client.next_id()), Done)
+        except OpenAgentError as problem:
+            return problem
+        return ConnectionLost()
+
+    async def _attach_again(self, reason: OpenAgentError) -> None:
+        self._conversation.note(f"The connection was lost: {reason.info.message} Attaching again …", RED)
+        await self._client.close()
+        # A daemon that said goodbye was stopped by somebody and stays so; one that died is started again.
+        may_start = reason.info == ConnectionLost().info
+        session, seq = self._attachment.session, self._attachment.seq
+        deadline = asyncio.get_running_loop().time() + REATTACH_SECONDS
+        while True:
+            try:
+                self._client = await connect(name="attach", interactive=self._may_type, auto_start=may_start)
+                self._attachment = await self._client.attach(session, after=seq, messages=LAST_MESSAGES)
+                break
+            except (OpenAgentError, OSError) as problem:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise OpenAgentError(
+                        "shutting_down",
+                        f"The session could not be attached again: {problem}",
+                        hint=f"`openagent attach {session}` tries anew.",
+                    ) from None
+                await asyncio.sleep(RETRY_SECONDS)
+        self._conversation.note("Attached again; nothing was missed.", DIM)
+
+    async def _type(self) -> None:
+        with Keyboard() as keyboard:
+            async for line in keyboard.lines():
+                try:
+                    await self._conversation.take(line, self._client)
+                except OpenAgentError as problem:
+                    self._conversation.note(str(problem), RED)
+
+    def _interrupt(self) -> None:
+        self._cancelling = asyncio.create_task(self._cancel())
+
+    async def _cancel(self) -> None:
+        try:
+            running = await self._client.cancel(self._attachment.session)
+        except OpenAgentError as problem:
+            self._conversation.note(str(problem), RED)
+        else:
+            if not running:
+                self._conversation.note("Nothing is running. Ctrl-D leaves.", DIM)

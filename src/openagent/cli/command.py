@@ -1,0 +1,77 @@
+"""What the commands have in common: `--json`, examples in `--help`, a connection to the daemon."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import click
+import msgspec
+from msgspec import Struct
+
+from openagent.client import Client, connect
+from openagent.protocol.errors import OpenAgentError
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+PATIENCE = 5.0
+"""Seconds a daemon has to answer what needs no work."""
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def examples(*lines: str) -> str:
+    """For `epilog=`."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def command(name: str, *lines: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command with examples at the end of its help."""
+    return click.command(name, epilog=examples(*lines))
+
+
+def complete(coroutine: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(coroutine)
+
+
+@asynccontextmanager
+async def daemon(
+    *, auto_start: bool = True, socket: str = "", interactive: bool = False
+) -> AsyncGenerator[Client, None]:
+    try:
+        async with asyncio.timeout(None if auto_start else PATIENCE):
+            client = await connect(name="cli", auto_start=auto_start, socket=socket, interactive=interactive)
+    except TimeoutError:
+        raise OpenAgentError(
+            "busy", "The daemon does not answer.", hint="End it with `openagent stop`; the next command starts another."
+        ) from None
+    except PermissionError as problem:
+        raise OpenAgentError(
+            "unauthorized", f"The daemon's socket {problem.filename or socket} belongs to another user."
+        ) from None
+    async with client:
+        yield client
+
+
+def plain(value: Any) -> Any:
+    """A struct as JSON data with every field, those at their defaults too, so that scripts need not know them."""
+    if isinstance(value, Struct):
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    return msgspec.to_builtins(value)
+
+
+def print_json(value: Any) -> None:
+    """Plain ASCII, so that nothing in it can move a terminal's cursor."""
+    json.dump(value, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def say(text: str = "") -> None:
+    sys.stdout.write(text + "\n")

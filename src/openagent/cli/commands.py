@@ -1,0 +1,99 @@
+"""`openagent`: the list of commands. Each one's module loads when it is called."""
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from openagent import __version__
+from openagent.cli.terminal import complain, forgiving_streams, silence_stdout
+from openagent.protocol.errors import OpenAgentError
+
+FAILED, USAGE, CANCELLED = 1, 2, 130
+
+
+class Entry(NamedTuple):
+    place: str
+    """module:attribute"""
+    help: str
+
+
+COMMANDS = {
+    "run": Entry("openagent.cli.run_help:run", "Send one prompt to an agent and print its answer."),
+    "attach": Entry("openagent.cli.attach:attach", "Follow a session live, talk to it, approve what it asks."),
+    "sessions": Entry("openagent.cli.sessions:sessions", "List, show, delete, fork and export sessions."),
+    "demo": Entry("openagent.cli.demo:demo", "See a scripted model repair a bug with real tools."),
+    "status": Entry("openagent.cli.status:status", "Tell whether a daemon runs, where, and how it is."),
+    "stop": Entry("openagent.cli.stop:stop", "End the daemon; running turns are saved."),
+    "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background."),
+    "config": Entry("openagent.cli.config:config", "Show the settings and where each came from."),
+    "doctor": Entry("openagent.cli.doctor:doctor", "Check what is missing and how to get it."),
+    "protocol": Entry("openagent.cli.protocol:protocol", "Print the protocol's JSON Schema."),
+    "rpc": Entry("openagent.cli.serve:rpc", "Speak JSON-RPC 2.0 on stdin and stdout."),
+    "simulator": Entry("openagent.cli.serve:simulator", "Imitate model providers from a script, for tests."),
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name].place.split(":")
+        return getattr(import_module(module), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name, COMMANDS, n=1)
+            guess = f" Did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"There is no command {name!r}.{guess}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog='Start with `openagent run "your question"`, or `openagent demo` when no model is set up.',
+)
+@click.version_option(__version__, "--version", prog_name="openagent", message="%(prog)s %(version)s")
+def openagent() -> None:
+    """A team of coding agents on your own machine."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    forgiving_streams()
+    try:
+        code = openagent.main(list(arguments) or ["--help"], prog_name="openagent", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as problem:
+        return _explain(problem)
+    except OpenAgentError as problem:
+        return complain(str(problem), FAILED)
+    except BrokenPipeError:
+        silence_stdout()
+        return FAILED
+    except (click.Abort, KeyboardInterrupt):
+        return complain("Cancelled.", CANCELLED)
+    return code if isinstance(code, int) else 0
+
+
+def _explain(problem: click.ClickException) -> int:
+    if isinstance(problem, click.exceptions.NoArgsIsHelpError):
+        problem.show()
+        return USAGE
+    if isinstance(problem, click.UsageError):
+        path = problem.ctx.command_path if problem.ctx else "openagent"
+        return complain(f"{problem.format_message()} See `{path} --help`.", USAGE)
+    return complain(problem.format_message(), problem.exit_code)

@@ -1,0 +1,46 @@
+"""`openagent config`"""
+
+import os
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import table
+from openagent.protocol.ops import ConfigList, ConfigShow
+
+
+@click.group("config", epilog=examples("openagent config show"))
+def config() -> None:
+    """The settings."""
+
+
+@command("show", "openagent config show", "openagent config show --cwd ~/project --json")
+@click.option("--cwd", default=".", metavar="DIR", help="The workspace whose settings are shown; this directory.")
+@as_json
+def show(cwd: str, as_json: bool) -> None:
+    """Show each setting, its value and where that came from. Secrets are masked."""
+    found = complete(_show(os.path.abspath(os.path.expanduser(cwd))))
+    if as_json:
+        print_json(plain(found))
+        return
+    say(table(("KEY", "VALUE", "SOURCE"), [(item.key, _shown(item.value), item.source) for item in found.values]))
+    say()
+    say("Files: " + (", ".join(found.files) or "none"))
+
+
+async def _show(cwd: str) -> ConfigList:
+    async with daemon() as client:
+        return await client.request(ConfigShow(id=client.next_id(), cwd=cwd), ConfigList)
+
+
+def _shown(value: object) -> str:
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value) or "–"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return str(value)
+
+
+config.add_command(show)

@@ -1,0 +1,212 @@
+"""A session's events as they come, in a plain terminal, and what a person answers to them."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, Literal
+
+from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, call_line, clean, one_line, paint
+from openagent.cli.transcript import CUT_SHORT, Transcript, subject_of
+from openagent.client import Client
+from openagent.protocol import events as e
+from openagent.protocol.messages import Message, TextPart, ThinkingPart
+from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent
+from openagent.protocol.sessions import LiveAnswer, PermissionAsk, Question, Snapshot
+
+Scope = Literal["once", "session", "always"]
+_SCOPES: dict[str, Scope] = {"a": "once", "s": "session", "A": "always"}
+_CHOICES = "[a] once  [s] for this session  [A] always  [d] deny"
+
+
+class Conversation:
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._transcript = Transcript(self._print)
+        self._asks: dict[str, PermissionAsk] = {}
+        self._questions: dict[str, Question] = {}
+        self._subjects: dict[str, str] = {}
+        """What each call that has not finished is about."""
+        self._own_ops: set[str] = set()
+        """Messages typed here: the terminal has shown them already."""
+        self._live_number = 0
+        self._live_text = self._live_thinking = ""
+        self._thought_shown = self._in_line = False
+        self._shown: dict[type[e.Event], Callable[[Any], None]] = {
+            e.TextDelta: self._text,
+            e.ThinkingDelta: self._thinking,
+            e.LiveState: lambda event: self._live(event.live),
+            e.MessageAdded: lambda event: self._message(event.message, event.op_id),
+            e.ToolStarted: self._tool_started,
+            e.ToolFinished: self._tool_finished,
+            e.PermissionRequested: lambda event: self._ask(event.ask),
+            e.PermissionResolved: self._resolved,
+            e.QuestionAsked: lambda event: self._question(event.question),
+            e.QuestionAnswered: self._answered,
+            e.TurnCompleted: self._turn_completed,
+            e.MessageQueued: lambda event: self.note("Queued; it is next when this turn has ended.", DIM),
+            e.RetryScheduled: lambda event: self.note(
+                f"{event.error.message} Trying again in {event.delay_s:g} s.", YELLOW
+            ),
+            e.ProviderFailedOver: lambda event: self.note(f"{event.to_model} goes on: {event.reason}", YELLOW),
+            e.BudgetWarning: lambda event: self.note(f"{event.spent:g} of {event.limit:g} {event.unit} spent.", YELLOW),
+            e.ContextCollected: lambda event: self.note("Older messages were put away to make room.", DIM),
+            e.ErrorRaised: lambda event: self.note(f"{event.error.message} {event.error.hint}", RED),
+            e.SessionDeleted: lambda event: self.note("The session was deleted.", RED),
+        }
+
+    # What happens
+
+    def begin(self, snapshot: Snapshot) -> None:
+        info = snapshot.info
+        self.note(f"{info.name or 'Unnamed'}  ·  {info.id}  ·  {info.settings.mode} mode  ·  {info.cwd}", DIM)
+        if snapshot.has_more:
+            self.note(f"(older messages: `openagent sessions show {info.id}`)", DIM)
+        for message in snapshot.messages:
+            self._transcript.add(message)
+            self._remember_calls(message)
+        if snapshot.live:
+            self._live(snapshot.live)
+        for ask in snapshot.permissions:
+            self._ask(ask)
+        for question in snapshot.questions:
+            self._question(question)
+
+    def show(self, event: e.AnyEvent) -> None:
+        if show := self._shown.get(type(event)):
+            show(event)
+
+    def note(self, text: str, style: str) -> None:
+        self._print(paint(clean(text), style))
+
+    def end_line(self) -> None:
+        if self._in_line:
+            sys.stdout.write("\n")
+            self._in_line = False
+
+    def _print(self, text: str) -> None:
+        self.end_line()
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    def _answering(self, number: int) -> None:
+        if number != self._live_number:
+            self._live_number, self._live_text, self._live_thinking = number, "", ""
+            self._thought_shown = False
+
+    def _text(self, event: e.TextDelta) -> None:
+        self._answering(event.message_number)
+        self._show_thought()
+        if not self._live_text:
+            self._print("")
+        self._live_text += event.text
+        self._stream(event.text)
+
+    def _stream(self, text: str) -> None:
+        shown = clean(text)
+        sys.stdout.write(shown)
+        sys.stdout.flush()
+        if shown:
+            self._in_line = not shown.endswith("\n")
+
+    def _thinking(self, event: e.ThinkingDelta) -> None:
+        self._answering(event.message_number)
+        self._live_thinking += event.text
+
+    def _show_thought(self) -> None:
+        if self._live_thinking and not self._thought_shown:
+            self._thought_shown = True
+            self.note(f"… {one_line(self._live_thinking)}", DIM)
+
+    def _live(self, live: LiveAnswer) -> None:
+        """The whole answer so far, of which the beginning may have been shown before the connection was lost."""
+        self._answering(live.message_number)
+        self._live_thinking = "".join(part.text for part in live.parts if isinstance(part, ThinkingPart))
+        self._catch_up("".join(part.text for part in live.parts if isinstance(part, TextPart)))
+
+    def _catch_up(self, text: str) -> None:
+        self._show_thought()
+        if len(text) > len(self._live_text):
+            if not self._live_text:
+                self._print("")
+            self._stream(text[len(self._live_text) :])
+            self._live_text = text
+
+    def _message(self, message: Message, op_id: str) -> None:
+        if message.role == "user":
+            if op_id not in self._own_ops:
+                self._transcript.add(message)
+        elif message.role == "assistant":
+            self._live(LiveAnswer(message.number, message.parts))
+            self._remember_calls(message)
+            if cut := CUT_SHORT.get(message.stop_reason or ""):
+                self.note(f"[{cut}]", RED)
+
+    def _remember_calls(self, message: Message) -> None:
+        for call in message.tool_calls:
+            self._subjects[call.id] = subject_of(call.arguments)
+
+    def _tool_started(self, event: e.ToolStarted) -> None:
+        self._subjects[event.call_id] = event.summary
+
+    def _tool_finished(self, event: e.ToolFinished) -> None:
+        subject, failed = self._subjects.pop(event.call_id, ""), event.is_error
+        line = call_line(event.tool, subject, failed=failed, summary=event.summary, duration_ms=event.duration_ms)
+        self.note(line, RED if failed else DIM)
+
+    def _ask(self, ask: PermissionAsk) -> None:
+        self._asks[ask.id] = ask
+        self.note(f"? {ask.tool} {ask.summary}\n  {ask.risk} risk. {ask.reason}\n  {_CHOICES}", CYAN)
+
+    def _resolved(self, event: e.PermissionResolved) -> None:
+        self._asks.pop(event.ask_id, None)
+        said = "allowed" if event.decision == "allow" else "denied"
+        self.note(f"  {said} ({event.scope}) by {event.by or 'nobody'}", DIM)
+
+    def _question(self, question: Question) -> None:
+        self._questions[question.id] = question
+        choices = "".join(f"\n  {number}. {choice}" for number, choice in enumerate(question.choices, 1))
+        self.note(f"? {question.text}{choices}", CYAN)
+
+    def _answered(self, event: e.QuestionAnswered) -> None:
+        self._questions.pop(event.question_id, None)
+        self.note(f"  answered by {event.by or 'nobody'}: {event.answer}", DIM)
+
+    def _turn_completed(self, event: e.TurnCompleted) -> None:
+        self._asks.clear()
+        self._questions.clear()
+        self._subjects.clear()
+        cost = f" · ${event.cost_usd:.4f}" if event.cost_usd else ""
+        reason = event.reason.replace("_", " ")
+        self.note(f"— {reason} · {event.steps} steps{cost}", DIM if event.reason == "done" else RED)
+
+    # What a person types
+
+    async def take(self, line: str, client: Client) -> None:
+        if not line.strip():
+            return
+        if self._asks:
+            await self._answer_ask(next(iter(self._asks.values())), line.strip(), client)
+        elif self._questions:
+            await self._answer_question(next(iter(self._questions.values())), line.strip(), client)
+        else:
+            op = MessageSend(id=client.next_id(), session=self._session, text=line)
+            self._own_ops.add(op.id)
+            await client.request(op, Sent)
+
+    async def _answer_ask(self, ask: PermissionAsk, said: str, client: Client) -> None:
+        if said != "d" and said not in _SCOPES:
+            self.note(f"Answer first: {_CHOICES}", CYAN)
+            return
+        op = PermissionAnswer(
+            id=client.next_id(),
+            session=self._session,
+            ask=ask.id,
+            decision="deny" if said == "d" else "allow",
+            scope=_SCOPES.get(said, "once"),
+        )
+        await client.request(op, Done)
+
+    async def _answer_question(self, question: Question, said: str, client: Client) -> None:
+        if said.isdigit() and 0 < int(said) <= len(question.choices):
+            said = question.choices[int(said) - 1]
+        op = QuestionAnswer(id=client.next_id(), session=self._session, question=question.id, answer=said)
+        await client.request(op, Done)

@@ -1,0 +1,299 @@
+"""`openagent run`: one prompt, one turn, one answer. On a warm daemon this is a thin, fast client."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from openagent.cli.terminal import (
+    DIM,
+    RED,
+    call_line,
+    clean,
+    complain,
+    forgiving_streams,
+    paint,
+    silence_stdout,
+)
+from openagent.client.launch import DaemonDidNotStart
+from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
+from openagent.protocol.ids import new_session_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from openagent.client.thin import Event
+
+DONE, FAILED, USAGE, NEEDS_APPROVAL, LIMIT, CANCELLED = 0, 1, 2, 3, 4, 130
+MODES = ("plan", "ask", "edits", "full")
+OUTPUTS = ("text", "json", "stream-json")
+_LIMITS = ("step_limit", "time_limit", "budget", "loop", "max_tokens")
+
+OPTIONS: dict[str, str] = {
+    "--model": "PROVIDER/MODEL  what answers; the configured model when left out",
+    "--session": "ID  go on with this session",
+    "--continue": "go on with the newest session of this directory",
+    "--cwd": "DIR  the workspace; this directory when left out",
+    "--mode": "plan|ask|edits|full  what the agent may do unasked",
+    "--output": "text|json|stream-json  what is printed",
+    "--max-steps": "N  model requests the turn may take",
+    "--timeout": "S  seconds the turn may take",
+}
+FLAGS = ("--continue",)
+
+HELP = """\
+Usage: openagent run [OPTIONS] "PROMPT"
+       openagent run [OPTIONS] < prompt.txt
+
+Send one prompt to an agent, show what it does, and print its answer.
+
+Options:
+{options}
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 needs an approval nobody can give, 4 a limit was hit, 130 cancelled.
+
+Examples:
+  openagent run "Why does test_retry fail?"
+  openagent run --mode full --model anthropic/claude-sonnet-4-5 "Fix it and run the tests"
+  openagent run --continue "Now update the changelog"
+  git diff | openagent run --mode plan --output json
+"""
+
+
+class Arguments:
+    def __init__(self) -> None:
+        self.prompt = ""
+        self.session = ""
+        self.go_on = False
+        self.cwd = os.getcwd()
+        self.output = "text"
+        self.settings: dict[str, Any] = {}
+
+
+def help_text() -> str:
+    return HELP.format(options="\n".join(f"  {name:12} {text}" for name, text in OPTIONS.items()))
+
+
+def main(arguments: list[str]) -> int:
+    forgiving_streams()
+    if "--help" in arguments or "-h" in arguments:
+        sys.stdout.write(help_text())
+        return DONE
+    return perform(_parse(arguments))[0]
+
+
+def perform(arguments: Arguments) -> tuple[int, str]:
+    """The exit code, and the session that the turn belongs to."""
+    session = ""
+    try:
+        run = Run(arguments)
+        session = run.open()
+        return run.follow(), session
+    except (Refused, DaemonDidNotStart) as problem:
+        return complain(str(problem), FAILED), session
+    except ConnectionEnded as problem:
+        reason = (str(problem) or "the daemon has gone").rstrip(".")
+        hint = "Nothing is lost: `openagent run --continue` goes on."
+        return complain(f"The connection ended: {reason}. {hint}", FAILED), session
+    except BrokenPipeError:
+        silence_stdout()
+        return FAILED, session
+    except KeyboardInterrupt:
+        return complain("Cancelled.", CANCELLED), session
+
+
+def _parse(arguments: list[str]) -> Arguments:
+    parsed = Arguments()
+    words: list[str] = []
+    waiting = iter(arguments)
+    for word in waiting:
+        if word == "--":
+            words.extend(waiting)
+        elif word.startswith("--"):
+            name, has_value, value = word.partition("=")
+            if name not in OPTIONS:
+                _usage(f"There is no option {name}.")
+            if name not in FLAGS and not has_value:
+                value = next(waiting, None)
+                if value is None:
+                    _usage(f"{name} needs a value.")
+            _take(parsed, name, value)
+        else:
+            words.append(word)
+    parsed.prompt = " ".join(words)
+    if not parsed.prompt and not sys.stdin.isatty():
+        parsed.prompt = sys.stdin.read().strip()
+    elif not sys.stdin.isatty() and words and "-" in words:
+        parsed.prompt = " ".join(word for word in words if word != "-") + "\n\n" + sys.stdin.read()
+    if not parsed.prompt:
+        _usage("There is no prompt.")
+    return parsed
+
+
+def _take(parsed: Arguments, name: str, value: str) -> None:
+    match name:
+        case "--continue":
+            parsed.go_on = True
+        case "--session":
+            parsed.session = value
+        case "--cwd":
+            parsed.cwd = os.path.abspath(os.path.expanduser(value))
+        case "--output" if value in OUTPUTS:
+            parsed.output = value
+        case "--mode" if value in MODES:
+            parsed.settings["mode"] = value
+        case "--model":
+            parsed.settings["model"] = value
+        case "--max-steps" if value.isdigit() and int(value) > 0:
+            parsed.settings["max_steps"] = int(value)
+        case "--timeout" if value.replace(".", "", 1).isdigit() and float(value) > 0:
+            parsed.settings["turn_timeout"] = float(value)
+        case _:
+            _usage(f"{value!r} is not a value for {name} ({OPTIONS[name].split('  ')[0]}).")
+
+
+def _usage(problem: str) -> NoReturn:
+    sys.exit(complain(f"{problem} See `openagent run --help`.", USAGE))
+
+
+class Run:
+    def __init__(self, arguments: Arguments) -> None:
+        self._arguments = arguments
+        self._may_ask = sys.stdin.isatty() and sys.stderr.isatty()
+        self._streams = arguments.output == "text" and sys.stdout.isatty()
+        self._client = ThinClient("run", interactive=self._may_ask)
+        self._session = self._sent = ""
+        self._streamed = ""
+        self._needs_approval = False
+        self._started: dict[str, str] = {}
+        self._shown = {
+            "text.delta": self._show_text,
+            "tool.started": self._tool_started,
+            "tool.finished": self._tool_finished,
+            "retry.scheduled": self._retry,
+            "permission.requested": self._ask,
+        }
+
+    def open(self) -> str:
+        """Everything that starts the turn leaves in one write; no reply has to be waited for."""
+        arguments, client = self._arguments, self._client
+        self._session = arguments.session or (self._newest() if arguments.go_on else "")
+        if not self._session:
+            self._session = new_session_id()
+            client.queue("session.create", session=self._session, cwd=arguments.cwd, settings=arguments.settings)
+        elif arguments.settings:
+            client.queue("session.update", session=self._session, settings=arguments.settings)
+        client.queue("session.attach", session=self._session, messages=0)
+        self._sent = client.queue("message.send", session=self._session, text=arguments.prompt)
+        client.flush()
+        return self._session
+
+    def follow(self) -> int:
+        try:
+            return self._follow()
+        except KeyboardInterrupt:
+            self._client.queue("turn.cancel", session=self._session)
+            self._client.flush()
+            return self._follow()
+
+    def _newest(self) -> str:
+        page = self._client.request("session.list", cwd=self._arguments.cwd, limit=1)
+        if not page["sessions"]:
+            sys.exit(complain(f"There is no session in {self._arguments.cwd} to continue.", USAGE))
+        return page["sessions"][0]["id"]
+
+    def _follow(self) -> int:
+        while True:
+            body = self._client.receive_body()
+            event = parse(body)
+            kind = event["type"]
+            if kind == "reply":
+                if "snapshot" in (event.get("result") or ()):
+                    self._session = event["result"]["session"]
+                continue
+            if kind == "failed":
+                raise Refused(event["error"])
+            if kind == "connection.closing":
+                raise ConnectionEnded(explain(event["error"]))
+            if self._arguments.output == "stream-json":
+                sys.stdout.write((clean(body) if sys.stdout.isatty() else body) + "\n")
+                sys.stdout.flush()
+            if kind == "turn.completed" and event.get("op_id") == self._sent:
+                return self._finish(event)
+            if show := self._shown.get(kind):
+                show(event)
+
+    def _show_text(self, event: Event) -> None:
+        if self._streams:
+            text = clean(event["text"])
+            self._streamed += text
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def _tool_started(self, event: Event) -> None:
+        self._started[event["call_id"]] = event.get("summary") or event["tool"]
+
+    def _tool_finished(self, event: Event) -> None:
+        if self._arguments.output != "text":
+            return
+        what = self._started.pop(event["call_id"], "")
+        failed = event.get("is_error", False)
+        summary, took = event.get("summary", ""), event.get("duration_ms", 0.0)
+        self._note(call_line(event["tool"], what, failed=failed, summary=summary, duration_ms=took), failed)
+
+    def _retry(self, event: Event) -> None:
+        self._note(f"… {event['error']['message']} Trying again in {event['delay_s']:g} s.", True)
+
+    def _ask(self, event: Event) -> None:
+        ask = event["ask"]
+        wanted = clean(f"{ask['tool']} {ask['summary']}")
+        if self._may_ask:
+            self._note(f"{wanted}\n  {ask.get('risk', 'medium')} risk. {ask.get('reason', '')}", False)
+            sys.stderr.write("  [a] once  [s] for this session  [A] always  [d] deny: ")
+            sys.stderr.flush()
+            answer = sys.stdin.readline().strip()
+            scope = {"a": "once", "s": "session", "A": "always"}.get(answer)
+            fields = {"decision": "allow", "scope": scope} if scope else {"decision": "deny"}
+            self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields)
+            self._client.flush()
+        elif event.get("answerable", True) is False:
+            self._needs_approval = True
+            self._note(f"! needs approval: {wanted}", True)
+            self._client.queue("turn.cancel", session=self._session)
+            self._client.flush()
+        else:
+            self._note(f"… waiting for an approval in another client: {wanted}", False)
+
+    def _note(self, line: str, failed: bool) -> None:
+        if self._streamed and not self._streamed.endswith("\n"):
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        self._streamed = ""
+        sys.stderr.write(paint(clean(line), RED if failed else DIM, sys.stderr) + "\n")
+
+    def _finish(self, event: Event) -> int:
+        reason = event["reason"]
+        text = event.get("text", "")
+        if self._arguments.output == "json":
+            fields = ("turn", "reason", "text", "steps", "usage", "cost_usd", "duration_ms", "error")
+            result = {"session": self._session, **{name: event[name] for name in fields if name in event}}
+            sys.stdout.write(to_json(result) + "\n")
+        elif self._streams:
+            sys.stdout.write("" if self._streamed.endswith("\n") else "\n")
+        elif self._arguments.output == "text" and text:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+        return self._exit_code(reason, event.get("error"))
+
+    def _exit_code(self, reason: str, error: Event | None) -> int:
+        if self._needs_approval:
+            hint = f"Run it with --mode full, or attach with `openagent attach {self._session}` and approve there."
+            return complain(f"The agent needs an approval that nobody can give here. {hint}", NEEDS_APPROVAL)
+        if error is not None:
+            return complain(explain(error), LIMIT if reason in _LIMITS else FAILED)
+        if reason == "done":
+            return DONE
+        if reason in _LIMITS:
+            return complain(f"The turn was stopped: {reason.replace('_', ' ')}.", LIMIT)
+        return complain(f"The turn ended: {reason}.", CANCELLED if reason == "cancelled" else FAILED)

@@ -1,0 +1,17 @@
+"""`openagent run` for the list of commands. The work, and the way there, is in run.py alone."""
+
+import click
+
+from openagent.cli.run import help_text
+from openagent.cli.run import main as run_main
+
+
+class _Run(click.Command):
+    def get_help(self, ctx: click.Context) -> str:
+        return help_text().rstrip()
+
+
+@click.command("run", cls=_Run, context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def run(words: tuple[str, ...]) -> int:
+    return run_main(list(words))

@@ -1,0 +1,231 @@
+"""`openagent sessions`"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from typing import TextIO
+
+import click
+import msgspec
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import ago, clean, one_line, table
+from openagent.cli.transcript import Transcript, markdown
+from openagent.client import Client
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.messages import Message, ToolCallPart
+from openagent.protocol.ops import (
+    Done,
+    MessagePage,
+    MessagesPage,
+    SessionDelete,
+    SessionFork,
+    SessionGet,
+    SessionList,
+    SessionPage,
+)
+from openagent.protocol.sessions import SessionInfo
+
+PAGE = 200
+NEWEST = 20
+
+
+@click.group(
+    "sessions",
+    invoke_without_command=True,
+    epilog=examples(
+        "openagent sessions list", "openagent sessions show ID", "openagent sessions export ID --format markdown"
+    ),
+)
+@click.pass_context
+def sessions(ctx: click.Context) -> None:
+    """Conversations with agents, listed when no command is given.
+
+    The beginning of an ID is enough wherever it is the only one that begins so.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_sessions)
+
+
+@command(
+    "list",
+    "openagent sessions list",
+    "openagent sessions list --cwd . --json",
+    "openagent sessions list --all --query parser",
+)
+@click.option("--all", "every", is_flag=True, help="All of them, not only the newest.")
+@click.option("--limit", type=click.IntRange(min=1), default=NEWEST, show_default=True, help="How many at most.")
+@click.option("--cwd", metavar="DIR", help="Only those of this workspace.")
+@click.option("--query", default="", metavar="TEXT", help="Only those whose name contains this.")
+@as_json
+def list_sessions(every: bool, limit: int, cwd: str | None, query: str, as_json: bool) -> None:
+    """List sessions, the most recently used first."""
+    workspace = os.path.abspath(os.path.expanduser(cwd)) if cwd else ""
+    found = complete(_list(workspace, query, None if every else limit))
+    if as_json:
+        print_json(plain(found))
+    elif found:
+        now = time.time()
+        say(
+            table(
+                ("ID", "ACTIVE", "STATUS", "MESSAGES", "COST", "NAME", "DIRECTORY"), [_row(info, now) for info in found]
+            )
+        )
+    else:
+        say('There are no such sessions. `openagent run "…"` makes one.')
+
+
+def _row(info: SessionInfo, now: float) -> Sequence[str]:
+    cost = f"${info.usage.cost_usd:.4f}" if info.usage.cost_usd else "–"
+    home = os.path.expanduser("~")
+    cwd = "~" + info.cwd.removeprefix(home) if info.cwd.startswith(home + "/") else info.cwd
+    name = one_line(info.name, 50) or "–"
+    return info.id, ago(info.updated_at, now), info.status, str(info.message_count), cost, name, cwd
+
+
+async def _list(cwd: str, query: str, limit: int | None) -> list[SessionInfo]:
+    found: list[SessionInfo] = []
+    before: float | None = None
+    async with daemon() as client:
+        while limit is None or len(found) < limit:
+            size = PAGE if limit is None else min(limit - len(found), PAGE)
+            op = SessionList(id=client.next_id(), limit=size, before=before, cwd=cwd, query=query)
+            page = await client.request(op, SessionPage)
+            found += page.sessions
+            before = page.next
+            if before is None:
+                break
+    return found
+
+
+@command("show", "openagent sessions show 06gx", "openagent sessions show 06gx | less")
+@click.argument("session", metavar="ID")
+@as_json
+def show(session: str, as_json: bool) -> None:
+    """Print a conversation."""
+    complete(_export(session, _write_json if as_json else _write_text))
+
+
+async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
+    model = info.settings.model or "default model"
+    say(clean(f"{info.name or 'Unnamed'}  ·  {info.id}  ·  {model}  ·  {info.cwd}"))
+    transcript = Transcript(say)
+    async for page in _pages(client, info.id):
+        for message in page:
+            transcript.add(message)
+    transcript.end()
+
+
+@command(
+    "export",
+    "openagent sessions export 06gx > session.json",
+    "openagent sessions export 06gx --format markdown --output session.md",
+)
+@click.argument("session", metavar="ID")
+@click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json", show_default=True)
+@click.option("--output", metavar="FILE", help="Write there instead of to the terminal.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def export(session: str, form: str, output: str | None, as_json: bool) -> None:
+    """Write all of a session, with every message."""
+    complete(_export(session, _write_json if as_json or form == "json" else _write_markdown, output))
+
+
+async def _export(session: str, write: "Writer", output: str | None = None) -> None:
+    async with daemon() as client:
+        info = await _get(client, session)
+        try:
+            with open(output, "w", encoding="utf-8") if output else nullcontext(sys.stdout) as file:
+                await write(client, info, file)
+        except OSError as problem:
+            if output is None:
+                raise
+            raise OpenAgentError("invalid_argument", f"{output} cannot be written: {problem.strerror}.") from None
+
+
+async def _write_json(client: Client, info: SessionInfo, file: TextIO) -> None:
+    """Page by page, so that the longest session needs little memory."""
+    file.write(f'{{"session": {json.dumps(plain(info))},\n"messages": [')
+    separator = "\n"
+    async for page in _pages(client, info.id):
+        for message in page:
+            file.write(separator + json.dumps(msgspec.to_builtins(message)))
+            separator = ",\n"
+    file.write("\n]}\n")
+
+
+async def _write_markdown(client: Client, info: SessionInfo, file: TextIO) -> None:
+    calls: dict[str, ToolCallPart] = {}
+    begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.created_at))
+    file.write(f"# {one_line(info.name) or info.id}\n\n")
+    file.write(f"Session `{info.id}` in `{clean(info.cwd)}`, begun {begun}.\n\n")
+    async for page in _pages(client, info.id):
+        file.write(markdown(page, calls))
+
+
+Writer = Callable[[Client, SessionInfo, TextIO], Awaitable[None]]
+
+
+@command("delete", "openagent sessions delete 06gx", "openagent sessions delete --yes 06gx 06gy")
+@click.argument("session", metavar="ID...", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@as_json
+def delete(session: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Delete sessions with everything said in them. The workspace's files stay."""
+    complete(_delete(session, ask=not yes and sys.stdin.isatty(), as_json=as_json))
+
+
+async def _delete(names: Sequence[str], *, ask: bool, as_json: bool) -> None:
+    async with daemon() as client:
+        found = [await _get(client, name) for name in names]
+        if ask:
+            for info in found:
+                say(f"{info.id}  {one_line(info.name)}  ({info.message_count} messages)")
+            click.confirm("Delete this for good?", abort=True)
+        for info in found:
+            await client.request(SessionDelete(id=client.next_id(), session=info.id), Done)
+            if not as_json:
+                say(f"Deleted {info.id}.")
+    if as_json:
+        print_json({"deleted": [info.id for info in found]})
+
+
+@command("fork", "openagent sessions fork 06gx", "openagent sessions fork 06gx --through 12 --name 'another way'")
+@click.argument("session", metavar="ID")
+@click.option("--through", type=click.IntRange(min=1), metavar="N", help="The last message the fork keeps.")
+@click.option("--name", default="", help="What to call it.")
+@as_json
+def fork(session: str, through: int | None, name: str, as_json: bool) -> None:
+    """Begin a new session where another one stands."""
+    info = complete(_fork(session, through, name))
+    if as_json:
+        print_json(plain(info))
+    else:
+        say(f'{info.id}\nGo on with `openagent run --session {info.id} "…"`.')
+
+
+async def _fork(session: str, through: int | None, name: str) -> SessionInfo:
+    async with daemon() as client:
+        op = SessionFork(id=client.next_id(), session=session, through=through, name=name)
+        return await client.request(op, SessionInfo)
+
+
+async def _get(client: Client, session: str) -> SessionInfo:
+    return await client.request(SessionGet(id=client.next_id(), session=session), SessionInfo)
+
+
+async def _pages(client: Client, session: str) -> AsyncGenerator[list[Message], None]:
+    after, has_more = 0, True
+    while has_more:
+        op = MessagesPage(id=client.next_id(), session=session, after=after, limit=PAGE)
+        page = await client.request(op, MessagePage)
+        if page.messages:
+            yield page.messages
+            after = page.messages[-1].number
+        has_more = page.has_more
+
+
+for each in (list_sessions, show, delete, fork, export):
+    sessions.add_command(each)

@@ -1,0 +1,67 @@
+"""`openagent stop`"""
+
+import os
+import signal
+from contextlib import closing
+
+from openagent.cli.command import as_json, command, complete, daemon, print_json, say
+from openagent.cli.process import Process, daemon_pid
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.ops import DaemonStop, Done
+
+STOP_SECONDS = 15.0
+
+
+@command("stop", "openagent stop")
+@as_json
+def stop(as_json: bool) -> int:
+    """End the daemon and wait until it has gone. Running turns are cancelled and saved."""
+    return stop_daemon("", as_json)
+
+
+def stop_daemon(socket: str, as_json: bool) -> int:
+    try:
+        process = complete(_ask_to_stop(socket))
+    except OpenAgentError as problem:
+        process = _terminate(problem)
+    except ProcessLookupError:
+        process = None
+    if process is None:
+        _report(None, as_json)
+        return 0
+    with closing(process):
+        if not process.wait(STOP_SECONDS):
+            raise OpenAgentError(
+                "busy",
+                f"The daemon (pid {process.pid}) did not end within {STOP_SECONDS:.0f} s.",
+                hint=f"`kill -9 {process.pid}` ends it; what was stored stays.",
+            )
+    _report(process.pid, as_json)
+    return 0
+
+
+async def _ask_to_stop(socket: str) -> Process:
+    async with daemon(auto_start=False, socket=socket) as client:
+        assert client.welcome is not None
+        process = Process(client.welcome.pid)
+        await client.request(DaemonStop(id=client.next_id()), Done)
+        return process
+
+
+def _terminate(problem: OpenAgentError) -> Process | None:
+    """One that does not answer, or listens elsewhere, still hears a signal."""
+    pid = daemon_pid()
+    if pid is None:
+        if problem.info.code == "not_found":
+            return None
+        raise problem
+    process = Process(pid)
+    os.kill(pid, signal.SIGTERM)
+    return process
+
+
+def _report(pid: int | None, as_json: bool) -> None:
+    if as_json:
+        print_json({"stopped": pid is not None, "pid": pid})
+    else:
+        say("No daemon was running." if pid is None else f"The daemon (pid {pid}) has stopped.")

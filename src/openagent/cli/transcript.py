@@ -1,0 +1,115 @@
+"""A conversation as text: for a terminal, and as Markdown."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from openagent.cli.terminal import BOLD, DIM, RED, call_line, clean, one_line, paint
+from openagent.protocol.messages import (
+    ImagePart,
+    Message,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+_SUBJECTS = ("command", "path", "file", "pattern", "query", "url")
+CUT_SHORT = {
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
+    "error": "ended by an error",
+    "max_tokens": "cut off at the longest answer allowed",
+    "refusal": "refused",
+}
+
+
+def subject_of(arguments: dict[str, Any]) -> str:
+    """What stands for a whole call on one line."""
+    named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
+    return str(named or next((value for value in arguments.values() if isinstance(value, str)), ""))
+
+
+class Transcript:
+    """Messages in order, printed as they come. A call's line waits for its result."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._calls: dict[str, ToolCallPart] = {}
+
+    def add(self, message: Message) -> None:
+        for part in message.parts:
+            self._part(part, from_user=message.role == "user")
+        if cut := CUT_SHORT.get(message.stop_reason or ""):
+            self._write(paint(f"[{cut}]", RED))
+
+    def _part(self, part: Part, *, from_user: bool) -> None:
+        match part:
+            case TextPart() if from_user:
+                self.user(part.text)
+            case TextPart():
+                if text := clean(part.text).strip("\n"):
+                    self._write(f"\n{text}")
+            case ThinkingPart():
+                if part.text:
+                    self._write(paint(f"… {one_line(part.text)}", DIM))
+            case ToolCallPart():
+                self._calls[part.id] = part
+            case ToolResultPart():
+                self.result(part)
+            case ImagePart():
+                self._write(f"[image, {clean(part.media_type)}]")
+
+    def user(self, text: str) -> None:
+        lines = clean(text).strip("\n").split("\n")
+        self._write("\n" + "\n".join(paint(f"› {line}", BOLD) for line in lines))
+
+    def result(self, result: ToolResultPart) -> None:
+        call = self._calls.pop(result.call_id, None)
+        self._write(paint(_line(result, call), RED if result.is_error else DIM))
+
+    def end(self) -> None:
+        for call in self._calls.values():
+            self._write(paint(f"… {call.name} {one_line(subject_of(call.arguments))}", DIM))
+
+
+def _line(result: ToolResultPart, call: ToolCallPart | None) -> str:
+    return call_line(
+        result.name,
+        subject_of(call.arguments) if call else "",
+        failed=result.is_error,
+        summary=str(result.display.get("summary", "")),
+        duration_ms=result.duration_ms,
+    )
+
+
+def markdown(messages: Iterable[Message], calls: dict[str, ToolCallPart]) -> str:
+    """`calls` remembers the calls of earlier pages until their results come."""
+    return "".join(f"{block}\n\n" for message in messages for block in _blocks(message, calls) if block)
+
+
+def _blocks(message: Message, calls: dict[str, ToolCallPart]) -> Iterable[str]:
+    if message.role == "user":
+        yield "## You"
+    elif message.role == "assistant":
+        yield f"## {clean(message.model or 'Agent')}"
+    for part in message.parts:
+        match part:
+            case TextPart():
+                yield clean(part.text).strip("\n")
+            case ThinkingPart():
+                yield "\n".join(f"> {line}" for line in clean(part.text).strip().splitlines())
+            case ToolCallPart():
+                calls[part.id] = part
+            case ToolResultPart():
+                yield f"- {_line(part, calls.pop(part.call_id, None))}"
+                yield _fenced(clean(part.text))
+            case ImagePart():
+                yield f"*[image, {clean(part.media_type)}]*"
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text.rstrip()}\n{fence}"

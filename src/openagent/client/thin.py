@@ -1,0 +1,142 @@
+"""The thinnest client: one blocking socket, no asyncio, no msgspec.
+
+`openagent run` must feel instant, so this module avoids imports that cost more than the turn itself: `_socket` and
+`_json` are the C parts of `socket` and `json`, without the 20 ms of regular expressions and enums those two bring,
+and `typing` alone costs 10 ms.
+"""
+
+from __future__ import annotations
+
+import _json
+import os
+from _socket import AF_UNIX, SOCK_STREAM
+from _socket import socket as Socket  # noqa: N812
+
+from openagent.client.launch import start_daemon
+from openagent.protocol import locations
+from openagent.protocol.version import PROTOCOL_VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Event = dict[str, Any]
+
+
+class _Scanning:
+    """What the scanner wants to know."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+_scan: Callable[[str, int], tuple[Any, int]] = _json.make_scanner(_Scanning())  # pyright: ignore[reportArgumentType]
+_quote = _json.encode_basestring_ascii
+
+
+def to_json(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, dict):
+        items: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return "{" + ",".join(f"{_quote(key)}:{to_json(item)}" for key, item in items.items()) + "}"
+    if isinstance(value, list):
+        members: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return "[" + ",".join(to_json(item) for item in members) + "]"
+    return repr(value)
+
+
+class ConnectionEnded(Exception):
+    """The daemon has gone, or ended the connection; the text says why if it said so."""
+
+
+class ThinClient:
+    def __init__(self, name: str, *, interactive: bool, auto_start: bool = True) -> None:
+        self._socket = self._connect(locations.socket_path(os.environ), auto_start)
+        self._received = bytearray()
+        self._unsent = bytearray()
+        self._count = 0
+        env = {key: os.environ[key] for key in locations.FORWARDED_ENV if key in os.environ}
+        self.hello = self.queue("hello", protocol=PROTOCOL_VERSION, client=name, interactive=interactive, env=env)
+
+    @staticmethod
+    def _connect(path: str, auto_start: bool) -> Socket:
+        connection = Socket(AF_UNIX, SOCK_STREAM)
+        try:
+            connection.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            if not auto_start:
+                raise
+            start_daemon()
+            connection.connect(path)
+        return connection
+
+    def queue(self, op: str, **fields: Any) -> str:
+        """Add an op to what the next `flush` sends, and return its id."""
+        self._count += 1
+        op_id = f"{os.getpid()}-{self._count}"
+        body = to_json({"op": op, "id": op_id, **fields}).encode()
+        self._unsent += len(body).to_bytes(4, "big") + body
+        return op_id
+
+    def flush(self) -> None:
+        try:
+            self._socket.sendall(self._unsent)
+        except ConnectionError as problem:
+            raise ConnectionEnded(str(problem)) from None
+        self._unsent.clear()
+
+    def receive_body(self) -> str:
+        received = self._received
+        while True:
+            if len(received) >= 4 and len(received) >= (end := 4 + int.from_bytes(received[:4], "big")):
+                body = received[4:end].decode()
+                del received[:end]
+                return body
+            try:
+                data = self._socket.recv(1 << 18)
+            except ConnectionError:
+                data = b""
+            if not data:
+                raise ConnectionEnded
+            received += data
+
+    def receive(self) -> Event:
+        return parse(self.receive_body())
+
+    def request(self, op: str, **fields: Any) -> Any:
+        """Send and wait for the reply, leaving out whatever else arrives before it. Raises Refused."""
+        op_id = self.queue(op, **fields)
+        self.flush()
+        while True:
+            event = self.receive()
+            if event.get("op_id") in (op_id, self.hello) and event["type"] == "failed":
+                raise Refused(event["error"])
+            if event.get("op_id") == op_id and event["type"] == "reply":
+                return event.get("result")
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Refused(Exception):
+    def __init__(self, error: Event) -> None:
+        super().__init__(explain(error))
+        self.error = error
+
+
+def explain(error: Event) -> str:
+    return f"{error['message']} {error.get('hint', '')}".strip()
+
+
+def parse(body: str) -> Event:
+    return _scan(body, 0)[0]

@@ -1,0 +1,1 @@
+"""Strategies that shrink a context that has grown too large."""

@@ -1,0 +1,50 @@
+"""Settings: layers, types, and where each value came from.
+
+Defaults, then the user's file, then the project's file, then the environment: the later one wins, key by key.
+"""
+
+from openagent.config.load import Config, load
+from openagent.config.problems import ConfigError, Problem
+from openagent.config.settings import (
+    AutoRule,
+    AutoSettings,
+    BudgetSettings,
+    ContextSettings,
+    FallbackSettings,
+    JailSettings,
+    LimitSettings,
+    LogSettings,
+    OAuthSettings,
+    PriceSettings,
+    ProviderKind,
+    ProviderSettings,
+    Settings,
+    StoreSettings,
+    WebSettings,
+    size_in_bytes,
+)
+from openagent.config.source import Source
+
+__all__ = [
+    "AutoRule",
+    "AutoSettings",
+    "BudgetSettings",
+    "Config",
+    "ConfigError",
+    "ContextSettings",
+    "FallbackSettings",
+    "JailSettings",
+    "LimitSettings",
+    "LogSettings",
+    "OAuthSettings",
+    "PriceSettings",
+    "Problem",
+    "ProviderKind",
+    "ProviderSettings",
+    "Settings",
+    "Source",
+    "StoreSettings",
+    "WebSettings",
+    "load",
+    "size_in_bytes",
+]

@@ -1,0 +1,241 @@
+"""Every setting there is. The text under a field becomes its entry in docs/configuration.md."""
+
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta, Struct, structs
+
+from openagent.config.secrets import masked
+from openagent.protocol.sessions import Mode
+
+ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "local", "demo"]
+PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
+
+DAEMON_WIDE = frozenset({"store", "log", "web"})
+"""One daemon serves many projects, so a project cannot set these."""
+
+ModelName = Annotated[str, Meta(pattern=r"^(auto|[^/\s]+/\S+)?$", description='"provider/model" or "auto"')]
+ConcreteModel = Annotated[str, Meta(pattern=r"^([^/\s]+/\S+)?$", description='"provider/model"')]
+Address = Annotated[str, Meta(pattern=r"^(https?://\S+)?$", description="an http:// or https:// address")]
+Size = Annotated[str, Meta(pattern=r"^\d+[kmgtKMGT]?$", description='a size such as "512m" or "2g"')]
+StoreUrl = Annotated[
+    str, Meta(pattern=r"^(sqlite|postgresql)(\+\w+)?://", description="a sqlite:/// or postgresql:// address")
+]
+Percent = Annotated[float, Meta(ge=1, le=100)]
+Amount = Annotated[float, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+Port = Annotated[int, Meta(ge=0, le=65535)]
+
+
+class OAuthSettings(Struct, frozen=True, kw_only=True):
+    """Where and as whom to log in when a provider is used with OAuth 2.0 in place of a key."""
+
+    client_id: str = ""
+    """The client id your provider gave you."""
+    client_secret: str = ""
+    """Only for clients that have one."""
+    authorize_url: Address = ""
+    """Where a person grants access."""
+    token_url: Address = ""
+    """Where codes and refresh tokens are exchanged."""
+    revoke_url: Address = ""
+    """Where a token is given back."""
+    scopes: list[str] = []
+    """What to ask access for."""
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
+class ProviderSettings(Struct, frozen=True, kw_only=True):
+    """One provider. NAME is what stands before the slash in a model; several providers may be of one kind."""
+
+    kind: ProviderKind
+    """Which wire format and login it uses. May be left out when NAME is itself a kind."""
+    api_key: str = ""
+    """The key. Write `"${VARIABLE}"`, so that the file holds no secret; an unset variable means no key."""
+    base_url: Address = ""
+    """Empty: the provider's usual address."""
+    wire_profile: str = "native"
+    """Which headers are sent, in which order: `native`, `reference` or a profile of yours."""
+    api: Literal["responses", "chat"] | None = None
+    """For OpenAI and its like: which of the two APIs to speak. Left out: the kind's usual one."""
+    api_version: str = ""
+    """For Azure: the `api-version` to ask for."""
+    organization: str = ""
+    """For OpenAI and GitHub: whom usage is attributed to."""
+    project: str = ""
+    """For Vertex: the project."""
+    location: str = ""
+    """For Vertex: the region."""
+    credentials_file: str = ""
+    """For Vertex: path of a service account's JSON file."""
+    auth: Literal["key", "oauth"] = "key"
+    """How to prove who you are: a key, or a login. With `oauth`, a given `api_key` is sent as the access token."""
+    oauth: OAuthSettings = OAuthSettings()
+    headers: dict[str, str] = {}
+    """Sent with every request, beside those of the wire profile."""
+    timeout: Seconds = 300.0
+    """Seconds without a byte from the provider after which a request counts as failed."""
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
+class FallbackSettings(Struct, frozen=True, kw_only=True):
+    """What to do when a provider fails for good."""
+
+    chain: list[ConcreteModel] = []
+    """Models to go on with, in this order."""
+
+
+class BudgetSettings(Struct, frozen=True, kw_only=True):
+    """Caps. A request that could pass one is not sent. Left out: no cap."""
+
+    session_usd: Amount | None = None
+    """Dollars one session and its sub-agents may spend."""
+    day_usd: Amount | None = None
+    """Dollars all sessions together may spend in a day."""
+    session_tokens: Count | None = None
+    """Tokens one session and its sub-agents may use."""
+    day_tokens: Count | None = None
+    """Tokens all sessions together may use in a day."""
+    warn_at: Percent = 80.0
+    """Percent of a cap at which a warning is shown."""
+
+
+class JailSettings(Struct, frozen=True, kw_only=True):
+    """Where an agent's commands run, and what bounds them."""
+
+    kind: Literal["bwrap", "docker", "host"] = "bwrap"
+    """`host` is no jail at all: commands run as you, with all you may do."""
+    network: Literal["off", "on"] | list[str] = "off"
+    """`off`, `on`, or the list of hosts that may be reached."""
+    memory: Size = "2g"
+    """Memory one session's commands may use."""
+    processes: Count = 512
+    """Processes one session may have at once."""
+    file_size: Size = "2g"
+    """The largest file a command may write."""
+    background_after: Seconds | None = None
+    """Seconds after which a command that still runs goes on in the background. Left out: never."""
+
+
+class ContextSettings(Struct, frozen=True, kw_only=True):
+    """How a context that has grown too large is shrunk."""
+
+    collector: str = "hybrid"
+    """The strategy: `truncate`, `summarize`, `hybrid`, or a plugin's."""
+    threshold: Percent = 80.0
+    """Percent of the model's window at which it runs."""
+    keep_turns: Annotated[int, Meta(ge=0)] = 5
+    """The newest turns are not touched."""
+
+
+class StoreSettings(Struct, frozen=True, kw_only=True):
+    """Where sessions are kept."""
+
+    url: StoreUrl = "sqlite://"
+    """A SQLite file or a PostgreSQL server. The default is `openagent.db` in the data home."""
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
+class LimitSettings(Struct, frozen=True, kw_only=True):
+    """What a new session may do in one turn, unless it is created with other limits."""
+
+    max_steps: Count = 200
+    """Steps a turn may take."""
+    turn_timeout: Seconds | None = None
+    """Seconds a turn may take. Left out: no limit."""
+
+
+class LogSettings(Struct, frozen=True, kw_only=True):
+    """The daemon's log."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least severe entries that are written."""
+
+
+class WebSettings(Struct, frozen=True, kw_only=True):
+    """The WebSocket, and what is served beside it."""
+
+    enabled: bool = False
+    """Listen at all."""
+    host: str = "127.0.0.1"
+    """The address to listen on. Anything but loopback makes the daemon reachable from other machines."""
+    port: Port = 4180
+    """0 takes any free port."""
+
+
+class PriceSettings(Struct, frozen=True, kw_only=True):
+    """Dollars per million tokens of one model, where the built-in price list is wrong or has none."""
+
+    input: Amount
+    """Prompt tokens."""
+    output: Amount
+    """Tokens of the answer, reasoning included."""
+    cached: Amount | None = None
+    """Prompt tokens read from the provider's cache. Left out: as `input`."""
+    cache_write: Amount | None = None
+    """Prompt tokens written to the provider's cache. Left out: as `input`."""
+
+
+class AutoRule(Struct, frozen=True, kw_only=True):
+    """Applies when everything it states is so. The first rule that applies decides."""
+
+    use: Literal["cheap", "strong"]
+    """Which of the two models."""
+    first_step: bool | None = None
+    """The step is (not) the first of its turn."""
+    after_error: bool | None = None
+    """A tool call of the step before did (not) fail."""
+    context_over: Count | None = None
+    """The context holds more tokens than this."""
+    mentions: list[str] = []
+    """The user's message contains one of these words."""
+
+
+class AutoSettings(Struct, frozen=True, kw_only=True):
+    """What `model = "auto"` chooses from, step by step."""
+
+    cheap: ConcreteModel = ""
+    """For steps that need little thought."""
+    strong: ConcreteModel = ""
+    """For the rest, and whenever no rule applies."""
+    rules: list[AutoRule] = []
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """The whole tree."""
+
+    model: ModelName = ""
+    """What answers: `provider/model`, or `auto`. Empty: chosen from the keys there are."""
+    mode: Mode = "ask"
+    """What an agent may do unasked: `plan` (read only), `ask`, `edits` (change files) or `full`."""
+    providers: dict[str, ProviderSettings] = {}
+    fallback: FallbackSettings = FallbackSettings()
+    budget: BudgetSettings = BudgetSettings()
+    jail: JailSettings = JailSettings()
+    context: ContextSettings = ContextSettings()
+    store: StoreSettings = StoreSettings()
+    limits: LimitSettings = LimitSettings()
+    log: LogSettings = LogSettings()
+    web: WebSettings = WebSettings()
+    prices: dict[str, PriceSettings] = {}
+    auto: AutoSettings = AutoSettings()
+
+
+def size_in_bytes(size: str) -> int:
+    """`"2g"` to 2147483648."""
+    unit = size[-1].lower()
+    if unit.isdigit():
+        return int(size)
+    return int(size[:-1]) * 1024 ** ("kmgt".index(unit) + 1)
+
+
+def _repr_without_secrets(settings: Struct) -> str:
+    values = structs.asdict(settings)
+    shown = ", ".join(f"{name}={masked((name,), value)!r}" for name, value in values.items())
+    return f"{type(settings).__name__}({shown})"

@@ -1,0 +1,1 @@
+"""The heart: sessions, turns, and what the model is shown. It resists features."""

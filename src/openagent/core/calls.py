@@ -1,0 +1,270 @@
+"""Running the tool calls of one step: check, decide, ask if need be, run, record."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from msgspec import Struct
+
+from openagent.core.history import CANCELLED
+from openagent.plugins.jail import Shell
+from openagent.plugins.store import AuditEntry
+from openagent.plugins.tool import Tool, ToolOutcome
+from openagent.policy.decision import decide
+from openagent.policy.facts import CallFacts, Decision
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import (
+    MessageAdded,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionAnswered,
+    QuestionAsked,
+    StatusChanged,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+)
+from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
+from openagent.protocol.sessions import PermissionAsk, PlanItem, Question
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+    from openagent.core.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+
+async def run_calls(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
+    """Read-only calls that stand next to each other run side by side; the others run in order."""
+    session = turn.session
+    session.post(StatusChanged(status="executing_tool", detail=", ".join(dict.fromkeys(call.name for call in calls))))
+    for group in _groups(session, calls):
+        if len(group) == 1:
+            await _run_call(turn, group[0])
+        else:
+            async with asyncio.TaskGroup() as tasks:
+                for call in group:
+                    tasks.create_task(_run_call(turn, call))
+    session.post(StatusChanged(status="thinking"))
+
+
+def _groups(session: "Session", calls: Sequence[ToolCallPart]) -> list[list[ToolCallPart]]:
+    groups: list[list[ToolCallPart]] = []
+    previous_reads = False
+    for call in calls:
+        tool = session.tools.get(call.name)
+        reads = tool is not None and tool.read_only
+        if reads and previous_reads:
+            groups[-1].append(call)
+        else:
+            groups.append([call])
+        previous_reads = reads
+    return groups
+
+
+async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any], op_id: str) -> ToolOutcome:
+    """A person's call: decided on, shown and audited like a model's, but no part of the history."""
+    call = ToolCallPart(f"user-{uuid4().hex[:12]}", tool, arguments)
+    if not session.running:
+        session.post(StatusChanged(status="executing_tool", detail=tool))
+    try:
+        performed = await _perform(session, call)
+    except asyncio.CancelledError:
+        performed = Performed(ToolOutcome(CANCELLED, is_error=True), None, 0.0)
+    idle = () if session.running else (StatusChanged(status="idle"),)
+    await session.record(_finished(call, performed), *idle, op_id=op_id, audit=[_audit(call, performed)])
+    return performed.outcome
+
+
+async def _run_call(turn: "Turn", call: ToolCallPart) -> None:
+    await _record(turn, call, await _perform(turn.session, call))
+
+
+class Performed(Struct, frozen=True):
+    outcome: ToolOutcome
+    decision: Decision | None
+    """None when it did not come to one: the call made no sense, or was cancelled."""
+    duration_ms: float
+
+
+async def _perform(session: "Session", call: ToolCallPart) -> Performed:
+    tool = session.tools.get(call.name)
+    began = time.monotonic()
+    decision: Decision | None = None
+    if tool is None:
+        known = ", ".join(session.tools)
+        outcome = ToolOutcome(text=f"There is no tool named {call.name!r}. There are: {known}.", is_error=True)
+    elif problem := _problem(tool, call):
+        outcome = ToolOutcome(text=problem, is_error=True)
+    else:
+        decision = decide(_facts(session, tool, call), session.info.settings.mode, session.rules)
+        if decision.kind == "ask":
+            decision = await _ask_person(session, tool, call, decision)
+        if decision.kind == "allow":
+            summary = tool.summarize(call.arguments)
+            session.post(ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary))
+            began = time.monotonic()
+            outcome = await _run(session, tool, call)
+        else:
+            outcome = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
+    return Performed(outcome, decision, round((time.monotonic() - began) * 1000, 3))
+
+
+def _problem(tool: Tool, call: ToolCallPart) -> str:
+    if call.invalid_arguments is not None:
+        return f"The arguments of {call.name} are not a JSON object: {call.invalid_arguments[:200]!r}. Nothing was run."
+    if problem := tool.check(call.arguments):
+        return f"The arguments of {call.name} do not fit: {problem} Nothing was run."
+    return ""
+
+
+def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
+    return CallFacts(
+        tool=tool.name,
+        effect=tool.effect,
+        subject=tool.summarize(call.arguments),
+        workspace=session.info.cwd,
+        arguments=call.arguments,
+    )
+
+
+async def _ask_person(session: "Session", tool: Tool, call: ToolCallPart, decision: Decision) -> Decision:
+    ask = PermissionAsk(
+        id=uuid4().hex[:12],
+        call_id=call.id,
+        tool=call.name,
+        arguments=call.arguments,
+        summary=tool.summarize(call.arguments),
+        risk=decision.risk,
+        reason=decision.reason,
+        rule=decision.rule,
+    )
+    answered = session.asks.open_permission(ask)
+    await session.record(
+        PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
+        StatusChanged(status="waiting_approval", detail=ask.summary),
+    )
+    resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
+    op_id = ""
+    try:
+        async with asyncio.timeout(session.runtime.ask_timeout):
+            verdict = await answered
+        answer, op_id = verdict.answer, verdict.answer.id
+        resolved = PermissionResolved(
+            ask_id=ask.id, decision=answer.decision, scope=answer.scope, by=verdict.by, reason=answer.reason
+        )
+        if answer.decision == "allow" and answer.scope != "once":
+            session.grant(_facts(session, tool, call), answer.scope)
+    except TimeoutError:
+        answered.cancel()
+    except asyncio.CancelledError:
+        answered.cancel()
+        session.post(PermissionResolved(ask_id=ask.id, decision="deny", by="turn ended"))
+        raise
+    await session.record(resolved, StatusChanged(status="executing_tool", detail=call.name), op_id=op_id)
+    reason = f"{resolved.reason or 'the user said no'}".rstrip(".") + "."
+    return Decision(
+        kind=resolved.decision,
+        risk=decision.risk,
+        reason=reason if resolved.decision == "deny" else decision.reason,
+        rule=f"answer:{resolved.by}",
+    )
+
+
+async def _run(session: "Session", tool: Tool, call: ToolCallPart) -> ToolOutcome:
+    try:
+        return await tool.run(CallContext(session, call.id), call.arguments)
+    except OpenAgentError as problem:
+        return ToolOutcome(text=str(problem), is_error=True)
+    except Exception as problem:  # the tool boundary: whatever a tool does, the turn goes on
+        _log.exception("tool failed", extra={"session": session.id, "tool": tool.name})
+        return ToolOutcome(text=f"{tool.name} failed ({type(problem).__name__}: {problem}).", is_error=True)
+
+
+async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> None:
+    session, outcome = turn.session, performed.outcome
+    result = ToolResultPart(
+        call_id=call.id,
+        name=call.name,
+        text=outcome.text + turn.guard.note(call, outcome.text),
+        is_error=outcome.is_error,
+        images=outcome.images,
+        display=outcome.display,
+        duration_ms=performed.duration_ms,
+    )
+    async with session.numbering:
+        message = Message(
+            number=session.next_number, role="tool", parts=[result], turn=turn.number, created_at=time.time()
+        )
+        await session.record(
+            MessageAdded(message=message),
+            _finished(call, performed),
+            messages=[message],
+            audit=[_audit(call, performed)],
+        )
+
+
+def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
+    outcome = performed.outcome
+    return ToolFinished(
+        call_id=call.id,
+        tool=call.name,
+        is_error=outcome.is_error,
+        summary=str(outcome.display.get("summary", "")),
+        duration_ms=performed.duration_ms,
+        exit_code=outcome.display.get("exit_code"),
+    )
+
+
+def _audit(call: ToolCallPart, performed: Performed) -> AuditEntry:
+    decision = performed.decision
+    return AuditEntry(
+        kind="call",
+        subject=call.name,
+        detail={
+            "call_id": call.id,
+            "arguments": call.arguments,
+            "decision": decision.kind if decision else "none",
+            "rule": decision.rule if decision else "",
+            "is_error": performed.outcome.is_error,
+            "exit_code": performed.outcome.display.get("exit_code"),
+        },
+        at=time.time(),
+    )
+
+
+class CallContext:
+    """What a running call may use."""
+
+    def __init__(self, session: "Session", call_id: str) -> None:
+        self._session = session
+        self.session = session.id
+        self.call_id = call_id
+        self.workspace: Path = session.workspace
+        self.files_read = session.files_read
+
+    async def shell(self) -> Shell:
+        return await self._session.shell()
+
+    def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:
+        self._session.show(ToolOutput(call_id=self.call_id, stream=stream, text=text))
+
+    async def ask(self, question: Question) -> str:
+        session = self._session
+        answered = session.asks.open_question(question)
+        try:
+            await session.record(QuestionAsked(question=question), StatusChanged(status="waiting_approval"))
+            reply = await answered
+        finally:
+            answered.cancel()
+        await session.record(
+            QuestionAnswered(question_id=question.id, answer=reply.answer, by=reply.by), op_id=reply.op_id
+        )
+        return reply.answer
+
+    async def set_plan(self, plan: list[PlanItem]) -> None:
+        await self._session.set_plan(plan)

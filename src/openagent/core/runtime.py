@@ -1,0 +1,56 @@
+"""What sessions share. The composition root fills it in."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from openagent.plugins.collector import Collector
+from openagent.plugins.jail import Jail
+from openagent.plugins.ledger import Ledger
+from openagent.plugins.provider import Provider
+from openagent.plugins.store import Store
+from openagent.plugins.tool import Tool
+from openagent.policy.facts import CallFacts
+from openagent.policy.rules import RuleSet
+
+
+class ResolvedModel(Struct, frozen=True):
+    provider: Provider
+    model: str
+    """The model's name at the provider."""
+    name: str
+    """provider/model"""
+    context_window: int
+    max_output_tokens: int | None = None
+
+
+class ModelResolver(Protocol):
+    def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
+        """Raises OpenAgentError('config_error') when no such provider is configured."""
+        ...
+
+
+class ContextSettings(Struct, frozen=True):
+    collector: str = "truncate"
+    threshold: float = 80.0
+    """Percent of the model's window."""
+    keep_turns: int = 5
+
+
+@dataclass(kw_only=True)
+class Runtime:
+    store: Store
+    resolve_model: ModelResolver
+    tools: Sequence[Tool]
+    jail: Jail
+    ledger: Ledger
+    collectors: Mapping[str, Collector]
+    context: ContextSettings = field(default_factory=ContextSettings)
+    rules: Callable[[Path], RuleSet] = lambda _workspace: RuleSet()
+    remember_grant: Callable[[CallFacts], None] = lambda _facts: None
+    """Write an "always allow this" to the user's rules."""
+    ask_timeout: float | None = 600.0
+    """Seconds after which a permission request that nobody answered is denied."""

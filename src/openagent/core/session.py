@@ -1,0 +1,401 @@
+"""One agent's conversation: its state, its inbox, and the one way anything about it is recorded."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+import msgspec
+from msgspec import UNSET
+
+from openagent.core.asks import Asks
+from openagent.core.calls import run_user_call
+from openagent.core.draft import Draft
+from openagent.core.history import INTERRUPTED, calls_without_result, closing_result
+from openagent.core.prompt import system_prompt
+from openagent.core.runtime import ResolvedModel, Runtime
+from openagent.core.turn import Turn
+from openagent.core.view import DEFAULT_WINDOW, View
+from openagent.plugins.jail import Shell
+from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
+from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
+from openagent.plugins.tool import Tool, ToolOutcome
+from openagent.policy.facts import CallFacts
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import (
+    Event,
+    MessageAdded,
+    MessageQueued,
+    PlanUpdated,
+    SessionUpdated,
+    StatusChanged,
+    TurnCompleted,
+    TurnStarted,
+)
+from openagent.protocol.messages import Message, Part, TextPart, ToolCallPart, ToolResultPart, UserPart
+from openagent.protocol.ops import Sent
+from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, SettingsChange, Snapshot
+
+POST_DELAY = 0.005
+"""Seconds a posted event may wait for company, so that a fast step costs two transactions and not five."""
+NAME_LENGTH = 60
+_log = logging.getLogger(__name__)
+
+
+class Session:
+    def __init__(
+        self,
+        stored: StoredSession,
+        runtime: Runtime,
+        publish: Callable[[Event], None],
+        someone_can_answer: Callable[[], bool],
+    ) -> None:
+        self.id = stored.info.id
+        self.info = stored.info
+        self.plan = stored.plan
+        self.queued = list(stored.queued)
+        self.runtime = runtime
+        self.asks = Asks()
+        self.draft: Draft | None = None
+        self.open_calls: dict[str, ToolCallPart] = {}
+        """Calls the model made that have no result yet."""
+        self.env: Mapping[str, str] = {}
+        self.files_read: dict[str, str] = {}
+        self.someone_can_answer = someone_can_answer
+        self.lock = asyncio.Lock()
+        """Held while something is stored and published, and while a client takes its snapshot."""
+        self.numbering = asyncio.Lock()
+        """Held from choosing a message's number to its being stored, where several could want the same."""
+        self._publish = publish
+        self._open_turn = stored.open_turn
+        self._posted: list[Event] = []
+        self._post_timer: asyncio.TimerHandle | None = None
+        self._flushing: asyncio.Task[None] | None = None
+        self._turn: Turn | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._user_calls: set[asyncio.Task[ToolOutcome]] = set()
+        self._view: View | None = None
+        self._shell: Shell | None = None
+        self._shell_lock = asyncio.Lock()
+        self._closing = False
+        self.rules = runtime.rules(self.workspace)
+        self.tools: dict[str, Tool] = {}
+        self._choose_tools()
+
+    @property
+    def workspace(self) -> Path:
+        return Path(self.info.cwd)
+
+    @property
+    def running(self) -> bool:
+        return self._turn is not None
+
+    @property
+    def next_number(self) -> int:
+        return self.info.message_count + 1
+
+    # Recording: stored first, then published, in one order for everybody.
+
+    def post(self, *events: Event) -> None:
+        """Record soon, without waiting for it."""
+        self._posted.extend(self._stamp(event) for event in events)
+        if self._post_timer is None:
+            self._post_timer = asyncio.get_running_loop().call_later(POST_DELAY, self._flush_soon)
+
+    def show(self, event: Event) -> None:
+        """Publish a delta: live only."""
+        self._publish(msgspec.structs.replace(self._stamp(event), seq=self.info.seq))
+
+    async def record(
+        self,
+        *events: Event,
+        op_id: str = "",
+        changes: Mapping[str, Any] | None = None,
+        messages: Sequence[Message] = (),
+        raw: RawAnswer | None = None,
+        usage: Sequence[UsageRecord] = (),
+        audit: Sequence[AuditEntry] = (),
+        queued: Sequence[QueuedMessage] = (),
+        unqueued: Sequence[str] = (),
+        plan: Sequence[PlanItem] | None = None,
+        collection: CollectionRecord | None = None,
+    ) -> None:
+        """Store events and whatever else belongs to them in one transaction, then publish the events.
+
+        `changes` are fields of the session's info.
+        """
+        stamped = [self._stamp(event, op_id) for event in events]
+        async with self.lock:
+            posted, self._posted = self._posted, []
+            if self._post_timer is not None:
+                self._post_timer.cancel()
+                self._post_timer = None
+            seq = self.info.seq
+            numbered = [
+                msgspec.structs.replace(event, seq=number) for number, event in enumerate([*posted, *stamped], seq + 1)
+            ]
+            info = msgspec.structs.replace(
+                self.info,
+                seq=seq + len(numbered),
+                message_count=self.info.message_count + len(messages),
+                updated_at=time.time(),
+                **self._status_change(numbered),
+                **(changes or {}),
+            )
+            batch = Batch(
+                session=self.id,
+                info=info,
+                messages=messages,
+                raw=raw,
+                events=numbered,
+                usage=usage,
+                audit=audit,
+                queued=queued,
+                unqueued=unqueued,
+                plan=plan,
+                collection=collection,
+            )
+            await self._commit(batch, info, numbered)
+
+    async def _commit(self, batch: Batch, info: SessionInfo, events: Sequence[Event]) -> None:
+        """Whoever is cancelled meanwhile, what is stored and what this session knows stay the same."""
+        commit = asyncio.ensure_future(self.runtime.store.commit(batch))
+        cancelled: asyncio.CancelledError | None = None
+        try:
+            await asyncio.shield(commit)
+        except asyncio.CancelledError as cancel:
+            cancelled = cancel
+            await asyncio.wait([commit])
+            commit.result()
+        self.info = info
+        for message in batch.messages:
+            self._take_in(message)
+        for event in events:
+            self._publish(event)
+        if cancelled is not None:
+            raise cancelled
+
+    def _take_in(self, message: Message) -> None:
+        if self._view is not None:
+            self._view.append(message)
+        if message.role == "assistant":
+            self.draft = None
+            self.open_calls = {call.id: call for call in message.tool_calls}
+        for part in message.parts:
+            if isinstance(part, ToolResultPart):
+                self.open_calls.pop(part.call_id, None)
+
+    def _stamp(self, event: Event, op_id: str = "") -> Event:
+        op_id = op_id or (self._turn.op_id if self._turn else "")
+        return msgspec.structs.replace(event, session=self.id, op_id=op_id, at=time.time())
+
+    def _status_change(self, events: Sequence[Event]) -> dict[str, Any]:
+        changed = [event.status for event in events if isinstance(event, StatusChanged)]
+        return {"status": changed[-1]} if changed else {}
+
+    def _flush_soon(self) -> None:
+        self._post_timer = None
+        if self._posted and self._flushing is None:
+            self._flushing = asyncio.create_task(self._flush())
+
+    async def _flush(self) -> None:
+        try:
+            await self.record()
+        except OpenAgentError:
+            _log.exception("posted events could not be stored", extra={"session": self.id})
+        finally:
+            self._flushing = None
+
+    # The inbox
+
+    async def send(self, parts: Sequence[UserPart], op_id: str) -> Sent:
+        """Accepted and stored when this returns. Runs at once, or after the turn that is running."""
+        if self._turn is None and not self.queued:
+            return await self._start(list(parts), op_id)
+        queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time(), op_id=op_id)
+        self.queued.append(queued)
+        try:
+            await self.record(MessageQueued(queued=queued), op_id=op_id, queued=[queued])
+        except BaseException:
+            self.queued.remove(queued)
+            raise
+        await self._start_next()
+        return Sent(session=self.id, queued=queued.id)
+
+    async def _start_next(self) -> None:
+        if self._turn is None and self.queued and not self._closing:
+            waiting = self.queued.pop(0)
+            await self._start(waiting.parts, waiting.op_id, unqueued=[waiting.id])
+
+    async def _start(self, parts: Sequence[UserPart], op_id: str, unqueued: Sequence[str] = ()) -> Sent:
+        turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
+        try:
+            message = Message(
+                number=self.next_number, role="user", parts=list[Part](parts), turn=turn.number, created_at=time.time()
+            )
+            changes: dict[str, Any] = {"turn_count": turn.number}
+            if not self.info.name and message.text:
+                changes["name"] = " ".join(message.text.split())[:NAME_LENGTH]
+            await self.record(
+                TurnStarted(turn=turn.number, model=self.info.settings.model),
+                MessageAdded(message=message),
+                StatusChanged(status="thinking"),
+                messages=[message],
+                unqueued=unqueued,
+                changes=changes,
+            )
+        except BaseException:
+            self._turn = None
+            raise
+        self._task = turn.task = asyncio.create_task(self._drive(turn), name=f"turn {self.id}/{turn.number}")
+        return Sent(session=self.id, turn=turn.number, message_number=message.number)
+
+    async def _drive(self, turn: Turn) -> None:
+        try:
+            await turn.drive()
+        finally:
+            self._turn = self._task = None
+        try:
+            await self._start_next()
+        except OpenAgentError:
+            _log.exception("a queued message could not be started", extra={"session": self.id})
+
+    async def cancel(self) -> bool:
+        """Returns when the turn has ended and all of it is stored. A person's own tool calls end with it."""
+        calls = list(self._user_calls)
+        for call in calls:
+            call.cancel()
+        if calls:
+            await asyncio.wait(calls)
+        if self._turn is None:
+            return bool(calls)
+        self._turn.cancel()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        return True
+
+    # What a turn needs
+
+    async def view(self, resolved: ResolvedModel) -> View:
+        if self._view is None:
+            messages = await self.runtime.store.recent_messages(
+                self.id, token_budget=resolved.context_window or DEFAULT_WINDOW
+            )
+            first = next((place for place, message in enumerate(messages) if message.role == "user"), len(messages))
+            collections = await self.runtime.store.collections(self.id)
+            self._view = View(system_prompt(self.info), messages[first:], collections)
+        return self._view
+
+    async def shell(self) -> Shell:
+        async with self._shell_lock:
+            if self._shell is None:
+                self._shell = await self.runtime.jail.open(self.id, self.workspace)
+            return self._shell
+
+    def tool_schemas(self) -> list[ToolSchema]:
+        return [tool.schema for tool in self.tools.values()]
+
+    def _choose_tools(self) -> None:
+        disabled = self.info.settings.disabled_tools
+        self.tools = {tool.name: tool for tool in self.runtime.tools if tool.name not in disabled}
+
+    def grant(self, facts: CallFacts, scope: Literal["session", "always"]) -> None:
+        """From now on calls like this one need not be asked for."""
+        self.rules = self.rules.granting(facts)
+        if scope == "always":
+            self.runtime.remember_grant(facts)
+
+    async def summarize(self, resolved: ResolvedModel, messages: Sequence[Message], instruction: str) -> str:
+        """One request to the session's model outside the conversation, counted against its budget."""
+        asked = Message(number=0, role="user", parts=[TextPart(instruction)])
+        request = ModelRequest(model=resolved.model, system="", messages=[*messages, asked], session=self.id)
+        reservation = await self.runtime.ledger.reserve(self.id, resolved.name, request, "summarizing")
+        try:
+            async with aclosing(resolved.provider.stream(request)) as stream:
+                answer = [item async for item in stream if isinstance(item, Answer)][-1]
+        except BaseException:
+            reservation.release()
+            raise
+        cost_usd = reservation.settle(answer.usage).cost_usd
+        await self.record(usage=[UsageRecord(None, resolved.name, answer.usage, cost_usd, "summarizing", time.time())])
+        return "".join(part.text for part in answer.parts if isinstance(part, TextPart))
+
+    async def set_plan(self, plan: list[PlanItem]) -> None:
+        self.plan = plan
+        await self.record(PlanUpdated(plan=plan), plan=plan)
+
+    # What clients ask for
+
+    async def run_tool(self, tool: str, arguments: dict[str, Any], op_id: str) -> ToolOutcome:
+        call = asyncio.create_task(run_user_call(self, tool, arguments, op_id))
+        self._user_calls.add(call)
+        call.add_done_callback(self._user_calls.discard)
+        return await asyncio.shield(call)
+
+    async def update(self, name: str | None, change: SettingsChange, op_id: str) -> None:
+        given = {field: value for field, value in msgspec.structs.asdict(change).items() if value is not UNSET}
+        changes: dict[str, Any] = {"settings": msgspec.structs.replace(self.info.settings, **given)}
+        if name is not None:
+            changes["name"] = name
+        await self.record(
+            SessionUpdated(info=msgspec.structs.replace(self.info, **changes)), op_id=op_id, changes=changes
+        )
+        if "instructions" in given:
+            self._view = None
+        self._choose_tools()
+
+    async def snapshot(self, messages: int) -> Snapshot:
+        """Call with the lock held, so that nothing is published between the reading and the attaching."""
+        page = await self.runtime.store.messages(self.id, limit=messages + 1)
+        return Snapshot(
+            info=self.info,
+            seq=self.info.seq,
+            messages=page[-messages:] if messages else [],
+            has_more=len(page) > messages,
+            permissions=self.asks.permissions,
+            questions=self.asks.questions,
+            plan=self.plan,
+            queued=self.queued,
+            live=self.draft.so_far() if self.draft else None,
+        )
+
+    # Beginning and end
+
+    async def recover(self) -> None:
+        """Close what a crash left open, so that the history is one every provider accepts."""
+        if not self._open_turn:
+            return
+        turn, self._open_turn = self._open_turn, 0
+        newest = await self.runtime.store.messages(self.id, limit=200)
+        results = [
+            Message(
+                number=number,
+                role="tool",
+                parts=[closing_result(call, INTERRUPTED)],
+                turn=turn,
+                created_at=time.time(),
+            )
+            for number, call in enumerate(calls_without_result(newest), self.next_number)
+        ]
+        await self.record(
+            *(MessageAdded(message=message) for message in results),
+            TurnCompleted(turn=turn, reason="interrupted"),
+            StatusChanged(status="idle"),
+            messages=results,
+        )
+
+    async def close(self) -> None:
+        """A running turn is cancelled and saved; what is queued stays in the store for the next start."""
+        self._closing = True
+        await self.cancel()
+        if self._flushing is not None:
+            await asyncio.wait([self._flushing])
+        if self._posted:
+            await self.record()
+        if self._shell is not None:
+            await self._shell.close()
+            self._shell = None

@@ -1,0 +1,209 @@
+"""The turn loop: from a user's message to the agent's final answer."""
+
+import asyncio
+import logging
+import time
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from openagent.core.calls import run_calls
+from openagent.core.collect import collect, collect_when_full
+from openagent.core.draft import Draft
+from openagent.core.history import CANCELLED, closing_result
+from openagent.core.limits import LoopGuard
+from openagent.core.runtime import ResolvedModel
+from openagent.plugins.ledger import Activity
+from openagent.plugins.provider import Answer, ContextTooLong, ModelRequest, TextChunk, ThinkingChunk
+from openagent.plugins.store import RawAnswer, UsageRecord
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.events import (
+    ErrorRaised,
+    MessageAdded,
+    StatusChanged,
+    TextDelta,
+    ThinkingDelta,
+    TurnCompleted,
+    UsageUpdated,
+)
+from openagent.protocol.messages import Message, Part, StopReason, TextPart, ThinkingPart
+from openagent.protocol.sessions import TurnEnd
+from openagent.protocol.usage import SessionUsage, Usage
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+
+_log = logging.getLogger(__name__)
+_ENDS: dict[StopReason, TurnEnd] = {"max_tokens": "max_tokens", "refusal": "refused"}
+_CUT_SHORT: dict[TurnEnd, StopReason] = {"cancelled": "cancelled", "time_limit": "cancelled"}
+
+
+class Turn:
+    def __init__(self, session: "Session", number: int, op_id: str) -> None:
+        self.session = session
+        self.number = number
+        self.op_id = op_id
+        self.task: asyncio.Task[None] | None = None
+        self.guard = LoopGuard()
+        self._steps = 0
+        self._usage = Usage()
+        self._cost_usd = 0.0
+        self._final_text = ""
+        self._started = time.monotonic()
+        self._cancelled = False
+
+    async def run(self) -> TurnEnd:
+        settings = self.session.info.settings
+        while self._steps < settings.max_steps:
+            self._steps += 1
+            await collect_when_full(self.session, self._resolve())
+            answer = await self._answer()
+            if not answer.tool_calls:
+                self._final_text = answer.text
+                return _ENDS.get(answer.stop_reason or "end", "done")
+            await run_calls(self, answer.tool_calls)
+            if self.guard.end_step():
+                return "loop"
+        return "step_limit"
+
+    async def drive(self) -> None:
+        """Run to the end, whatever the end is, and leave a history that every provider accepts."""
+        error: ErrorInfo | None = None
+        try:
+            if self._cancelled:
+                raise asyncio.CancelledError
+            async with asyncio.timeout(self.session.info.settings.turn_timeout):
+                reason = await self.run()
+        except asyncio.CancelledError:
+            reason = "cancelled"
+        except TimeoutError:
+            reason = "time_limit"
+        except OpenAgentError as problem:
+            error = problem.info
+            reason = "budget" if error.code == "budget_exceeded" else "error"
+        except Exception as problem:  # the supervisor: a defect ends this turn and nothing else
+            _log.exception("turn failed", extra={"session": self.session.id})
+            error = ErrorInfo("internal", f"The turn ended on a defect ({type(problem).__name__}: {problem}).")
+            reason = "error"
+        await self._complete(reason, error)
+
+    def cancel(self) -> None:
+        if not self._cancelled:
+            self._cancelled = True
+            if self.task is not None:
+                self.task.cancel()
+
+    async def _answer(self) -> Message:
+        resolved = self._resolve()
+        try:
+            return await self._ask(resolved)
+        except ContextTooLong:
+            if not await collect(self.session, resolved, "overflow"):
+                raise
+            return await self._ask(resolved)
+
+    def _resolve(self) -> ResolvedModel:
+        session = self.session
+        return session.runtime.resolve_model(session.info.settings.model, env=session.env, cwd=session.workspace)
+
+    async def _ask(self, resolved: ResolvedModel) -> Message:
+        session = self.session
+        view = await session.view(resolved)
+        request = view.request(session.id, resolved, session.info.settings, session.tool_schemas())
+        activity: Activity = "conversation" if self._steps == 1 else "tool_use"
+        reservation = await session.runtime.ledger.reserve(session.id, resolved.name, request, activity)
+        began = time.monotonic()
+        try:
+            answer = await self._stream(resolved, request)
+        except BaseException:
+            reservation.release()
+            raise
+        cost_usd = reservation.settle(answer.usage).cost_usd
+        message = Message(
+            number=session.next_number,
+            role="assistant",
+            parts=answer.parts,
+            turn=self.number,
+            created_at=time.time(),
+            model=resolved.name,
+            usage=answer.usage,
+            cost_usd=cost_usd,
+            latency_ms=round((time.monotonic() - began) * 1000, 3),
+            stop_reason=answer.stop_reason,
+        )
+        await self._keep(message, answer, activity, resolved.context_window)
+        return message
+
+    async def _stream(self, resolved: ResolvedModel, request: ModelRequest) -> Answer:
+        session = self.session
+        draft = session.draft = Draft(session.next_number)
+        async with aclosing(resolved.provider.stream(request)) as stream:
+            async for item in stream:
+                if isinstance(item, TextChunk):
+                    draft.add(TextPart, item.text)
+                    session.show(TextDelta(message_number=draft.message_number, text=item.text))
+                elif isinstance(item, ThinkingChunk):
+                    draft.add(ThinkingPart, item.text)
+                    session.show(ThinkingDelta(message_number=draft.message_number, text=item.text))
+                elif isinstance(item, Answer):
+                    return item
+        raise OpenAgentError("provider_error", f"{resolved.name} ended its stream without an answer.")
+
+    async def _keep(self, message: Message, answer: Answer, activity: Activity, window: int) -> None:
+        """The answer is stored before anything acts on it."""
+        used, cost_usd = answer.usage, message.cost_usd
+        self._usage += used
+        self._cost_usd += cost_usd or 0.0
+        totals = self.session.info.usage
+        usage = SessionUsage(
+            tokens=totals.tokens + used,
+            cost_usd=totals.cost_usd + (cost_usd or 0.0),
+            requests=totals.requests + 1,
+            context_tokens=used.input_tokens + used.output_tokens,
+            context_window=window,
+        )
+        await self.session.record(
+            MessageAdded(message=message),
+            UsageUpdated(usage=usage, last=used, last_cost_usd=cost_usd),
+            messages=[message],
+            raw=RawAnswer(message.number, answer.raw_request, answer.raw_response),
+            usage=[UsageRecord(message.number, message.model or "", used, cost_usd, activity, message.created_at)],
+            changes={"usage": usage},
+        )
+
+    async def _complete(self, reason: TurnEnd, error: ErrorInfo | None) -> None:
+        session = self.session
+        messages: list[Message] = []
+
+        def add(role: str, part: list[Part], stop_reason: StopReason | None = None) -> None:
+            messages.append(
+                Message(
+                    number=session.next_number + len(messages),
+                    role="assistant" if role == "assistant" else "tool",
+                    parts=part,
+                    turn=self.number,
+                    created_at=time.time(),
+                    stop_reason=stop_reason,
+                )
+            )
+
+        if session.draft is not None and (partial := session.draft.parts):
+            add("assistant", partial, _CUT_SHORT.get(reason, "error"))
+        for call in session.open_calls.values():
+            add("tool", [closing_result(call, CANCELLED)])
+        session.draft = None
+        await session.record(
+            *(MessageAdded(message=message) for message in messages),
+            *([ErrorRaised(error=error)] if error else []),
+            TurnCompleted(
+                turn=self.number,
+                reason=reason,
+                text=self._final_text,
+                steps=self._steps,
+                usage=self._usage,
+                cost_usd=self._cost_usd,
+                duration_ms=round((time.monotonic() - self._started) * 1000, 3),
+                error=error,
+            ),
+            StatusChanged(status="error" if reason == "error" else "idle"),
+            messages=messages,
+        )

@@ -1,0 +1,93 @@
+"""Who hears what. An event is encoded once; its bytes go to every client that is attached."""
+
+from typing import Protocol
+
+from openagent.protocol.codec import encode_event
+from openagent.protocol.events import (
+    Event,
+    McpServerStatus,
+    Metrics,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionCreated,
+    SessionDeleted,
+    SessionUpdated,
+    StatusChanged,
+    TaskUpdated,
+    TurnCompleted,
+    TurnStarted,
+    UsageUpdated,
+)
+
+OVERVIEW = (
+    SessionCreated,
+    SessionUpdated,
+    SessionDeleted,
+    StatusChanged,
+    TurnStarted,
+    TurnCompleted,
+    UsageUpdated,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionAsked,
+    QuestionAnswered,
+    McpServerStatus,
+    TaskUpdated,
+    Metrics,
+)
+"""What a client that follows the whole daemon hears of every session."""
+
+
+class Outlet(Protocol):
+    """A client's end of the line. `send` never waits; an outlet that cannot keep up closes itself."""
+
+    name: str
+    interactive: bool
+
+    def send(self, body: bytes) -> None: ...
+
+
+class EventBus:
+    def __init__(self) -> None:
+        self._attached: dict[str, set[Outlet]] = {}
+        self._followers: set[Outlet] = set()
+
+    def attach(self, session: str, outlet: Outlet) -> None:
+        self._attached.setdefault(session, set()).add(outlet)
+
+    def detach(self, session: str, outlet: Outlet) -> None:
+        if outlets := self._attached.get(session):
+            outlets.discard(outlet)
+            if not outlets:
+                del self._attached[session]
+
+    def follow(self, outlet: Outlet) -> None:
+        self._followers.add(outlet)
+
+    def unfollow(self, outlet: Outlet) -> None:
+        self._followers.discard(outlet)
+
+    def leave(self, outlet: Outlet) -> None:
+        self.unfollow(outlet)
+        for session in list(self._attached):
+            self.detach(session, outlet)
+
+    def attached(self, session: str) -> int:
+        return len(self._attached.get(session, ()))
+
+    def someone_can_answer(self, session: str) -> bool:
+        return any(outlet.interactive for outlet in (*self._attached.get(session, ()), *self._followers))
+
+    def publish(self, event: Event) -> None:
+        outlets = self._attached.get(event.session)
+        followed = self._followers and isinstance(event, OVERVIEW)
+        if not outlets and not followed:
+            return
+        body = encode_event(event)
+        for outlet in list(outlets or ()):
+            outlet.send(body)
+        if followed:
+            for outlet in self._followers - (outlets or set()):
+                outlet.send(body)

@@ -1,0 +1,103 @@
+"""One client: who it is, and its ops, taken in the order they came."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+from openagent.protocol.codec import encode_event
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.events import Event, Failed, Reply
+from openagent.protocol.ops import AnyOp, Hello, ToolRun
+
+if TYPE_CHECKING:
+    from openagent.daemon.daemon import Daemon
+
+MAX_WAITING_OPS = 256
+trace_id: ContextVar[str] = ContextVar("trace_id", default="")
+"""The op that everything logged from here on was done for."""
+_log = logging.getLogger(__name__)
+
+
+class Line(Protocol):
+    """What a gateway gives a connection to speak through."""
+
+    def send(self, body: bytes) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+class Connection:
+    def __init__(self, daemon: "Daemon", line: Line) -> None:
+        self._daemon = daemon
+        self._line = line
+        self.name = "client"
+        self.interactive = False
+        self.greeted = False
+        self.env: dict[str, str] = {}
+        self._waiting: deque[AnyOp] = deque()
+        self._worker: asyncio.Task[None] | None = None
+        self._answering: set[asyncio.Task[None]] = set()
+        self._closed = False
+        daemon.connections.add(self)
+
+    def send(self, body: bytes) -> None:
+        if not self._closed:
+            self._line.send(body)
+
+    def tell(self, event: Event) -> None:
+        self.send(encode_event(event))
+
+    def receive(self, op: AnyOp) -> None:
+        self._waiting.append(op)
+        if len(self._waiting) == MAX_WAITING_OPS:
+            self._line.pause_reading()
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+
+    def refuse(self, error: OpenAgentError, op_id: str = "") -> None:
+        self.tell(Failed(op_id=op_id, at=time.time(), error=error.info))
+
+    async def _work(self) -> None:
+        while self._waiting:
+            op = self._waiting.popleft()
+            if len(self._waiting) == MAX_WAITING_OPS // 2:
+                self._line.resume_reading()
+            trace_id.set(op.id)
+            if isinstance(op, ToolRun):
+                self._answer_beside(op)
+            else:
+                await self._answer(op)
+        self._worker = None
+
+    def _answer_beside(self, op: AnyOp) -> None:
+        """A call may wait for a permission, and the answer to that comes over this same connection."""
+        answering = asyncio.create_task(self._answer(op))
+        self._answering.add(answering)
+        answering.add_done_callback(self._answering.discard)
+
+    async def _answer(self, op: AnyOp) -> None:
+        try:
+            if not self.greeted and not isinstance(op, Hello):
+                raise OpenAgentError("unauthorized", "The first op of a connection must be hello.")
+            await self._daemon.answer(self, op)
+        except OpenAgentError as problem:
+            self.refuse(problem, op.id)
+        except Exception as problem:  # the supervisor: a defect fails one op and nothing else
+            ticket = uuid4().hex[:8]
+            _log.exception("op failed", extra={"op": type(op).__name__, "ticket": ticket})
+            message = f"The daemon hit a defect ({type(problem).__name__}); its log has the details under {ticket}."
+            self.tell(Failed(op_id=op.id, at=time.time(), error=ErrorInfo("internal", message)))
+
+    def reply(self, op: AnyOp, result: object) -> None:
+        self.tell(Reply(op_id=op.id, at=time.time(), result=result))
+
+    def close(self) -> None:
+        """The client has gone. Ops it already sent are still carried out."""
+        self._closed = True
+        self._daemon.forget(self)

@@ -1,0 +1,299 @@
+"""The daemon: what every gateway talks to. Ops come in, replies and events go out."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from openagent import __version__
+from openagent.core.asks import Reply as QuestionReply
+from openagent.daemon.bus import EventBus
+from openagent.daemon.connection import Connection
+from openagent.daemon.manager import SessionManager
+from openagent.protocol import ops
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.events import ConnectionClosing, LiveState, Metrics
+from openagent.protocol.messages import TextPart, UserPart
+from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
+
+REPLAY_LIMIT = 2000
+"""A client that missed more events than this gets a snapshot instead."""
+STOP_GRACE = 10.0
+METRICS_INTERVAL = 2.0
+_log = logging.getLogger(__name__)
+
+
+class Place(Struct, frozen=True):
+    """Where this daemon lives, as far as clients are told."""
+
+    socket: str
+    home: str
+    web_url: str = ""
+
+
+class Daemon:
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.bus = EventBus()
+        self.connections: set[Connection] = set()
+        self.stopping = asyncio.Event()
+        self.started_at = time.time()
+        self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
+        self._show_config: Callable[[str, dict[str, str]], ops.ConfigList] | None = None
+        self._metrics: asyncio.Task[None] | None = None
+        self._handlers: dict[type[ops.Op], Callable[[Connection, Any], Awaitable[object]]] = {
+            ops.Hello: self._hello,
+            ops.Ping: self._ping,
+            ops.SessionCreate: self._session_create,
+            ops.SessionList: self._session_list,
+            ops.SessionGet: self._session_get,
+            ops.SessionDetach: self._session_detach,
+            ops.SessionUpdate: self._session_update,
+            ops.SessionDelete: self._session_delete,
+            ops.SessionFork: self._session_fork,
+            ops.MessageSend: self._message_send,
+            ops.TurnCancel: self._turn_cancel,
+            ops.MessagesPage: self._messages_page,
+            ops.MessageRaw: self._message_raw,
+            ops.PermissionAnswer: self._permission_answer,
+            ops.QuestionAnswer: self._question_answer,
+            ops.ToolsList: self._tools_list,
+            ops.ToolRun: self._tool_run,
+            ops.ConfigShow: self._config_show,
+            ops.DaemonStatus: self._status,
+            ops.DaemonFollow: self._follow,
+            ops.DaemonStop: self._stop,
+        }
+
+    # Lifecycle
+
+    def ready(self, manager: SessionManager, show_config: Callable[[str, dict[str, str]], ops.ConfigList]) -> None:
+        """Heavy parts load after the sockets are open; ops that came meanwhile go on from here."""
+        self._show_config = show_config
+        self._ready.set_result(manager)
+
+    def failed(self, problem: BaseException) -> None:
+        self._ready.set_exception(problem)
+
+    async def close(self) -> None:
+        """Running turns are cancelled and saved."""
+        if self._metrics is not None:
+            self._metrics.cancel()
+        if self._ready.done() and self._ready.exception() is None:
+            try:
+                async with asyncio.timeout(STOP_GRACE):
+                    await self._ready.result().close()
+            except TimeoutError:
+                _log.error("some turns did not end in time; they are recovered on the next start")
+        goodbye = ErrorInfo("shutting_down", "The daemon is stopping.", hint="It starts again with the next command.")
+        for connection in list(self.connections):
+            connection.tell(ConnectionClosing(at=time.time(), error=goodbye))
+
+    def forget(self, connection: Connection) -> None:
+        self.bus.leave(connection)
+        self.connections.discard(connection)
+
+    # Ops
+
+    async def answer(self, connection: Connection, op: ops.AnyOp) -> None:
+        if isinstance(op, ops.SessionAttach):
+            await self._attach(connection, op)
+        else:
+            connection.reply(op, await self._handlers[type(op)](connection, op))
+
+    async def _manager(self) -> SessionManager:
+        if self.stopping.is_set():
+            raise OpenAgentError("shutting_down", "The daemon is stopping.", hint="Try again in a moment.")
+        return await asyncio.shield(self._ready)
+
+    async def _hello(self, connection: Connection, op: ops.Hello) -> ops.Welcome:
+        theirs = op.protocol.split(".")[0]
+        if theirs != str(PROTOCOL_MAJOR):
+            raise OpenAgentError(
+                "version_mismatch",
+                f"This client speaks protocol {op.protocol}, the daemon {PROTOCOL_VERSION}.",
+                hint="Update the older of the two, then run `openagent stop` so that a new daemon starts.",
+                recoverable=False,
+            )
+        connection.greeted = True
+        connection.name = op.client or connection.name
+        connection.interactive = op.interactive
+        connection.env = op.env
+        return ops.Welcome(protocol=PROTOCOL_VERSION, version=__version__, pid=os.getpid())
+
+    async def _ping(self, connection: Connection, op: ops.Ping) -> ops.Done:
+        return ops.Done()
+
+    async def _session_create(self, connection: Connection, op: ops.SessionCreate) -> object:
+        session = await (await self._manager()).create(op, connection.env)
+        session.env = connection.env
+        return session.info
+
+    async def _session_list(self, connection: Connection, op: ops.SessionList) -> ops.SessionPage:
+        sessions = await (await self._manager()).list(op)
+        return ops.SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
+
+    async def _session_get(self, connection: Connection, op: ops.SessionGet) -> object:
+        return (await (await self._manager()).get(op.session)).info
+
+    async def _attach(self, connection: Connection, op: ops.SessionAttach) -> None:
+        session = await (await self._manager()).get(op.session)
+        if connection.env:
+            session.env = connection.env
+        async with session.lock:
+            missed = None
+            if op.after is not None and op.after <= session.info.seq:
+                events = await session.runtime.store.events(session.id, after=op.after, limit=REPLAY_LIMIT + 1)
+                missed = events if len(events) <= REPLAY_LIMIT else None
+            snapshot = await session.snapshot(op.messages) if missed is None else None
+            connection.reply(op, ops.Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
+            for event in missed or ():
+                connection.tell(event)
+            if missed is not None and session.draft is not None:
+                live = session.draft.so_far()
+                connection.tell(LiveState(session=session.id, seq=session.info.seq, at=time.time(), live=live))
+            self.bus.attach(session.id, connection)
+
+    async def _session_detach(self, connection: Connection, op: ops.SessionDetach) -> ops.Done:
+        self.bus.detach((await (await self._manager()).get(op.session)).id, connection)
+        return ops.Done()
+
+    async def _session_update(self, connection: Connection, op: ops.SessionUpdate) -> object:
+        session = await (await self._manager()).get(op.session)
+        await session.update(op.name, op.settings, op.id)
+        return session.info
+
+    async def _session_delete(self, connection: Connection, op: ops.SessionDelete) -> ops.Done:
+        await (await self._manager()).delete(op.session, op.id)
+        return ops.Done()
+
+    async def _session_fork(self, connection: Connection, op: ops.SessionFork) -> object:
+        return (await (await self._manager()).fork(op)).info
+
+    async def _message_send(self, connection: Connection, op: ops.MessageSend) -> ops.Sent:
+        parts: list[UserPart] = [TextPart(op.text), *op.parts] if op.text else list(op.parts)
+        if not any(not isinstance(part, TextPart) or part.text.strip() for part in parts):
+            raise OpenAgentError("invalid_argument", "The message is empty.", hint="Say what you want done.")
+        session = await (await self._manager()).get(op.session)
+        if connection.env:
+            session.env = connection.env
+        return await session.send(parts, op.id)
+
+    async def _turn_cancel(self, connection: Connection, op: ops.TurnCancel) -> ops.Cancelled:
+        return ops.Cancelled(was_running=await (await (await self._manager()).get(op.session)).cancel())
+
+    async def _messages_page(self, connection: Connection, op: ops.MessagesPage) -> ops.MessagePage:
+        session = await (await self._manager()).get(op.session)
+        limit = min(max(op.limit, 1), 1000)
+        page = await session.runtime.store.messages(session.id, limit=limit + 1, before=op.before, after=op.after)
+        has_more = len(page) > limit
+        return ops.MessagePage(page[:limit] if op.after is not None else page[-limit:], has_more)
+
+    async def _message_raw(self, connection: Connection, op: ops.MessageRaw) -> ops.RawExchange:
+        session = await (await self._manager()).get(op.session)
+        return await session.runtime.store.raw(session.id, op.number)
+
+    async def _permission_answer(self, connection: Connection, op: ops.PermissionAnswer) -> ops.Done:
+        (await (await self._manager()).get(op.session)).asks.answer_permission(op, by=connection.name)
+        return ops.Done()
+
+    async def _question_answer(self, connection: Connection, op: ops.QuestionAnswer) -> ops.Done:
+        reply = QuestionReply(op.answer, connection.name, op.id)
+        (await (await self._manager()).get(op.session)).asks.answer_question(op.question, reply)
+        return ops.Done()
+
+    async def _tools_list(self, connection: Connection, op: ops.ToolsList) -> ops.ToolList:
+        manager = await self._manager()
+        disabled = (await manager.get(op.session)).info.settings.disabled_tools if op.session else []
+        return ops.ToolList(
+            [
+                ops.ToolInfo(
+                    name=tool.name,
+                    description=tool.schema.description,
+                    parameters=tool.schema.parameters,
+                    read_only=tool.read_only,
+                    source=tool.source,
+                    enabled=tool.name not in disabled,
+                )
+                for tool in manager.runtime.tools
+            ]
+        )
+
+    async def _tool_run(self, connection: Connection, op: ops.ToolRun) -> ops.ToolRan:
+        session = await (await self._manager()).get(op.session)
+        outcome = await session.run_tool(op.tool, op.arguments, op.id)
+        return ops.ToolRan(outcome.text, outcome.is_error, outcome.display)
+
+    async def _config_show(self, connection: Connection, op: ops.ConfigShow) -> ops.ConfigList:
+        await self._manager()
+        assert self._show_config is not None
+        return self._show_config(op.cwd, connection.env)
+
+    async def _status(self, connection: Connection, op: ops.DaemonStatus) -> ops.DaemonInfo:
+        manager = await self._manager()
+        return ops.DaemonInfo(
+            pid=os.getpid(),
+            version=__version__,
+            protocol=PROTOCOL_VERSION,
+            socket=self.place.socket,
+            web_url=self.place.web_url,
+            home=self.place.home,
+            started_at=self.started_at,
+            uptime_s=round(time.time() - self.started_at, 3),
+            sessions=await manager.runtime.store.count_sessions(),
+            running=manager.running,
+            clients=len(self.connections),
+            rss_bytes=rss_bytes(),
+            jail=manager.runtime.jail.describe(),
+            model=self._default_model(manager, connection.env),
+        )
+
+    def _default_model(self, manager: SessionManager, env: dict[str, str]) -> str:
+        """What would answer a session that names no model; empty when nothing is set up."""
+        try:
+            return manager.runtime.resolve_model("", env=env, cwd=Path(self.place.home)).name
+        except OpenAgentError:
+            return ""
+
+    async def _follow(self, connection: Connection, op: ops.DaemonFollow) -> ops.Done:
+        if not op.on:
+            self.bus.unfollow(connection)
+            return ops.Done()
+        self.bus.follow(connection)
+        if self._metrics is None:
+            self._metrics = asyncio.create_task(self._send_metrics())
+        return ops.Done()
+
+    async def _send_metrics(self) -> None:
+        manager = await self._manager()
+        cpu, at = time.process_time(), time.monotonic()
+        while True:
+            await asyncio.sleep(METRICS_INTERVAL)
+            cpu_now, now = time.process_time(), time.monotonic()
+            percent = 100 * (cpu_now - cpu) / (now - at)
+            cpu, at = cpu_now, now
+            self.bus.publish(
+                Metrics(
+                    at=time.time(),
+                    sessions=await manager.runtime.store.count_sessions(),
+                    running=manager.running,
+                    clients=len(self.connections),
+                    rss_bytes=rss_bytes(),
+                    cpu_percent=round(percent, 1),
+                )
+            )
+
+    async def _stop(self, connection: Connection, op: ops.DaemonStop) -> ops.Done:
+        _log.info("stop requested", extra={"client": connection.name})
+        self.stopping.set()
+        return ops.Done()
+
+
+def rss_bytes() -> int:
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")

@@ -1,0 +1,64 @@
+"""One daemon per data home: the lock, the PID file, and how a starting daemon tells its parent how it went."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from openagent.protocol.errors import OpenAgentError
+
+READY_FD = "OPENAGENT_READY_FD"
+"""Names the pipe on which a daemon started in the background says `ok`, or why it could not start."""
+
+
+class HomeLock:
+    """Held for as long as the daemon lives. The kernel releases it with the process, so it cannot go stale;
+    a PID file or socket that a killed daemon left behind is simply replaced."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._file = home / "daemon.lock"
+        self._pid_file = home / "daemon.pid"
+        self._descriptor = -1
+
+    def acquire(self) -> None:
+        self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._descriptor)
+            raise OpenAgentError(
+                "conflict",
+                f"A daemon is already running for {self._home} (pid {running_pid(self._home) or 'unknown'}).",
+                hint="Use it, end it with `openagent stop`, or set OPENAGENT_HOME to another directory.",
+            ) from None
+        self._pid_file.write_text(f"{os.getpid()}\n")
+
+    def release(self) -> None:
+        self._pid_file.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+
+def running_pid(home: Path) -> int | None:
+    """The daemon's pid, or None when none runs, whatever the PID file says."""
+    try:
+        descriptor = os.open(home / "daemon.lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        try:
+            return int((home / "daemon.pid").read_text())
+        except (OSError, ValueError):
+            return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def report_ready(problem: str = "") -> None:
+    """Tell whoever started this daemon; does nothing for one started by hand."""
+    if descriptor := os.environ.pop(READY_FD, ""):
+        with os.fdopen(int(descriptor), "w") as pipe:
+            pipe.write(problem or "ok")

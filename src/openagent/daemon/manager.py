@@ -1,0 +1,151 @@
+"""Many sessions at once: made, loaded on demand, recovered after a crash, put away when idle."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from openagent.core.runtime import Runtime
+from openagent.core.session import Session
+from openagent.daemon.bus import EventBus
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import SessionCreated, SessionDeleted
+from openagent.protocol.ids import new_session_id
+from openagent.protocol.ops import SessionCreate, SessionFork, SessionList
+from openagent.protocol.sessions import SessionInfo, Settings
+
+IDLE_SESSIONS_KEPT = 64
+_log = logging.getLogger(__name__)
+SettingsFor = Callable[[Path, Mapping[str, str]], Settings]
+"""What a new session starts with, by workspace and environment."""
+
+
+class SessionManager:
+    def __init__(self, runtime: Runtime, bus: EventBus, settings_for: SettingsFor) -> None:
+        self.runtime = runtime
+        self._bus = bus
+        self._settings_for = settings_for
+        self._loaded: dict[str, Session] = {}
+        self._loading: dict[str, asyncio.Task[Session]] = {}
+
+    @property
+    def running(self) -> int:
+        return sum(session.running for session in self._loaded.values())
+
+    async def create(self, op: SessionCreate, env: Mapping[str, str]) -> Session:
+        workspace = Path(op.cwd or ".").expanduser()
+        if not workspace.is_absolute() or not await asyncio.to_thread(workspace.is_dir):
+            raise OpenAgentError(
+                "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
+            )
+        settings = self._settings_for(workspace, env)
+        given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
+        now = time.time()
+        info = SessionInfo(
+            id=op.session or new_session_id(),
+            name=op.name,
+            cwd=str(workspace),
+            created_at=now,
+            updated_at=now,
+            settings=msgspec.structs.replace(settings, **given),
+            seq=1,
+        )
+        created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=info)
+        await self.runtime.store.create_session(info, [created])
+        self._bus.publish(created)
+        return await self.get(info.id)
+
+    async def get(self, session: str) -> Session:
+        """Raises not_found. A crashed turn is closed before anyone sees the session."""
+        if loaded := self._loaded.get(session):
+            self._loaded[session] = self._loaded.pop(session)
+            return loaded
+        if (task := self._loading.get(session)) is None:
+            task = self._loading[session] = asyncio.create_task(self._load(session))
+            task.add_done_callback(lambda _: self._loading.pop(session, None))
+        return await asyncio.shield(task)
+
+    async def _load(self, name: str) -> Session:
+        stored = await self.runtime.store.session(name)
+        if loaded := self._loaded.get(stored.info.id):
+            return loaded
+        session = Session(stored, self.runtime, self._bus.publish, lambda: self._bus.someone_can_answer(stored.info.id))
+        await session.recover()
+        self._loaded[session.id] = session
+        await self._put_away_idle()
+        return session
+
+    async def _put_away_idle(self) -> None:
+        spare = len(self._loaded) - IDLE_SESSIONS_KEPT
+        idle = [
+            session
+            for session in self._loaded.values()
+            if not session.running and not session.queued and not self._bus.attached(session.id)
+        ]
+        for session in idle[: max(spare, 0)]:
+            del self._loaded[session.id]
+            await session.close()
+
+    async def list(self, op: SessionList) -> list[SessionInfo]:
+        listed = await self.runtime.store.sessions(limit=op.limit, before=op.before, cwd=op.cwd, query=op.query)
+        return [self._loaded[info.id].info if info.id in self._loaded else info for info in listed]
+
+    async def delete(self, name: str, op_id: str) -> None:
+        session = await self.get(name)
+        self._loaded.pop(session.id, None)
+        await session.close()
+        await self.runtime.store.delete_session(session.id)
+        self._bus.publish(SessionDeleted(session=session.id, op_id=op_id, at=time.time(), seq=session.info.seq))
+
+    async def fork(self, op: SessionFork) -> Session:
+        source = await self.get(op.session)
+        if source.running:
+            raise OpenAgentError(
+                "busy", "The session is in the middle of a turn.", hint="Fork it when the turn has ended, or cancel it."
+            )
+        now = time.time()
+        changes: dict[str, Any] = {
+            "id": new_session_id(),
+            "name": op.name or f"{source.info.name} (fork)".strip(),
+            "created_at": now,
+            "updated_at": now,
+            "parent": source.id,
+            "status": "idle",
+            "seq": 1,
+        }
+        if op.through is not None:
+            changes |= await self._counters_through(source, op.through)
+        fork = msgspec.structs.replace(source.info, **changes)
+        created = SessionCreated(session=fork.id, seq=1, op_id=op.id, at=now, info=fork)
+        await self.runtime.store.fork_session(source.id, fork, op.through, [created])
+        self._bus.publish(created)
+        return await self.get(fork.id)
+
+    async def _counters_through(self, source: Session, through: int) -> dict[str, Any]:
+        """A fork may end only where no call waits for its result."""
+        page = await self.runtime.store.messages(source.id, limit=2, after=through - 1)
+        if not page or page[0].number != through:
+            raise OpenAgentError("invalid_argument", f"The session has no message number {through}.")
+        following = page[1] if len(page) > 1 else None
+        if page[0].tool_calls or (following is not None and following.role == "tool"):
+            raise OpenAgentError(
+                "invalid_argument",
+                f"Message {through} stands in the middle of a step: its tool calls have results after it.",
+                hint="Fork at a user's message or at the end of an answer.",
+            )
+        return {"message_count": through, "turn_count": page[0].turn}
+
+    async def recover_all(self) -> None:
+        """After a crash: close every turn that was left open, so that lists tell the truth."""
+        for session in await self.runtime.store.unfinished_sessions():
+            await self.get(session)
+
+    async def close(self) -> None:
+        sessions: Sequence[Session] = list(self._loaded.values())
+        await asyncio.gather(*(session.close() for session in sessions))
+        self._loaded.clear()

@@ -1,0 +1,1 @@
+"""Evaluations of agents, run over the client."""

@@ -1,0 +1,1 @@
+"""The ways in. Thin: decode, hand the op to the daemon, encode."""

@@ -1,0 +1,256 @@
+"""Bubblewrap: own namespaces, a file system of which only the workspace can be written, no secrets, no network.
+
+The jailed processes are uid 1000 to themselves and the daemon's user to the host, so that files they make belong to
+the person. When that person is root, /proc is read-only, because root may write kernel settings without any privilege.
+"""
+
+import asyncio
+import functools
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from openagent.jail.egress import HANDOVER, EgressProxy, proxy_env
+from openagent.jail.enclosure import EnclosurePlan, Launch
+from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
+from openagent.jail.seccomp import filter_program
+from openagent.jail.shell import OnBackgroundEnd, PersistentShell
+from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
+from openagent.jail.walls import checked_workspace, home_directories, workspace_walls
+from openagent.protocol.errors import OpenAgentError
+
+_UID = 1000
+_HOME = "/home/agent"
+_PIPES = "/run/openagent"
+_SHARED_MEMORY = 64 << 20
+_REMOVE_AGAIN_S = 0.02
+_REMOVE_ATTEMPTS = 50
+
+_ETC_FOLDERS = ("ssl", "pki", "ca-certificates", "alternatives", "ld.so.conf.d")
+_ETC_FILES = (
+    "ld.so.cache",
+    "ld.so.conf",
+    "localtime",
+    "os-release",
+    "hosts",
+    "nsswitch.conf",
+    "mime.types",
+    "services",
+)
+"""None of these holds a secret. Files are copied, which is cheaper to set up than a mount each."""
+
+_USERS = {
+    "/etc/passwd": f"root:x:0:0::/:/bin/false\nagent:x:{_UID}:{_UID}::{_HOME}:/bin/bash\nnobody:x:65534:65534::/:\n",
+    "/etc/group": f"root:x:0:\nagent:x:{_UID}:\nnogroup:x:65534:\n",
+}
+
+_GET_IT = (
+    "Install it with your package manager (`apt-get install bubblewrap`, `dnf install bubblewrap`, "
+    '`pacman -S bubblewrap`), or choose `[jail] kind = "host"` to run commands unjailed.'
+)
+
+
+class BwrapJail:
+    kind = "bwrap"
+
+    def __init__(
+        self,
+        *,
+        network: str | Sequence[str] = "off",
+        limits: Limits | None = None,
+        env: Mapping[str, str] | None = None,
+        hidden: Sequence[Path] = (),
+        background_after: float | None = None,
+        log_dir: Path | None = None,
+        on_background_end: OnBackgroundEnd | None = None,
+    ) -> None:
+        """`network` is off, on, or the hosts that may be reached; `hidden` is kept out even below the workspace."""
+        self._network = network
+        self._limits = limits or Limits()
+        self._env = dict(env or {})
+        self._hidden = tuple(hidden)
+        self._background_after = background_after
+        self._log_dir = log_dir
+        self._on_background_end = on_background_end
+        self._toolchains: Toolchains | None = None
+        self._git_identity: list[tuple[str, str]] = []
+
+    def describe(self) -> str:
+        if isinstance(self._network, str):
+            return "bwrap, with network" if self._network == "on" else "bwrap, no network"
+        return f"bwrap, network to {', '.join(self._network) or 'no host'}"
+
+    async def open(self, session: str, workspace: Path) -> PersistentShell:
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise OpenAgentError("jail_error", "There is no bubblewrap (bwrap) on this machine.", hint=_GET_IT)
+        workspace = checked_workspace(workspace)
+        log_dir = self._log_dir / session if self._log_dir is not None else None
+        if log_dir is not None:
+            log_dir.mkdir(parents=True, exist_ok=True)
+        if self._toolchains is None:
+            self._toolchains = find_toolchains(os.environ, home_directories())
+            self._git_identity = await asyncio.to_thread(_read_git_identity)
+        arguments = [
+            *(*self._namespaces(), *self._file_system(self._toolchains), *workspace_walls(workspace, self._hidden)),
+            *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
+            *("--chdir", str(workspace)),
+        ]
+        return PersistentShell(
+            EnclosurePlan(
+                functools.partial(self._launch, bwrap, arguments), self._environment(self._toolchains), _PIPES
+            ),
+            str(workspace),
+            background_after=self._background_after,
+            log_dir=log_dir,
+            on_background_end=self._on_background_end,
+        )
+
+    # --- what is inside --------------------------------------------------------------------------------------------
+
+    def _namespaces(self) -> list[str]:
+        return [
+            *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
+            *("--uid", str(_UID), "--gid", str(_UID), "--hostname", "openagent", "--cap-drop", "ALL"),
+            *(("--share-net",) if self._network == "on" else ()),
+        ]
+
+    def _file_system(self, toolchains: Toolchains) -> list[str]:
+        arguments: list[str] = []
+        for directory in SYSTEM:
+            if os.path.islink(directory):
+                arguments += ["--symlink", os.readlink(directory), directory]
+            elif os.path.isdir(directory):
+                arguments += ["--ro-bind", directory, directory]
+        for name in _ETC_FOLDERS:
+            if os.path.isdir(f"/etc/{name}"):
+                arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+        arguments += ["--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+        arguments += ["--proc", "/proc", *(("--remount-ro", "/proc") if os.geteuid() == 0 else ())]
+        for directory in ("/tmp", _HOME):  # noqa: S108  the jail's own
+            arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
+        arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
+        for directory in toolchains.readable:
+            arguments += ["--ro-bind", directory, directory]
+        return arguments
+
+    def _environment(self, toolchains: Toolchains) -> dict[str, str]:
+        """All that is inside; bubblewrap itself has no other, since its own can be read there as /proc/1/environ."""
+        git = [("safe.directory", "*"), *self._git_identity]
+        return {
+            "PATH": toolchains.path,
+            "HOME": _HOME,
+            "USER": "agent",
+            "LOGNAME": "agent",
+            "SHELL": "/bin/bash",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "PAGER": "cat",
+            "GIT_PAGER": "cat",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_CONFIG_COUNT": str(len(git)),
+            **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(git)},
+            **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(git)},
+            **toolchains.env,
+            **({} if isinstance(self._network, str) else proxy_env(self._network)),
+            **self._env,
+        }
+
+    # --- one start -------------------------------------------------------------------------------------------------
+
+    def _launch(self, bwrap: str, arguments: Sequence[str], pipes: Path) -> Launch:
+        argv = [*arguments, "--ro-bind", str(pipes), _PIPES]
+        fds: list[int] = []
+        for path, source in self._copied_files():
+            fds.append(source)
+            argv += ["--perms", "0644", "--file", str(source), path]
+        if program := filter_program():
+            fds.append(_in_memory(program))
+            argv += ["--seccomp", str(fds[-1])]
+        group = make_control_group(self._limits)
+        setup = [rlimit_script(self._limits, grouped=group is not None)]
+        egress = None
+        if not isinstance(self._network, str):
+            egress = _Egress(self._network)
+            fds.append(egress.inner_fd)
+            argv += egress.binds
+            setup.append(egress.setup)
+        argv += ["--remount-ro", "/"]
+
+        def on_end() -> None:
+            if egress is not None:
+                egress.close()
+            if group is not None:
+                _remove(group, _REMOVE_ATTEMPTS)
+
+        fds.append(_in_memory(b"\0".join(os.fsencode(argument) for argument in argv) + b"\0"))
+        command = [*_confinement(self._limits, group), bwrap, "--args", str(fds[-1])]
+        return Launch(command, fds, "\n".join(setup), on_end)
+
+    def _copied_files(self) -> list[tuple[str, int]]:
+        names = (*_ETC_FILES, "resolv.conf") if self._network == "on" else _ETC_FILES
+        copies = [(path, _in_memory(text.encode())) for path, text in _USERS.items()]
+        copies += [
+            (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")
+        ]
+        return copies
+
+
+class _Egress:
+    """The proxy of one enclosure, and how the helper inside reaches it."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        self._proxy = EgressProxy(hosts)
+        outer, inner = socket.socketpair()
+        outer.setblocking(False)
+        self.inner_fd = inner.detach()
+        self.binds = [] if sys.base_prefix == "/usr" else ["--ro-bind", sys.base_prefix, sys.base_prefix]
+        python = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+        self.setup = f"{shlex.quote(python)} -ISc {shlex.quote(HANDOVER)} {self.inner_fd}\nexec {self.inner_fd}>&-"
+        self._serving = asyncio.get_running_loop().create_task(self._proxy.serve_handed_over(outer))
+
+    def close(self) -> None:
+        self._serving.cancel()
+        self._proxy.close()
+
+
+def _confinement(limits: Limits, group: ControlGroup | None) -> list[str]:
+    if group is not None:
+        return ["/bin/sh", "-c", ENTER_GROUPS, "sh", *group.entrances, "--"]
+    if limits.cpus is not None and (taskset := shutil.which("taskset")):
+        allowed = sorted(os.sched_getaffinity(0))[: max(1, round(limits.cpus))]
+        return [taskset, "-c", ",".join(map(str, allowed))]
+    return []
+
+
+def _remove(group: ControlGroup, attempts: int) -> None:
+    if not group.remove() and attempts:
+        asyncio.get_running_loop().call_later(_REMOVE_AGAIN_S, _remove, group, attempts - 1)
+
+
+def _in_memory(data: bytes) -> int:
+    fd = os.memfd_create("openagent")
+    os.write(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _read_git_identity() -> list[tuple[str, str]]:
+    """Who commits; nothing else of the person's git configuration is let in."""
+    try:
+        answer = subprocess.run(
+            ("git", "config", "--global", "--null", "--get-regexp", r"^user\.(name|email)$"),
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    entries = (entry.partition("\n") for entry in answer.stdout.split("\0") if entry)
+    return [(key, value) for key, _, value in entries]

@@ -1,0 +1,203 @@
+"""The process inside which a session's shells live: a small bash, bare or under bubblewrap.
+
+It reads one line per shell to start, so that every shell of a session shares one set of namespaces: a server that
+one command left behind is reachable from the next, whichever shell runs it.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from openagent.jail.capture import Log
+from openagent.jail.processes import kill_tree
+from openagent.protocol.errors import OpenAgentError
+
+CONTROL_FD = 60
+_STDERR_KEPT = 4096
+_READ_SIZE = 64 * 1024
+
+_LAUNCHER = f"""\
+exec 2>/dev/null
+cd -- "$1" || exit 125
+source ./setup
+while IFS=' ' read -r shell token; do
+  {{ cd "$shell" && bash --noprofile --norc bash </dev/null >/dev/null 2>&1
+    printf '%s X %s\\0' "$token" "$?" >&{CONTROL_FD}
+  }} {CONTROL_FD}>"$shell/control" &
+done
+"""
+"""`$1` is the directory of the pipes as seen from inside."""
+
+
+class Launch(NamedTuple):
+    """One start of an enclosure."""
+
+    argv: Sequence[str]
+    """Everything before the launcher's own `bash`."""
+    fds: Sequence[int] = ()
+    """Inherited by the child, and closed here once it has them."""
+    setup: str = ""
+    """Shell text for the enclosure itself, before any command: limits, mostly."""
+    on_end: Callable[[], None] = lambda: None
+
+
+class EnclosurePlan(NamedTuple):
+    """How to start one, decided by the jail."""
+
+    launch: Callable[[Path], Launch]
+    """From the outer directory of the pipes."""
+    env: Mapping[str, str]
+    inner_pipes: str | None = None
+    """Where the directory of the pipes appears inside; None when it is the same."""
+
+
+class Enclosure:
+    def __init__(self, plan: EnclosurePlan) -> None:
+        self._plan = plan
+        self._loop = asyncio.get_running_loop()
+        self.outer_pipes = Path(tempfile.mkdtemp(prefix="openagent-shell-", dir=_pipes_parent()))
+        self.inner_pipes = plan.inner_pipes or str(self.outer_pipes)
+        self.worked = False
+        """A shell has run in it."""
+        self._stderr = bytearray()
+        self._ended = self._loop.create_future()
+        self._listeners: list[Callable[[], None]] = []
+        self._late: dict[int, Log | None] = {}
+        try:
+            self._process = self._spawn()
+        except OSError as problem:
+            shutil.rmtree(self.outer_pipes, ignore_errors=True)
+            raise OpenAgentError(
+                "jail_error",
+                f"The jail could not be started: {problem.strerror}.",
+                hint="`openagent doctor` checks what the jail needs.",
+            ) from problem
+        self.pid = self._process.pid
+        self._pidfd = os.pidfd_open(self.pid)
+        self._loop.add_reader(self._pidfd, self._reap)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        launch = self._plan.launch(self.outer_pipes)
+        (self.outer_pipes / "launcher").write_text(_LAUNCHER)
+        (self.outer_pipes / "setup").write_text(launch.setup)
+        try:
+            process = subprocess.Popen(
+                [*launch.argv, "bash", f"{self.inner_pipes}/launcher", self.inner_pipes],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=dict(self._plan.env),
+                cwd="/",
+                pass_fds=launch.fds,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError:
+            launch.on_end()
+            raise
+        finally:
+            for fd in launch.fds:
+                os.close(fd)
+        self._after = launch.on_end
+        assert process.stderr is not None
+        os.set_blocking(process.stderr.fileno(), False)
+        self._loop.add_reader(process.stderr.fileno(), self._read_stderr)
+        return process
+
+    @property
+    def alive(self) -> bool:
+        return not self._ended.done()
+
+    @property
+    def complaint(self) -> str:
+        """What the jail itself said before it gave up."""
+        return self._stderr.decode("utf-8", "replace").strip()
+
+    def on_end(self, listener: Callable[[], None]) -> None:
+        self._listeners.append(listener)
+
+    def forget(self, listener: Callable[[], None]) -> None:
+        with contextlib.suppress(ValueError):
+            self._listeners.remove(listener)
+
+    def start_shell(self, name: str, token: str) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{name} {token}\n".encode())
+
+    def read_late(self, fd: int, log: Log | None) -> None:
+        """Goes on reading the pipe of a finished command for the processes it left behind, so that they can live."""
+        self._late[fd] = log
+        self._loop.add_reader(fd, self._read_late, fd)
+
+    def _read_late(self, fd: int) -> None:
+        try:
+            data = os.read(fd, _READ_SIZE)
+        except BlockingIOError:
+            return
+        log = self._late[fd]
+        if not data:
+            self._close_late(fd)
+        elif log is not None and log.written:
+            log.add(data)
+
+    def _close_late(self, fd: int) -> None:
+        log = self._late.pop(fd)
+        self._loop.remove_reader(fd)
+        os.close(fd)
+        if log is not None and log not in self._late.values():
+            log.close()
+
+    def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        fd = self._process.stderr.fileno()
+        try:
+            data = os.read(fd, _STDERR_KEPT)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(fd)
+            return
+        self._stderr += data[: _STDERR_KEPT - len(self._stderr)]
+
+    def _reap(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._process.wait()
+        assert self._process.stdin is not None
+        assert self._process.stderr is not None
+        self._read_stderr()
+        self._loop.remove_reader(self._process.stderr.fileno())
+        self._process.stdin.close()
+        self._process.stderr.close()
+        shutil.rmtree(self.outer_pipes, ignore_errors=True)
+        for fd in list(self._late):
+            self._close_late(fd)
+        self._ended.set_result(None)
+        self._after()
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener()
+
+    def kill(self) -> None:
+        if not self.alive:
+            return
+        kill_tree(self.pid)
+
+    async def close(self) -> None:
+        self.kill()
+        await asyncio.shield(self._ended)
+
+
+def _pipes_parent() -> str | None:
+    """Memory rather than disk, where there is some."""
+    for candidate in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):  # noqa: S108  mkdtemp makes a private directory in it
+        if candidate and os.access(candidate, os.W_OK | os.X_OK):
+            return candidate
+    return None

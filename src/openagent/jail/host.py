@@ -1,0 +1,62 @@
+"""No jail: commands run as the person who started the daemon. Only by explicit choice."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from openagent.jail.enclosure import EnclosurePlan, Launch
+from openagent.jail.shell import OnBackgroundEnd, PersistentShell
+from openagent.protocol.errors import OpenAgentError
+
+_PASSED_ON = frozenset(
+    ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
+)
+"""Of the daemon's environment. API keys are not among them."""
+
+_SET_CHILD_SUBREAPER = 36
+_ADOPT_ORPHANS = (
+    f"import ctypes,os,sys;ctypes.CDLL(None).prctl({_SET_CHILD_SUBREAPER},1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
+)
+"""Daemons that a command starts stay below the shell's process, where they can be found and ended."""
+
+
+def _launch(_pipes: Path) -> Launch:
+    return Launch((sys.executable, "-ISc", _ADOPT_ORPHANS))
+
+
+class HostJail:
+    kind = "host"
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        background_after: float | None = None,
+        log_dir: Path | None = None,
+        on_background_end: OnBackgroundEnd | None = None,
+    ) -> None:
+        self._env = dict(env or {})
+        self._background_after = background_after
+        self._log_dir = log_dir
+        self._on_background_end = on_background_end
+
+    async def open(self, session: str, workspace: Path) -> PersistentShell:
+        if shutil.which("bash") is None:
+            raise OpenAgentError("jail_error", "There is no bash on PATH.", hint="Install bash.")
+        plan = EnclosurePlan(_launch, self._environment())
+        return PersistentShell(
+            plan,
+            str(workspace),
+            background_after=self._background_after,
+            log_dir=self._log_dir / session if self._log_dir is not None else None,
+            on_background_end=self._on_background_end,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
+        return {"LANG": "C.UTF-8", **inherited, "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", **self._env}
+
+    def describe(self) -> str:
+        return "host, not jailed"

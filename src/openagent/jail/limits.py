@@ -1,0 +1,172 @@
+"""What a jail may use: by control groups of either version where they can be written, by rlimits where not."""
+
+import contextlib
+import itertools
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from openagent.protocol.errors import OpenAgentError
+
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_UNITS = {"": 1, "b": 1, "k": _KIB, "m": _MIB, "g": _GIB, "t": _GIB << 10}
+_PERIOD_US = 100_000
+_PREFIX = "openagent-"
+_numbers = itertools.count(1)
+
+ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"'
+"""For `sh -c`: joins the groups named before `--`, so that no child is ever outside them."""
+
+
+class Limits(Struct, frozen=True):
+    memory: int = 2 * _GIB
+    processes: int = 512
+    cpus: float | None = None
+    file_size: int = 2 * _GIB
+    """Of any single file."""
+    disk: int = 1 * _GIB
+    """Of everything outside the workspace: /tmp and the home directory."""
+    open_files: int = 4096
+
+
+class ControlGroup(NamedTuple):
+    version: int
+    directories: tuple[Path, ...]
+
+    @property
+    def entrances(self) -> list[str]:
+        return [str(directory / "cgroup.procs") for directory in self.directories]
+
+    def remove(self) -> bool:
+        """False while the last processes, which may outlive their parent by a moment, are still there."""
+        left = [directory for directory in self.directories if not _removed(directory)]
+        return not left
+
+
+def parse_size(text: str | int) -> int:
+    """`2g`, `512m`, `64k`, or bytes."""
+    if isinstance(text, int):
+        return text
+    number = text.strip().lower().removesuffix("ib").removesuffix("b")
+    unit = number[-1:] if number[-1:].isalpha() else ""
+    try:
+        return int(float(number.removesuffix(unit)) * _UNITS[unit])
+    except (ValueError, KeyError):
+        raise OpenAgentError("config_error", f"{text!r} is not a size.", hint="Write it like 512m or 2g.") from None
+
+
+def make_control_group(
+    limits: Limits, *, root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
+) -> ControlGroup | None:
+    """None where no group that holds memory and processes can be made."""
+    try:
+        paths = _own_paths(membership.read_text())
+    except OSError:
+        return None
+    name = f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
+    if (root / "cgroup.controllers").exists():
+        return _make_unified(limits, root, paths.get("", "/"), name)
+    return _make_legacy(limits, root, paths, name)
+
+
+def _own_paths(membership: str) -> dict[str, str]:
+    """Controller to path; the unified hierarchy has the empty name."""
+    paths: dict[str, str] = {}
+    for line in membership.splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            paths[controller] = path
+    return paths
+
+
+def _make_unified(limits: Limits, root: Path, own_path: str, name: str) -> ControlGroup | None:
+    own = root / own_path.lstrip("/")
+    for parent in (own, *own.parents):
+        if parent != root and root not in parent.parents:
+            return None
+        _sweep(parent)
+        with contextlib.suppress(OSError):
+            (parent / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+        directory = parent / name
+        try:
+            directory.mkdir()
+        except OSError:
+            continue
+        settings: dict[str, object] = {"memory.max": limits.memory, "memory.swap.max": 0, "pids.max": limits.processes}
+        if limits.cpus is not None:
+            settings["cpu.max"] = f"{int(limits.cpus * _PERIOD_US)} {_PERIOD_US}"
+        if _apply(directory, settings, required=("memory.max", "pids.max")):
+            return ControlGroup(2, (directory,))
+        _removed(directory)
+    return None
+
+
+def _make_legacy(limits: Limits, root: Path, paths: dict[str, str], name: str) -> ControlGroup | None:
+    wanted: dict[str, dict[str, object]] = {
+        "memory": {"memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory},
+        "pids": {"pids.max": limits.processes},
+    }
+    if limits.cpus is not None:
+        wanted["cpu"] = {"cpu.cfs_period_us": _PERIOD_US, "cpu.cfs_quota_us": int(limits.cpus * _PERIOD_US)}
+    made: list[Path] = []
+    for controller, settings in wanted.items():
+        parent = root / controller / paths.get(controller, "/").lstrip("/")
+        directory = parent / name
+        try:
+            _sweep(parent)
+            directory.mkdir()
+        except OSError:
+            break
+        made.append(directory)
+        if not _apply(directory, settings, required=[next(iter(settings))]):
+            break
+    else:
+        return ControlGroup(1, tuple(made))
+    for directory in made:
+        _removed(directory)
+    return None
+
+
+def _apply(directory: Path, settings: dict[str, object], *, required: list[str] | tuple[str, ...]) -> bool:
+    for file, value in settings.items():
+        try:
+            with open(directory / file, "r+") as setting:  # never creates a file a controller did not provide
+                setting.write(str(value))
+        except OSError:
+            if file in required:
+                return False
+    return True
+
+
+def _sweep(parent: Path) -> None:
+    """Groups of daemons that were killed stay behind, empty."""
+    with contextlib.suppress(OSError):
+        for leftover in parent.glob(f"{_PREFIX}*"):
+            owner = leftover.name.removeprefix(_PREFIX).partition("-")[0]
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+                _removed(leftover)
+
+
+def _removed(directory: Path) -> bool:
+    try:
+        directory.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def rlimit_script(limits: Limits, *, grouped: bool) -> str:
+    """Shell text that lowers the limits of the shell that runs it, for good."""
+    lines = ["ulimit -c 0", f"ulimit -n {limits.open_files}", f"ulimit -f {limits.file_size // _KIB}"]
+    if not grouped:
+        # Data is what a program really uses; runtimes reserve far more address space than that.
+        lines += [
+            f"ulimit -d {limits.memory // _KIB}",
+            f"ulimit -v {8 * limits.memory // _KIB}",
+            f"ulimit -u {limits.processes}",
+        ]
+    return "\n".join(lines)

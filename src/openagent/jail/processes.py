@@ -1,0 +1,126 @@
+"""Finding and ending the processes of one command, from outside the jail, through /proc."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_MAX_PASSES = 64
+"""A process may fork while its tree is being killed, so the tree is read again until nothing is left."""
+
+
+class Moment(NamedTuple):
+    """A point in time to tell older processes from younger ones by."""
+
+    ticks: int
+    """On the clock that /proc/PID/stat gives start times in, which is coarse."""
+    last_pid: int
+    """The youngest process there was: settles the matter within one tick."""
+
+    @classmethod
+    def now(cls) -> "Moment":
+        with open("/proc/loadavg", "rb", buffering=0) as load:
+            last_pid = int(load.read(128).split()[-1])
+        return cls(int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_SECOND), last_pid)
+
+    def before(self, pid: int) -> bool:
+        """Did that process, which must be alive, begin after this moment?"""
+        started = start_ticks(pid)
+        return started is not None and (started > self.ticks or (started == self.ticks and pid > self.last_pid))
+
+
+def start_ticks(pid: int) -> int | None:
+    """None when the process is gone or a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            fields = stat.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+
+
+def descendants(root: int, *, leaving_out: Iterable[int] = ()) -> list[int]:
+    """Every process below `root`, parents first; whole branches below `leaving_out` are not entered."""
+    excluded = set(leaving_out)
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        for child in _children(waiting.pop()):
+            if child not in excluded:
+                found.append(child)
+                waiting.append(child)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return children
+    for thread in threads:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as listing:
+            children.extend(int(child) for child in listing.read().split())
+    return children
+
+
+def find_inner(root: int, inner_pid: int) -> int | None:
+    """The outer pid of the process that calls itself `inner_pid` in its own pid namespace."""
+    wanted = str(inner_pid).encode()
+    for pid in descendants(root):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/status", "rb") as status:
+            for line in status:
+                if line.startswith(b"NSpid:"):
+                    if line.split()[-1] == wanted:
+                        return pid
+                    break
+    return None
+
+
+def send_signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def ancestors(pid: int, root: int) -> set[int]:
+    """From `pid` up to `root`, both included."""
+    line = {root}
+    while pid > 1 and pid != root:
+        line.add(pid)
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as stat:
+                pid = int(stat.read().rpartition(b")")[2].split()[1])
+        except OSError:
+            break
+    return line
+
+
+def kill_started_after(moment: Moment, root: int, *, leaving_out: Collection[int], sparing: Collection[int]) -> None:
+    """Ends every process below `root` that began after a moment, orphans included.
+
+    Branches in `leaving_out` are not entered; processes in `sparing` are, but stay.
+    """
+    for _ in range(_MAX_PASSES):
+        tree = descendants(root, leaving_out=leaving_out)
+        victims = [pid for pid in tree if pid not in sparing and moment.before(pid)]
+        if not victims:
+            return
+        for pid in victims:
+            send_signal(pid, signal.SIGKILL)
+
+
+def kill_tree(root: int) -> None:
+    """Stops everything before it kills anything: a script whose child dies would go on with its next line."""
+    stopped: list[int] = []
+    for _ in range(_MAX_PASSES):
+        running = [pid for pid in (root, *descendants(root)) if pid not in stopped]
+        if not running:
+            break
+        for pid in running:
+            send_signal(pid, signal.SIGSTOP)
+        stopped += running
+    for pid in stopped:
+        send_signal(pid, signal.SIGKILL)

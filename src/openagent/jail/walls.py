@@ -1,0 +1,109 @@
+"""The workspace inside the jail: writable, but for the files that programs outside the jail act upon."""
+
+import contextlib
+import os
+import pwd
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from openagent.protocol.errors import OpenAgentError
+
+_NEVER = (
+    "/",
+    "/usr",
+    "/etc",
+    "/var",
+    "/proc",
+    "/sys",
+    "/dev",
+    "/run",
+    "/boot",
+    "/home",
+    "/bin",
+    "/lib",
+    "/sbin",
+    "/tmp",  # noqa: S108
+)
+
+
+def home_directories() -> set[Path]:
+    """By the environment, and by the user database, whichever the secrets are in."""
+    homes = {Path.home()}
+    with contextlib.suppress(KeyError):  # a user without an entry has no second home
+        homes.add(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    return {home.resolve() for home in homes if home != Path("/")}
+
+
+def checked_workspace(workspace: Path) -> Path:
+    try:
+        resolved = workspace.resolve(strict=True)
+    except OSError as problem:
+        raise OpenAgentError(
+            "jail_error",
+            f"The workspace {workspace} cannot be used: {problem.strerror}.",
+            hint="Choose another folder.",
+        ) from problem
+    if not resolved.is_dir():
+        raise OpenAgentError("jail_error", f"The workspace {workspace} is not a folder.", hint="Choose a folder.")
+    if str(resolved) in _NEVER or any(home == resolved or resolved in home.parents for home in home_directories()):
+        raise OpenAgentError(
+            "jail_error",
+            f"{resolved} is a home directory or holds system files, and the jail would open all of it.",
+            hint="Work in a folder below it.",
+        )
+    return resolved
+
+
+def workspace_walls(workspace: Path, hidden: Sequence[Path]) -> list[str]:
+    """Arguments for bwrap. A hook or a setting planted here would run outside, in the person's own git or daemon."""
+    arguments = ["--bind", str(workspace), str(workspace)]
+    for directory, read_only in _git_directories(workspace):
+        # A mount of its own cannot be renamed away and replaced by one with hooks.
+        arguments += ["--ro-bind" if read_only else "--bind", str(directory), str(directory)]
+    for path in (workspace / ".openagent", *_git_settings(workspace)):
+        if path.exists() and not path.is_symlink():
+            arguments += ["--ro-bind", str(path), str(path)]
+    for path in hidden:
+        resolved = path.resolve()
+        if workspace in resolved.parents and resolved.exists():
+            if resolved.is_dir():
+                arguments += ["--tmpfs", str(resolved), "--remount-ro", str(resolved)]
+            else:
+                arguments += ["--ro-bind", "/dev/null", str(resolved)]
+    return arguments
+
+
+def _git_directories(workspace: Path) -> Iterator[tuple[Path, bool]]:
+    dot_git = workspace / ".git"
+    if dot_git.is_symlink():
+        return
+    if dot_git.is_dir():
+        yield dot_git, False
+    elif dot_git.is_file():
+        yield dot_git, True
+        if common := _common_directory(dot_git):
+            yield common, False
+
+
+def _git_settings(workspace: Path) -> Iterator[Path]:
+    for directory, read_only in _git_directories(workspace):
+        if not read_only:
+            hooks = directory / "hooks"
+            hooks.mkdir(exist_ok=True)  # what does not exist cannot be mounted over
+            yield hooks
+            yield directory / "config"
+            yield directory / "config.worktree"
+
+
+def _common_directory(dot_git: Path) -> Path | None:
+    """A worktree's shared repository, when that repository itself says that this worktree is its own.
+
+    The file in the workspace alone proves nothing: a jailed command could have written it to have any folder let in.
+    """
+    try:
+        own = (dot_git.parent / dot_git.read_text().removeprefix("gitdir:").strip()).resolve()
+        claimed = Path((own / "gitdir").read_text().strip())
+        common = (own / (own / "commondir").read_text().strip()).resolve()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return common if claimed == dot_git and own.parent == common / "worktrees" else None

@@ -1,0 +1,1 @@
+"""The small interfaces others implement: Provider, Tool, Collector, Jail, Store, Ledger, Index."""

@@ -1,0 +1,86 @@
+"""Where an agent's commands run."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+OutputStream = Literal["stdout", "stderr"]
+OnOutput = Callable[[OutputStream, str], None]
+"""Called with output as it arrives, on the event loop."""
+
+
+class CommandResult(Struct, frozen=True):
+    exit_code: int | None
+    """None when the command was killed or moved to the background."""
+    stdout: str
+    """Bounded: the head and the tail when there was more."""
+    stderr: str
+    duration_ms: float
+    timed_out: bool = False
+    truncated: bool = False
+    """More was printed than is kept here; all of it is in `log`, when there is one."""
+    log: str = ""
+    """A file inside the jail's reach that holds all of the output."""
+    background: str = ""
+    """The id under which the command goes on running."""
+
+
+class BackgroundCommand(Struct, frozen=True):
+    """A command that outlived its welcome in the foreground."""
+
+    id: str
+    command: str
+    running: bool
+    exit_code: int | None
+    """None while it runs, and when it was killed."""
+    duration_ms: float
+
+
+class Shell(Protocol):
+    """One persistent shell: directory, environment and functions survive from command to command.
+
+    Cancelling the task that awaits `run` kills the command's whole process group within 100 ms.
+    """
+
+    async def run(
+        self,
+        command: str,
+        *,
+        timeout: float | None = None,
+        on_output: OnOutput | None = None,
+        cwd: str | None = None,
+        interactive: bool = False,
+    ) -> CommandResult:
+        """`cwd` holds for this command alone. Without `interactive` the command's input is empty."""
+        ...
+
+    def send_input(self, text: str) -> None:
+        """To the running command, when it is interactive."""
+        ...
+
+    def close_input(self) -> None: ...
+
+    def background(self) -> list[BackgroundCommand]: ...
+
+    def read_background(self, name: str) -> CommandResult:
+        """What the command printed so far. Raises OpenAgentError('not_found')."""
+        ...
+
+    async def kill_background(self, name: str) -> CommandResult: ...
+
+    async def close(self) -> None: ...
+
+
+class Jail(Protocol):
+    kind: str
+    """bwrap, docker, host, or a plugin's name: shown to people."""
+
+    async def open(self, session: str, workspace: Path) -> Shell:
+        """Raises OpenAgentError('jail_error') with what is missing and how to get it."""
+        ...
+
+    def describe(self) -> str:
+        """A few words for the status line: `bwrap, no network`."""
+        ...

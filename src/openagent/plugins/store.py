@@ -1,0 +1,139 @@
+"""Where everything is kept. One call, one transaction."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from openagent.plugins.ledger import Activity
+from openagent.protocol.events import AnyEvent, Event
+from openagent.protocol.messages import Message
+from openagent.protocol.ops import RawExchange
+from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo
+from openagent.protocol.usage import Usage
+
+
+class RawAnswer(Struct, frozen=True):
+    """The bytes behind one answer, kept compressed and bounded."""
+
+    message_number: int
+    request: bytes
+    response: bytes
+
+
+class UsageRecord(Struct, frozen=True):
+    message_number: int | None
+    model: str
+    usage: Usage
+    cost_usd: float | None
+    activity: Activity = "conversation"
+    at: float = 0.0
+
+
+class AuditEntry(Struct, frozen=True):
+    kind: str
+    """decision, command, file_written, session, …"""
+    subject: str
+    detail: dict[str, Any] = {}
+    at: float = 0.0
+    id: int = 0
+    """Given by the store when read: the cursor for the next page."""
+    session: str = ""
+    """Given by the store when read."""
+
+
+class CollectionRecord(Struct, frozen=True):
+    """A collection that took place: what the view leaves out, and what it shows instead."""
+
+    id: int
+    hidden: list[tuple[int, int]]
+    summary: str
+    replaced: dict[int, str]
+    tokens_freed: int
+    at: float
+
+
+class Batch(Struct):
+    """Everything one unit of work changes in one session; all of it is stored, or none."""
+
+    session: str
+    info: SessionInfo | None = None
+    """The session's row as it is after this batch. Its `seq` and counters are stored with it."""
+    messages: Sequence[Message] = ()
+    raw: RawAnswer | None = None
+    events: Sequence[Event] = ()
+    """Durable ones, numbered."""
+    usage: Sequence[UsageRecord] = ()
+    audit: Sequence[AuditEntry] = ()
+    queued: Sequence[QueuedMessage] = ()
+    unqueued: Sequence[str] = ()
+    """Ids of queued messages that became messages, or were withdrawn."""
+    plan: Sequence[PlanItem] | None = None
+    collection: CollectionRecord | None = None
+
+
+class StoredSession(Struct, frozen=True):
+    info: SessionInfo
+    open_turn: int
+    """The turn that was started and not completed; 0 when there is none."""
+    plan: list[PlanItem]
+    queued: list[QueuedMessage]
+
+
+class Store(Protocol):
+    async def create_session(self, info: SessionInfo, events: Sequence[Event]) -> None:
+        """Raises OpenAgentError('conflict') when the id is taken."""
+        ...
+
+    async def session(self, session: str) -> StoredSession:
+        """Raises OpenAgentError('not_found'). An unambiguous beginning of an id of at least 6 characters will do."""
+        ...
+
+    async def sessions(
+        self, *, limit: int, before: float | None = None, cwd: str = "", query: str = ""
+    ) -> list[SessionInfo]:
+        """Most recently active first."""
+        ...
+
+    async def count_sessions(self) -> int: ...
+
+    async def unfinished_sessions(self) -> list[str]:
+        """Ids of sessions with a turn that was started and not completed."""
+        ...
+
+    async def delete_session(self, session: str) -> None: ...
+
+    async def fork_session(self, source: str, fork: SessionInfo, through: int | None, events: Sequence[Event]) -> None:
+        """Copies the messages up to `through` and what belongs to them, not the events."""
+        ...
+
+    async def commit(self, batch: Batch) -> None: ...
+
+    async def messages(
+        self, session: str, *, limit: int, before: int | None = None, after: int | None = None
+    ) -> list[Message]:
+        """Oldest first. Without `after`, the newest that fit."""
+        ...
+
+    async def recent_messages(self, session: str, *, token_budget: int) -> list[Message]:
+        """The newest messages, oldest first, whose stored size estimates sum up to at most the budget: what a view
+        starts from without reading a long session whole."""
+        ...
+
+    async def collections(self, session: str) -> list[CollectionRecord]: ...
+
+    async def raw(self, session: str, number: int) -> RawExchange: ...
+
+    async def events(self, session: str, *, after: int, limit: int) -> list[AnyEvent]:
+        """Durable events with a greater seq, in order, messages included."""
+        ...
+
+    async def usage_totals(self, *, since: float = 0.0) -> tuple[Usage, float, int]:
+        """Tokens, dollars and requests of all sessions since a time."""
+        ...
+
+    async def audit(
+        self, session: str | None = None, *, limit: int = 100, before: int | None = None
+    ) -> list[AuditEntry]: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""Fakes and contract suites: what a plugin author runs against an implementation."""

@@ -1,0 +1,461 @@
+"""What every Store must do. A plugin author subclasses `StoreContract` and gives it a fixture:
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def open_store(self, tmp_path: Path) -> OpenStore:
+            async def open_store() -> Store: ...   # each call opens the same, at first empty, storage
+            return open_store
+
+and has a fixture `anyio_backend` that says "asyncio".
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, Store, UsageRecord
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import (
+    Event,
+    MessageAdded,
+    PlanUpdated,
+    SessionCreated,
+    StatusChanged,
+    ToolFinished,
+    TurnCompleted,
+    TurnStarted,
+)
+from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, Settings
+from openagent.protocol.usage import SessionUsage, Usage
+
+OpenStore = Callable[[], Awaitable[Store]]
+
+SESSION = "0198c0de-aaaa-7000-8000-000000000001"
+OTHER = "0198c0de-bbbb-7000-8000-000000000002"
+
+
+def session_info(session: str = SESSION, **changes: Any) -> SessionInfo:
+    info = SessionInfo(id=session, name="fix the parser", cwd="/home/me/project", created_at=100.0, updated_at=100.0)
+    return msgspec.structs.replace(info, **changes)
+
+
+def answer(number: int, *parts: Part, turn: int = 1) -> Message:
+    return Message(
+        number=number,
+        role="assistant",
+        parts=list(parts) or [TextPart(text=f"answer {number}")],
+        turn=turn,
+        created_at=100.0 + number,
+        model="anthropic/claude-sonnet-4-5",
+        usage=Usage(input_tokens=900, output_tokens=40, cached_tokens=800, cache_write_tokens=60, reasoning_tokens=7),
+        cost_usd=0.0125,
+        latency_ms=812.5,
+        stop_reason="end",
+    )
+
+
+def said(number: int, text: str, turn: int = 1) -> Message:
+    return Message(number=number, role="user", parts=[TextPart(text=text)], turn=turn, created_at=100.0 + number)
+
+
+def announced(messages: Sequence[Message], first_seq: int, session: str = SESSION) -> list[Event]:
+    return [
+        MessageAdded(session=session, seq=first_seq + offset, op_id="op-7", at=message.created_at, message=message)
+        for offset, message in enumerate(messages)
+    ]
+
+
+async def created(store: Store, session: str = SESSION, **changes: Any) -> SessionInfo:
+    info = session_info(session, **changes)
+    await store.create_session(info, [])
+    return info
+
+
+async def filled(store: Store, count: int, session: str = SESSION, text: str = "line") -> list[Message]:
+    """A session with so many messages."""
+    info = await created(store, session)
+    messages = [said(number, f"{text} {number}") for number in range(1, count + 1)]
+    info = msgspec.structs.replace(info, message_count=count, seq=count)
+    await store.commit(Batch(session, info, messages, events=announced(messages, 1, session)))
+    return messages
+
+
+@pytest.mark.anyio
+class StoreContract:
+    @pytest.fixture
+    async def store(self, open_store: OpenStore) -> AsyncIterator[Store]:
+        store = await open_store()
+        yield store
+        await store.close()
+
+    async def test_a_session_comes_back_as_it_was_created(self, store: Store) -> None:
+        info = session_info(
+            settings=Settings(model="openai/gpt-5", mode="edits", disabled_tools=["web"], budget_usd=2.5),
+            status="thinking",
+            parent=OTHER,
+            usage=SessionUsage(tokens=Usage(input_tokens=5), cost_usd=0.5, requests=1, context_tokens=9),
+            seq=1,
+        )
+        event = SessionCreated(session=SESSION, seq=1, at=100.0, info=info)
+        await store.create_session(info, [event])
+
+        stored = await store.session(SESSION)
+        assert (stored.info, stored.open_turn, stored.plan, stored.queued) == (info, 0, [], [])
+        assert await store.events(SESSION, after=0, limit=10) == [event]
+        assert await store.count_sessions() == 1
+
+    async def test_an_id_is_given_only_once(self, store: Store) -> None:
+        await created(store)
+        with pytest.raises(OpenAgentError) as refused:
+            await store.create_session(session_info(name="another"), [])
+        assert refused.value.info.code == "conflict"
+        assert (await store.session(SESSION)).info.name == "fix the parser"
+
+    async def test_the_beginning_of_an_id_finds_its_session(self, store: Store) -> None:
+        await created(store, "abcdef-1")
+        await created(store, "abcdeg-2")
+        await created(store, "ABCDEF-3")
+        assert (await store.session("abcdef")).info.id == "abcdef-1"
+
+    async def test_an_id_that_is_another_ones_beginning_finds_its_own_session(self, store: Store) -> None:
+        await created(store, "abcdef")
+        await created(store, "abcdef-longer")
+        assert (await store.session("abcdef")).info.id == "abcdef"
+
+    async def test_an_ambiguous_beginning_names_the_sessions_it_could_mean(self, store: Store) -> None:
+        for number in range(7):
+            await created(store, f"abcdef-{number}")
+        with pytest.raises(OpenAgentError) as refused:
+            await store.session("abcdef")
+        assert refused.value.info.code == "conflict"
+        assert [number for number in range(7) if f"abcdef-{number}" in refused.value.info.message] == [0, 1, 2, 3, 4]
+
+    @pytest.mark.parametrize("name", ["", "abcde", "abcdef%", "ghijkl", "abcdef-1-and-more"])
+    async def test_an_unknown_session_is_not_found(self, store: Store, name: str) -> None:
+        await created(store, "abcdef-1")
+        with pytest.raises(OpenAgentError) as refused:
+            await store.session(name)
+        assert refused.value.info.code == "not_found"
+
+    async def test_sessions_are_listed_by_last_activity_page_by_page(self, store: Store) -> None:
+        for number in range(5):
+            await created(store, f"session-{number}", updated_at=200.0 + number)
+        first = await store.sessions(limit=2)
+        second = await store.sessions(limit=2, before=first[-1].updated_at)
+        third = await store.sessions(limit=2, before=second[-1].updated_at)
+        assert [info.id for info in first + second + third] == [f"session-{number}" for number in (4, 3, 2, 1, 0)]
+
+    async def test_sessions_are_found_by_workspace_and_by_words_of_their_name(self, store: Store) -> None:
+        await created(store, "one", cwd="/a", name="Fix 100% of the bugs")
+        await created(store, "two", cwd="/b", name="fix nothing")
+        await created(store, "three", cwd="/a", name="write docs")
+        assert {info.id for info in await store.sessions(limit=9, cwd="/a")} == {"one", "three"}
+        assert {info.id for info in await store.sessions(limit=9, query="FIX")} == {"one", "two"}
+        assert [info.id for info in await store.sessions(limit=9, query="0%")] == ["one"]
+        assert [info.id for info in await store.sessions(limit=9, cwd="/b", query="fix")] == ["two"]
+
+    async def test_messages_keep_every_part_and_figure(self, store: Store) -> None:
+        await created(store)
+        messages = [
+            Message(1, "user", [TextPart(text="look: \x00 é 日本 🎉"), ImagePart(media_type="image/png", data="aGk=")]),
+            answer(
+                2,
+                ThinkingPart(text="hm", signature="sig", origin="anthropic"),
+                ToolCallPart(id="c1", name="shell", arguments={"command": "ls", "deep": [{"a": 1.5}, None]}),
+            ),
+            Message(
+                number=3,
+                role="tool",
+                turn=1,
+                parts=[
+                    ToolResultPart(
+                        call_id="c1",
+                        name="shell",
+                        text="out",
+                        is_error=True,
+                        images=[ImagePart(media_type="image/png", data="aGk=")],
+                        display={"exit_code": 1},
+                        duration_ms=3.5,
+                    )
+                ],
+            ),
+        ]
+        await store.commit(Batch(SESSION, messages=messages, events=announced(messages, 1)))
+        assert await store.messages(SESSION, limit=10) == messages
+
+    async def test_messages_are_paged_from_either_end(self, store: Store) -> None:
+        messages = await filled(store, 9)
+        assert await store.messages(SESSION, limit=3) == messages[6:]
+        assert await store.messages(SESSION, limit=3, before=7) == messages[3:6]
+        assert await store.messages(SESSION, limit=3, after=2) == messages[2:5]
+        assert await store.messages(SESSION, limit=9, after=2, before=5) == messages[2:4]
+        assert await store.messages(SESSION, limit=3, after=9) == []
+
+    async def test_recent_messages_fill_a_budget_from_the_newest(self, store: Store) -> None:
+        messages = await filled(store, 600, text="word " * 40)
+        recent = await store.recent_messages(SESSION, token_budget=30_000)
+        assert 0 < len(recent) < 600
+        assert recent == messages[-len(recent) :]
+        more = await store.recent_messages(SESSION, token_budget=31_000)
+        assert len(more) > len(recent)
+        assert await store.recent_messages(SESSION, token_budget=10**9) == messages
+        assert await store.recent_messages(SESSION, token_budget=3) == []
+
+    async def test_an_image_does_not_crowd_out_the_conversation(self, store: Store) -> None:
+        await created(store)
+        picture = Message(2, "user", [ImagePart(media_type="image/png", data="A" * 400_000)])
+        await store.commit(Batch(SESSION, messages=[said(1, "before"), picture]))
+        assert len(await store.recent_messages(SESSION, token_budget=20_000)) == 2
+
+    async def test_events_replay_in_order_after_any_number(self, store: Store) -> None:
+        await created(store)
+        message = answer(1)
+        events: list[Event] = [
+            TurnStarted(session=SESSION, seq=1, op_id="op-1", at=1.0, turn=1, model="m"),
+            *announced([message], 2),
+            ToolFinished(session=SESSION, seq=3, call_id="c", tool="shell", exit_code=0, duration_ms=1.5),
+            PlanUpdated(session=SESSION, seq=4, plan=[PlanItem(text="look", state="done")]),
+        ]
+        await store.commit(Batch(SESSION, messages=[message], events=events))
+        assert await store.events(SESSION, after=0, limit=10) == events
+        assert await store.events(SESSION, after=1, limit=2) == events[1:3]
+        assert await store.events(SESSION, after=4, limit=2) == []
+
+    async def test_an_announced_message_of_another_batch_replays_too(self, store: Store) -> None:
+        await created(store)
+        message = answer(1)
+        await store.commit(Batch(SESSION, messages=[message]))
+        await store.commit(Batch(SESSION, events=announced([message], 1)))
+        assert await store.events(SESSION, after=0, limit=5) == announced([message], 1)
+
+    async def test_a_turn_is_open_from_its_start_to_its_completion(self, store: Store) -> None:
+        await created(store)
+        await created(store, OTHER)
+        await store.commit(Batch(SESSION, events=[TurnStarted(session=SESSION, seq=1, turn=4)]))
+        await store.commit(Batch(SESSION, events=[StatusChanged(session=SESSION, seq=2, status="thinking")]))
+        assert (await store.session(SESSION)).open_turn == 4
+        assert await store.unfinished_sessions() == [SESSION]
+        await store.commit(Batch(SESSION, events=[TurnCompleted(session=SESSION, seq=3, turn=4, reason="done")]))
+        assert (await store.session(SESSION)).open_turn == 0
+        assert await store.unfinished_sessions() == []
+
+    async def test_one_batch_may_end_a_turn_and_start_the_next(self, store: Store) -> None:
+        await created(store)
+        ended = TurnCompleted(session=SESSION, seq=1, turn=1, reason="done")
+        await store.commit(Batch(SESSION, events=[ended, TurnStarted(session=SESSION, seq=2, turn=2)]))
+        assert (await store.session(SESSION)).open_turn == 2
+
+    async def test_a_batch_stores_the_row_of_its_session(self, store: Store) -> None:
+        info = await created(store)
+        info = msgspec.structs.replace(
+            info,
+            name="renamed",
+            updated_at=300.0,
+            status="executing_tool",
+            message_count=8,
+            turn_count=2,
+            seq=31,
+            settings=Settings(model="x/y"),
+            usage=SessionUsage(cost_usd=1.25, requests=4),
+        )
+        plan = [PlanItem(text="a"), PlanItem(text="b", state="active")]
+        await store.commit(Batch(SESSION, info, plan=plan))
+        stored = await store.session(SESSION)
+        assert (stored.info, stored.plan) == (info, plan)
+
+    async def test_numbers_given_out_without_a_row_are_remembered(self, store: Store) -> None:
+        await created(store)
+        messages = [said(1, "a"), said(2, "b")]
+        await store.commit(Batch(SESSION, messages=messages, events=announced(messages, 1)))
+        info = (await store.session(SESSION)).info
+        assert (info.seq, info.message_count) == (2, 2)
+
+    async def test_a_batch_is_stored_whole_or_not_at_all(self, store: Store) -> None:
+        await filled(store, 2)
+        bad = Batch(
+            SESSION,
+            session_info(name="changed"),
+            messages=[said(3, "new"), said(2, "taken")],
+            events=announced([said(3, "new")], 3),
+            usage=[UsageRecord(None, "m", Usage(input_tokens=5), 1.0)],
+            audit=[AuditEntry("decision", "shell")],
+            queued=[QueuedMessage(id="q", parts=[], created_at=1.0)],
+        )
+        with pytest.raises(OpenAgentError) as refused:
+            await store.commit(bad)
+        assert refused.value.info.code == "conflict"
+        stored = await store.session(SESSION)
+        assert (stored.info.name, stored.info.seq, stored.queued) == ("fix the parser", 2, [])
+        assert len(await store.messages(SESSION, limit=10)) == 2
+        assert len(await store.events(SESSION, after=0, limit=10)) == 2
+        assert await store.usage_totals() == (Usage(), 0.0, 0)
+        assert await store.audit() == []
+
+    async def test_a_batch_for_an_unknown_session_is_refused(self, store: Store) -> None:
+        for batch in (
+            Batch(SESSION, session_info()),
+            Batch(SESSION, messages=[said(1, "lost")]),
+            Batch(SESSION, queued=[QueuedMessage(id="q", parts=[], created_at=1.0)]),
+        ):
+            with pytest.raises(OpenAgentError) as refused:
+                await store.commit(batch)
+            assert refused.value.info.code == "not_found"
+
+    async def test_queued_messages_wait_in_order_until_they_are_taken(self, store: Store) -> None:
+        await created(store)
+        await created(store, OTHER)
+        queued = [QueuedMessage(id=name, parts=[TextPart(text=name)], created_at=1.0, op_id="op") for name in "zab"]
+        await store.commit(Batch(SESSION, queued=queued[:1]))
+        await store.commit(Batch(SESSION, queued=queued[1:]))
+        await store.commit(Batch(OTHER, queued=queued[:1]))
+        assert (await store.session(SESSION)).queued == queued
+        await store.commit(Batch(SESSION, unqueued=["z", "b"]))
+        assert (await store.session(SESSION)).queued == [queued[1]]
+        assert (await store.session(OTHER)).queued == queued[:1]
+
+    async def test_collections_come_back_in_order(self, store: Store) -> None:
+        await created(store)
+        records = [
+            CollectionRecord(1, [(1, 4), (7, 9)], "what went", {11: "shorter"}, tokens_freed=900, at=5.0),
+            CollectionRecord(2, [], "", {}, tokens_freed=0, at=6.0),
+        ]
+        for record in records:
+            await store.commit(Batch(SESSION, collection=record))
+        assert await store.collections(SESSION) == records
+
+    async def test_raw_exchanges_come_back_byte_for_byte(self, store: Store) -> None:
+        await created(store)
+        requests = [b'{"system":"' + b"s" * 4000 + b'","messages":[' + b'{"m":1},' * count for count in range(1, 80)]
+        for number, request in enumerate(requests, start=1):
+            await store.commit(Batch(SESSION, raw=RawAnswer(number, request + b"]}", b"data: %d\n\n" % number)))
+        for number, request in enumerate(requests, start=1):
+            raw = await store.raw(SESSION, number)
+            assert (raw.request.encode(), raw.truncated) == (request + b"]}", False)
+            assert raw.response == f"data: {number}\n\n"
+
+    async def test_a_message_without_raw_exchange_says_so(self, store: Store) -> None:
+        await filled(store, 1)
+        with pytest.raises(OpenAgentError) as refused:
+            await store.raw(SESSION, 1)
+        assert refused.value.info.code == "not_found"
+
+    async def test_usage_sums_up_over_all_sessions_since_a_time(self, store: Store) -> None:
+        await created(store)
+        await created(store, OTHER)
+        assert await store.usage_totals() == (Usage(), 0.0, 0)
+        usage = Usage(input_tokens=10, output_tokens=5, cached_tokens=4, cache_write_tokens=3, reasoning_tokens=2)
+        guessed = Usage(input_tokens=1, output_tokens=1, estimated=True)
+        await store.commit(Batch(SESSION, usage=[UsageRecord(1, "m", usage, 0.25, at=50.0)]))
+        await store.commit(Batch(OTHER, usage=[UsageRecord(None, "m", guessed, None, "summarizing", at=10.0)]))
+        assert await store.usage_totals(since=50.0) == (usage, 0.25, 1)
+        assert await store.usage_totals() == (usage + guessed, 0.25, 2)
+
+    async def test_the_audit_trail_is_read_from_its_end(self, store: Store) -> None:
+        for number in range(5):
+            await store.commit(Batch(SESSION, audit=[AuditEntry("command", f"ls {number}\x00", {"n": number}, at=1.0)]))
+        await store.commit(Batch(OTHER, audit=[AuditEntry("decision", "rm", at=2.0)]))
+        newest = await store.audit(limit=2)
+        assert [(entry.session, entry.subject) for entry in newest] == [(OTHER, "rm"), (SESSION, "ls 4\x00")]
+        older = await store.audit(SESSION, limit=2, before=newest[-1].id)
+        assert [(entry.kind, entry.detail, entry.at) for entry in older] == [
+            ("command", {"n": 3}, 1.0),
+            ("command", {"n": 2}, 1.0),
+        ]
+
+    async def test_a_deleted_session_leaves_only_what_was_spent_and_done(self, store: Store) -> None:
+        await filled(store, 3, OTHER)
+        await filled(store, 3)
+        await store.commit(
+            Batch(
+                SESSION,
+                raw=RawAnswer(1, b"request", b"response"),
+                usage=[UsageRecord(1, "m", Usage(input_tokens=5), 0.5)],
+                audit=[AuditEntry("session", "deleted")],
+                queued=[QueuedMessage(id="q", parts=[], created_at=1.0)],
+                collection=CollectionRecord(1, [(1, 2)], "", {}, 1, 1.0),
+            )
+        )
+        await store.delete_session(SESSION)
+        with pytest.raises(OpenAgentError):
+            await store.session(SESSION)
+        assert [info.id for info in await store.sessions(limit=5)] == [OTHER]
+        await created(store)
+        stored = await store.session(SESSION)
+        assert stored.queued == []
+        assert await store.messages(SESSION, limit=5) == []
+        assert await store.events(SESSION, after=0, limit=5) == []
+        assert await store.collections(SESSION) == []
+        with pytest.raises(OpenAgentError):
+            await store.raw(SESSION, 1)
+        assert await store.usage_totals() == (Usage(input_tokens=5), 0.5, 1)
+        assert [entry.subject for entry in await store.audit(SESSION)] == ["deleted"]
+        assert len(await store.messages(OTHER, limit=5)) == 3
+
+    async def test_deleting_an_unknown_session_says_so(self, store: Store) -> None:
+        with pytest.raises(OpenAgentError) as refused:
+            await store.delete_session(SESSION)
+        assert refused.value.info.code == "not_found"
+
+    async def test_a_session_created_anew_after_deletion_keeps_its_raw_exchanges(self, store: Store) -> None:
+        request = b"shared beginning " * 50
+        await created(store)
+        await store.commit(Batch(SESSION, raw=RawAnswer(1, request, b"")))
+        await store.delete_session(SESSION)
+        await created(store)
+        await store.commit(Batch(SESSION, raw=RawAnswer(2, request + b"!", b"")))
+        assert (await store.raw(SESSION, 2)).request.encode() == request + b"!"
+
+    async def test_a_fork_holds_what_was_said_up_to_its_point(self, store: Store) -> None:
+        messages = await filled(store, 6)
+        for number in (2, 4, 6):
+            await store.commit(Batch(SESSION, raw=RawAnswer(number, b"request " * number, b"response")))
+        for record in (CollectionRecord(1, [(1, 2)], "s", {}, 1, 1.0), CollectionRecord(2, [(3, 5)], "t", {}, 1, 1.0)):
+            await store.commit(Batch(SESSION, collection=record))
+        fork = session_info(OTHER, parent=SESSION, message_count=4, seq=1)
+        event = SessionCreated(session=OTHER, seq=1, info=fork)
+        await store.fork_session(SESSION, fork, 4, [event])
+
+        assert (await store.session(OTHER)).info == fork
+        assert await store.messages(OTHER, limit=10) == messages[:4]
+        assert [record.id for record in await store.collections(OTHER)] == [1]
+        assert (await store.raw(OTHER, 4)).request == "request " * 4
+        assert await store.events(OTHER, after=0, limit=10) == [event]
+        await store.delete_session(SESSION)
+        assert await store.messages(OTHER, limit=10) == messages[:4]
+
+    async def test_a_whole_fork_goes_on_with_the_plan_and_spends_nothing_twice(self, store: Store) -> None:
+        messages = await filled(store, 3)
+        plan = [PlanItem(text="next")]
+        await store.commit(Batch(SESSION, plan=plan, usage=[UsageRecord(1, "m", Usage(input_tokens=5), 0.5)]))
+        await store.fork_session(SESSION, session_info(OTHER, parent=SESSION), None, [])
+        stored = await store.session(OTHER)
+        assert (stored.plan, stored.open_turn) == (plan, 0)
+        assert await store.messages(OTHER, limit=10) == messages
+        assert await store.usage_totals() == (Usage(input_tokens=5), 0.5, 1)
+
+    async def test_a_fork_needs_a_source_and_a_free_id(self, store: Store) -> None:
+        with pytest.raises(OpenAgentError) as missing:
+            await store.fork_session(SESSION, session_info(OTHER), None, [])
+        assert missing.value.info.code == "not_found"
+        await created(store)
+        await created(store, OTHER)
+        with pytest.raises(OpenAgentError) as taken:
+            await store.fork_session(SESSION, session_info(OTHER), None, [])
+        assert taken.value.info.code == "conflict"
+
+    async def test_everything_is_there_after_reopening(self, store: Store, open_store: OpenStore) -> None:
+        messages = await filled(store, 3)
+        await store.commit(Batch(SESSION, raw=RawAnswer(1, b"request", b"response")))
+        before = await store.session(SESSION)
+        await store.close()
+        again = await open_store()
+        try:
+            assert await again.session(SESSION) == before
+            assert await again.messages(SESSION, limit=5) == messages
+            assert await again.events(SESSION, after=0, limit=5) == announced(messages, 1)
+            assert (await again.raw(SESSION, 1)).response == "response"
+        finally:
+            await again.close()

@@ -1,0 +1,174 @@
+"""Something a model may call.
+
+Most tools are one async function: `@tool` reads its name, description, JSON Schema and argument types from the
+signature and the docstring.
+
+    @tool(read_only=True)
+    async def read_file(context: ToolContext, path: Annotated[str, "Relative to the workspace."]) -> ToolOutcome:
+        '''Read a text file.'''
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from openagent.plugins.jail import Shell
+from openagent.plugins.provider import ToolSchema
+from openagent.protocol.messages import ImagePart
+from openagent.protocol.sessions import PlanItem, Question
+
+ToolEffect = Literal["read", "write", "execute", "network", "none"]
+"""What a call does to the world: what policy decides on, and what may run side by side."""
+
+
+class ToolOutcome(Struct, frozen=True):
+    """What came of a call. A failure is a value too: the model reads it and goes on."""
+
+    text: str
+    is_error: bool = False
+    images: list[ImagePart] = []
+    display: dict[str, Any] = {}
+    """For people: diff, exit_code, path, added, removed, …"""
+
+
+class ToolContext(Protocol):
+    """What a running call may use."""
+
+    session: str
+    call_id: str
+    workspace: Path
+    files_read: dict[str, str]
+    """Path to content hash: what this session last saw of each file, for refusing edits of a changed file."""
+
+    async def shell(self) -> Shell:
+        """The session's shell, started on first use."""
+        ...
+
+    def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:
+        """Show output to people while the call runs."""
+        ...
+
+    async def ask(self, question: Question) -> str:
+        """Wait for a person's answer."""
+        ...
+
+    async def set_plan(self, plan: list[PlanItem]) -> None: ...
+
+
+class Tool(Protocol):
+    name: str
+    schema: ToolSchema
+    effect: ToolEffect
+    source: str
+    """`built-in`, or the plugin or MCP server it comes from."""
+
+    @property
+    def read_only(self) -> bool:
+        """Read-only calls of one step may run side by side."""
+        ...
+
+    def summarize(self, arguments: Mapping[str, Any]) -> str:
+        """The call on one line: the command, or the path."""
+        ...
+
+    def check(self, arguments: Mapping[str, Any]) -> str | None:
+        """What is wrong with the arguments, in a sentence for the model; None when nothing is."""
+        ...
+
+    async def run(self, context: ToolContext, arguments: Mapping[str, Any]) -> ToolOutcome: ...
+
+
+ToolFunction = Callable[..., Awaitable[ToolOutcome]]
+
+
+class FunctionTool:
+    """A tool made from one async function."""
+
+    def __init__(self, function: ToolFunction, effect: ToolEffect, summary: str, source: str = "built-in") -> None:
+        self._function = function
+        self._summary = summary
+        self.name = function.__name__
+        self.effect: ToolEffect = effect
+        self.source = source
+        self._arguments = _arguments_struct(function)
+        self.schema = ToolSchema(
+            name=self.name,
+            description=inspect.cleandoc(function.__doc__ or ""),
+            parameters=_parameters_schema(self._arguments),
+        )
+
+    @property
+    def read_only(self) -> bool:
+        return self.effect in ("read", "none")
+
+    def summarize(self, arguments: Mapping[str, Any]) -> str:
+        return str(arguments.get(self._summary, "")) if self._summary else self.name
+
+    def check(self, arguments: Mapping[str, Any]) -> str | None:
+        try:
+            msgspec.convert(arguments, self._arguments)
+        except msgspec.ValidationError as problem:
+            return f"{problem}."
+        return None
+
+    async def run(self, context: ToolContext, arguments: Mapping[str, Any]) -> ToolOutcome:
+        values = msgspec.convert(arguments, self._arguments)
+        return await self._function(context, **{name: getattr(values, name) for name in values.__struct_fields__})
+
+
+def tool(*, effect: ToolEffect, summary: str = "") -> Callable[[ToolFunction], FunctionTool]:
+    """`summary` names the argument that stands for the whole call on one line."""
+
+    def wrap(function: ToolFunction) -> FunctionTool:
+        return FunctionTool(function, effect, summary)
+
+    return wrap
+
+
+def _arguments_struct(function: ToolFunction) -> type[Struct]:
+    hints = get_type_hints(function, include_extras=True)
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        annotation = _described(hints[name])
+        if parameter.default is inspect.Parameter.empty:
+            fields.append((name, annotation))
+        else:
+            fields.append((name, annotation, parameter.default))
+    return msgspec.defstruct(f"{function.__name__}_arguments", fields, forbid_unknown_fields=True, kw_only=True)
+
+
+def _described(annotation: Any) -> Any:
+    """`Annotated[str, "text"]` becomes msgspec's form of a description."""
+    if get_origin(annotation) is not Annotated:
+        return annotation
+    kind, *notes = get_args(annotation)
+    for note in notes:
+        kind = Annotated[kind, msgspec.Meta(description=note) if isinstance(note, str) else note]
+    return kind
+
+
+def _parameters_schema(arguments: type[Struct]) -> dict[str, Any]:
+    """A plain inline schema: several providers refuse `$ref`."""
+    (reference,), definitions = msgspec.json.schema_components([arguments])
+    schema = _inline(reference, definitions)
+    schema.pop("title", None)
+    return {key: schema[key] for key in ("type", "properties", "required", "additionalProperties") if key in schema}
+
+
+def _inline(schema: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inline(item, definitions) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return schema
+    known: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
+    if reference := known.get("$ref"):
+        return _inline(definitions[reference.rsplit("/", 1)[1]], definitions)
+    return {
+        key: value if key in ("enum", "default", "required") else _inline(value, definitions)
+        for key, value in known.items()
+        if not (key == "title" and isinstance(value, str)) and not (key == "default" and value is None)
+    }

@@ -1,0 +1,1 @@
+"""Rules and risk to a decision. Pure functions over data."""

@@ -1,0 +1,1 @@
+"""What is known about commands: which only read, which are risky, which are never allowed."""

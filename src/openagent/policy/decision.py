@@ -1,0 +1,250 @@
+"""The one question this room answers: may this call run?"""
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openagent.policy import paths
+from openagent.policy.analysis import Unit, analyse, analyse_code
+from openagent.policy.builtin import catalogue
+from openagent.policy.builtin.catalogue import BuiltinRule, Finding, Level
+from openagent.policy.builtin.network import host_of
+from openagent.policy.facts import CallFacts, Decision, Kind
+from openagent.policy.rules import CompiledRule, RuleSet, Target
+from openagent.protocol.sessions import Mode, Risk
+
+__all__ = ["CallFacts", "Decision", "RuleSet", "Verdict", "decide", "is_command", "rule_meets", "units_of", "verdicts"]
+
+_SHELL_TOOLS = frozenset({"shell", "bash", "execute_bash", "run_shell_command"})
+_HIDES_OUTPUT = re.compile(r"(?:&>>?|>&)\s*/dev/null|>\s*/dev/null\s+2>&1|2>\s*/dev/null\s+1?>\s*/dev/null")
+_RISKS: tuple[Risk, ...] = ("low", "medium", "high")
+_KINDS: tuple[Kind, ...] = ("allow", "ask", "deny")
+_ONLY_READS = Decision(kind="allow", risk="low", reason="It only reads.", rule="builtin:read-only")
+_PATCHED_FILE = re.compile(
+    r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]/)?|rename to )([^\t\n]+)",
+    re.MULTILINE,
+)
+
+
+class Verdict(Struct, frozen=True):
+    """One simple command, or the call itself where it is no command, and what was decided about it."""
+
+    text: str
+    decision: Decision
+
+
+def decide(facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
+    if facts.effect == "none":
+        return Decision(kind="allow", risk="low", reason="It changes nothing.", rule="effect:none")
+    decision = _strictest([_about(unit, facts, mode, rules) for unit in units_of(facts)])
+    if decision.rule != "builtin:read-only" and is_command(facts) and _HIDES_OUTPUT.search(facts.subject):
+        risk = _RISKS[min(_RISKS.index(decision.risk) + 1, 2)]
+        return replace(decision, risk=risk, reason=f"{decision.reason} It also hides its output.")
+    return decision
+
+
+def is_command(facts: CallFacts) -> bool:
+    return facts.effect == "execute" and (facts.tool in _SHELL_TOOLS or facts.tool == "git")
+
+
+def rule_meets(compiled: CompiledRule, facts: CallFacts) -> bool:
+    return any(compiled.meets(_target(facts, unit)) == "yes" for unit in units_of(facts))
+
+
+def verdicts(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[Verdict]:
+    """The decision about each part of a call."""
+    return [Verdict(unit.text, _about(unit, facts, mode, rules)) for unit in units_of(facts)]
+
+
+def _strictest(decisions: Sequence[Decision]) -> Decision:
+    if not decisions:
+        return _ONLY_READS
+    if len(decisions) == 1:
+        return decisions[0]
+    strictest = max(decisions, key=lambda decision: (_KINDS.index(decision.kind), _RISKS.index(decision.risk)))
+    return replace(strictest, risk=_highest(decision.risk for decision in decisions))
+
+
+def _highest(risks: Iterable[Risk]) -> Risk:
+    return _RISKS[max((_RISKS.index(risk) for risk in risks), default=0)]
+
+
+# what a call consists of
+
+
+def units_of(facts: CallFacts) -> list[Unit]:
+    match facts.effect:
+        case "execute":
+            return _executed(facts)
+        case "write":
+            return [_written(facts, path) for path in _written_paths(facts)]
+        case "network":
+            return [Unit((facts.tool, facts.subject), known=True, findings=tuple(_fetched(facts.subject)))]
+        case _:
+            path = _path_argument(facts.arguments) or facts.subject
+            credentials = paths.names_credentials(path, facts.workspace)
+            findings = (Finding(catalogue.READS_CREDENTIALS, path),) if credentials else ()
+            return [Unit((facts.tool, path), known=True, findings=findings, cwd=facts.workspace)]
+
+
+def _executed(facts: CallFacts) -> list[Unit]:
+    language = str(facts.arguments.get("language", "")).lower()
+    if facts.tool in _SHELL_TOOLS or language in ("bash", "sh", "shell"):
+        return analyse(_code_argument(facts), facts.workspace, facts.cwd)
+    if facts.tool == "git":
+        return analyse(_git_command(facts), facts.workspace, facts.cwd)
+    code = _code_argument(facts)
+    return analyse_code(facts.tool, code, facts.workspace)
+
+
+def _code_argument(facts: CallFacts) -> str:
+    """The whole text that runs: a subject may be shortened for people."""
+    for name in ("command", "code", "script"):
+        if isinstance(given := facts.arguments.get(name), str):
+            return given
+    return facts.subject
+
+
+def _git_command(facts: CallFacts) -> str:
+    arguments = facts.arguments
+    verb = next(
+        (arguments[name] for name in ("operation", "subcommand", "command") if isinstance(arguments.get(name), str)),
+        None,
+    )
+    if verb is None:
+        return facts.subject if facts.subject.startswith("git") else f"git {facts.subject}"
+    given: Any = arguments.get("args", arguments.get("arguments", []))
+    if isinstance(given, str):
+        return f"git {verb} {given}"
+    return shlex.join(["git", *shlex.split(str(verb)), *(str(word) for word in given)])
+
+
+def _path_argument(arguments: dict[str, Any]) -> str:
+    for name in ("path", "file_path", "file", "filename", "directory"):
+        if isinstance(given := arguments.get(name), str):
+            return given
+    return ""
+
+
+def _written_paths(facts: CallFacts) -> list[str]:
+    patch = facts.arguments.get("patch", facts.arguments.get("diff", ""))
+    patched = [path.strip() for path in _PATCHED_FILE.findall(str(patch)) if path.strip() != "/dev/null"]
+    named = _path_argument(facts.arguments)
+    return list(dict.fromkeys([*patched, *([named] if named else [])])) or [facts.subject]
+
+
+_WRITE_RULES: dict[str, BuiltinRule] = {
+    "workspace": catalogue.WRITES_WORKSPACE,
+    "protected": catalogue.PROTECTED_FILE,
+    "startup": catalogue.PROTECTED_FILE,
+    "system": catalogue.WRITES_SYSTEM,
+    "device": catalogue.WRITES_DEVICE,
+}
+
+
+def _written(facts: CallFacts, path: str) -> Unit:
+    place = paths.locate(path, facts.workspace, facts.workspace)
+    rule = _WRITE_RULES.get(place, catalogue.WRITES_OUTSIDE)
+    if place == "workspace" and paths.looks_secret(path):
+        rule = catalogue.PROTECTED_FILE
+    return Unit((facts.tool, path), known=True, findings=(Finding(rule, path),), cwd=facts.workspace)
+
+
+def _fetched(subject: str) -> Iterable[Finding]:
+    host = host_of(subject)
+    yield Finding(catalogue.USES_NETWORK, host or subject)
+    if host.startswith(("169.254.", "metadata.")) or subject.startswith("file:"):
+        yield Finding(catalogue.SECRET_STORE, host or subject)
+
+
+def _target(facts: CallFacts, unit: Unit) -> Target:
+    return Target(
+        tool=facts.tool,
+        workspace=facts.workspace,
+        subject=facts.subject,
+        argv=unit.argv if is_command(facts) else (),
+        known=unit.known,
+        paths=tuple(unit.paths) if facts.effect != "network" else (),
+        hosts=tuple(unit.hosts),
+    )
+
+
+# what is decided about one part
+
+
+def _about(unit: Unit, facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
+    worst = _worst(unit.findings)
+    risk = _highest(finding.rule.risk for finding in unit.findings)
+    if rules.compiled and (ruled := _ruled(_target(facts, unit), mode, rules, worst, risk)):
+        return ruled
+    return _builtin(worst, risk, mode, facts) if worst else _ONLY_READS
+
+
+def _worst(findings: Sequence[Finding]) -> Finding | None:
+    if not findings:
+        return None
+    return max(findings, key=lambda finding: (finding.rule.level, _RISKS.index(finding.rule.risk)))
+
+
+def _ruled(target: Target, mode: Mode, rules: RuleSet, worst: Finding | None, risk: Risk) -> Decision | None:
+    """What the first rule that holds says; the rules stand strictest first. None: the built-in rules decide."""
+    denied = worst is not None and worst.rule.level is Level.DENY
+    for compiled in rules.compiled:
+        meeting = compiled.meets(target)
+        kind = compiled.rule.decision
+        if meeting == "no" or (kind == "allow" and (denied or (mode == "plan" and worst is not None))):
+            continue
+        if kind == "ask" and (denied or mode == "plan"):
+            continue
+        if meeting == "maybe":
+            if kind == "deny" and mode != "plan" and not denied:
+                reason = "It may be something a rule forbids; that is decided only when it runs."
+                return Decision(kind="ask", risk="high", reason=reason, rule=compiled.name)
+            continue
+        return _by_rule(compiled, risk)
+    return None
+
+
+def _by_rule(compiled: CompiledRule, risk: Risk) -> Decision:
+    rule = compiled.rule
+    if rule.decision != "allow":
+        least: Risk = rule.risk or ("high" if rule.decision == "deny" else "medium")
+        risk = _highest((risk, least))
+    elif rule.risk:
+        risk = rule.risk
+    reason = (
+        rule.reason
+        or {
+            "allow": "A rule allows it.",
+            "ask": "A rule wants to be asked about it.",
+            "deny": "A rule forbids it.",
+        }[rule.decision]
+    )
+    return Decision(kind=rule.decision, risk=risk, reason=reason, rule=compiled.name)
+
+
+def _builtin(worst: Finding, risk: Risk, mode: Mode, facts: CallFacts) -> Decision:
+    rule = worst.rule
+    name = f"builtin:{rule.name}"
+    reason = f"{rule.reason} ({_shown(worst.detail)})" if worst.detail else rule.reason
+    if rule.level is Level.DENY:
+        return Decision(kind="deny", risk=risk, reason=reason, rule=name)
+    if mode == "plan":
+        refusal = "The session is in plan mode, which only reads: put this step into the plan instead of doing it."
+        return Decision(kind="deny", risk=risk, reason=refusal, rule="mode:plan")
+    if rule.level is Level.FIRM:
+        return Decision(kind="ask", risk=risk, reason=reason, rule=name)
+    if mode == "full":
+        return Decision(kind="allow", risk=risk, reason=f"Full mode allows it. {reason}", rule="mode:full")
+    if mode == "edits" and rule is catalogue.WRITES_WORKSPACE and facts.effect == "write":
+        return Decision(kind="allow", risk=risk, reason="Edits inside the workspace are allowed.", rule="mode:edits")
+    return Decision(kind="ask", risk=risk, reason=reason, rule=name)
+
+
+def _shown(detail: str) -> str:
+    plain = re.sub(r"[\0\1\2]+", "…", detail).strip()
+    return plain if len(plain) <= 80 else plain[:79] + "…"

@@ -1,0 +1,34 @@
+"""What is decided on, and the decision."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from openagent.protocol.sessions import Risk
+
+Effect = Literal["read", "write", "execute", "network", "none"]
+Kind = Literal["allow", "ask", "deny"]
+GrantScope = Literal["session", "always"]
+
+
+class CallFacts(Struct, frozen=True):
+    """One tool call, as far as policy cares."""
+
+    tool: str
+    effect: Effect
+    subject: str
+    """The command, path or URL."""
+    workspace: str
+    """An absolute path."""
+    arguments: dict[str, Any] = {}
+    cwd: str = ""
+    """Where a shell command starts; empty: the workspace."""
+
+
+class Decision(Struct, frozen=True):
+    kind: Kind
+    risk: Risk
+    reason: str
+    """A sentence for a person, and for the model when the call is refused."""
+    rule: str
+    """The name of the rule that decided, e.g. `builtin:rm-system` or `mode:plan`."""

@@ -1,0 +1,1 @@
+"""Reading bash: text to syntax, syntax to the simple commands that would run."""

@@ -1,0 +1,303 @@
+"""What words stand for when the command runs, as far as that can be known beforehand."""
+
+import os.path
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openagent.policy.shell.syntax import (
+    Arithmetic,
+    Command,
+    Part,
+    ProcessSubstitution,
+    Script,
+    Substitution,
+    Text,
+    Variable,
+    Word,
+)
+from openagent.policy.shell.words import NotUnderstood
+
+UNKNOWN = "\0"
+"""Stands in a text for what cannot be known."""
+
+FROM_NETWORK = "\1"
+"""Beside UNKNOWN: it comes off the network."""
+SENSITIVE = "\2"
+"""Beside UNKNOWN: it holds keys, tokens or the environment."""
+
+MAX_FIELDS = 128
+_MAX_TEXT = 64 * 1024
+_NEEDS_CARE = re.compile(r"[*?\[{~]")
+_GLOB = re.compile(r"[*?]|\[[^\]]+\]")
+_RANGE = re.compile(r"-?\w+\.\.-?\w+(?:\.\.-?\d+)?")
+_STORED_CODE = re.compile(r"\$\(|`|\$\{")
+
+
+class Value(Struct, frozen=True):
+    """One word after expansion."""
+
+    text: str
+    known: bool = True
+    """False: `text` is a guess, or holds UNKNOWN."""
+    glob: bool = False
+    scripts: tuple[Script, ...] = ()
+    """The commands of process substitutions it names."""
+
+
+class State:
+    """What the commands before have set."""
+
+    def __init__(self, cwd: str) -> None:
+        self.variables: dict[str, str] = {}
+        self.uncertain: set[str] = set()
+        self.functions: dict[str, Command] = {}
+        self.aliases: dict[str, str] = {}
+        self.positional: tuple[Value, ...] | None = None
+        self.cwd: str | None = cwd
+        self.conditional = 0
+        """Greater than 0 where it is not sure that a command runs, or runs in this very shell."""
+
+    def assign(self, name: str, text: str | None) -> None:
+        known = self.variables.get(name)
+        if name in self.uncertain or text is None or len(text) > _MAX_TEXT:
+            self.forget(name)
+        elif self.conditional and known != text:
+            self.forget(name)
+            if known is None:
+                # Nothing else could have set it here, so the text is at least a good guess.
+                self.variables[name] = text
+        else:
+            self.variables[name] = text
+
+    def forget(self, name: str) -> None:
+        self.uncertain.add(name)
+        self.variables.pop(name, None)
+
+    def move(self, directory: Value | None) -> None:
+        """`cd`."""
+        if directory is None or not directory.known or directory.glob or self.cwd is None:
+            absolute = directory is not None and directory.known and directory.text[:1] in ("/", "~")
+            self.cwd = directory.text if absolute and directory is not None and not self.conditional else None
+            return
+        moved = directory.text if directory.text[:1] == "~" else os.path.join(self.cwd, directory.text)
+        self.cwd = os.path.normpath(moved)
+
+
+Substitute = Callable[[Script], tuple[str, bool]]
+"""Looks at the commands of a substitution: their output, and whether it is known."""
+
+
+class Expander:
+    def __init__(self, state: State, substitute: Substitute) -> None:
+        self._state = state
+        self._substitute = substitute
+
+    def fields(self, words: tuple[Word, ...]) -> list[Value]:
+        values: list[Value] = []
+        for word in words:
+            first = word.parts[0]
+            if (
+                len(word.parts) == 1
+                and isinstance(first, Text)
+                and (first.quoted or not _NEEDS_CARE.search(first.text))
+            ):
+                values.append(Value(first.text))
+            else:
+                for parts in _braces(word.parts):
+                    values.extend(self._split(parts))
+            if len(values) > MAX_FIELDS * 8:
+                raise NotUnderstood("it has too many words")
+        return values
+
+    def single(self, word: Word) -> Value:
+        """A word that is not split: of an assignment, a redirection or a here-document."""
+        text, known = self._joined(word.parts)
+        scripts = tuple(part.script for part in word.parts if isinstance(part, ProcessSubstitution))
+        return Value(text, known, glob=False, scripts=scripts)
+
+    def _joined(self, parts: tuple[Part, ...]) -> tuple[str, bool]:
+        texts: list[str] = []
+        known = True
+        for part in parts:
+            text, part_known = self._part(part)
+            texts.append(text)
+            known = known and part_known
+        return "".join(texts), known
+
+    def _split(self, parts: tuple[Part, ...]) -> list[Value]:
+        fields: list[Value] = []
+        text, known, glob, started = "", True, False, False
+        scripts: list[Script] = []
+        for part in parts:
+            if isinstance(part, Variable) and part.name == "@" and part.quoted and self._state.positional is not None:
+                given = self._state.positional
+                if given:
+                    fields.extend([replace(given[0], text=text + given[0].text), *given[1:-1]][: len(given) - 1])
+                    text, known, started = (text if len(given) == 1 else "") + given[-1].text, given[-1].known, True
+                continue
+            piece, piece_known = self._part(part)
+            known = known and piece_known
+            if isinstance(part, ProcessSubstitution):
+                scripts.append(part.script)
+            if isinstance(part, Text | Arithmetic | ProcessSubstitution) or part.quoted:
+                started = True
+                text += piece
+                glob = glob or (isinstance(part, Text) and not part.quoted and bool(_GLOB.search(piece)))
+                continue
+            glob = glob or bool(_GLOB.search(piece))
+            if "IFS" in self._state.variables or "IFS" in self._state.uncertain:
+                known = False
+            words = piece.split()
+            if piece[:1].isspace() and started:
+                fields.append(Value(text, known, glob, tuple(scripts)))
+                text, started = "", False
+            for index, word in enumerate(words):
+                if index:
+                    fields.append(Value(text, known, glob, tuple(scripts)))
+                    text = ""
+                text += word
+                started = True
+            if words and piece[-1:].isspace():
+                fields.append(Value(text, known, glob, tuple(scripts)))
+                text, started = "", False
+        if started:
+            fields.append(Value(text, known, glob, tuple(scripts)))
+        return fields
+
+    def _part(self, part: Part) -> tuple[str, bool]:
+        match part:
+            case Text():
+                return part.text, True
+            case Variable():
+                return self._variable(part)
+            case Substitution():
+                output, known = self._substitute(part.script)
+                return output.rstrip("\n"), known
+            case ProcessSubstitution():
+                output, _ = self._substitute(part.script)
+                return "/dev/fd/63" + (FROM_NETWORK if FROM_NETWORK in output else ""), True
+            case Arithmetic():
+                self._arithmetic(part)
+                return "0", True
+
+    def _arithmetic(self, part: Arithmetic) -> None:
+        text, _ = self._joined(part.parts)
+        for name in re.findall(r"[A-Za-z_]\w*", text):
+            if _STORED_CODE.search(self._state.variables.get(name, "")):
+                raise NotUnderstood("arithmetic would run code kept in a variable")
+
+    def _variable(self, variable: Variable) -> tuple[str, bool]:
+        text, known = self._named(variable.name)
+        operator = variable.operator
+        if not operator:
+            return text, known
+        argument, argument_known = self._joined(variable.argument)
+        if operator in (":-", "-", ":=", "="):
+            if known and text:
+                return text, True
+            return argument, False if variable.name in self._state.uncertain else argument_known and known
+        if operator in (":+", "+"):
+            return (argument, argument_known) if known and text else (argument, False)
+        if operator in (":?", "?"):
+            return text, known
+        if operator == ":" and known and (slice_ := re.fullmatch(r" *(\d+)(?::(\d+))?", argument)):
+            start = int(slice_[1])
+            return text[start : start + int(slice_[2])] if slice_[2] else text[start:], True
+        return UNKNOWN, False
+
+    def _named(self, name: str) -> tuple[str, bool]:
+        state = self._state
+        if name in state.variables:
+            return state.variables[name], name not in state.uncertain
+        if name in state.uncertain:
+            return UNKNOWN, False
+        if name.isdigit() or name in ("@", "*"):
+            return self._positional(name)
+        if name in "?#$!":
+            return "0", True
+        if name == "PWD" and state.cwd is not None:
+            return state.cwd, True
+        return _WELL_KNOWN.get(name, UNKNOWN), name in _WELL_KNOWN
+
+    def _positional(self, name: str) -> tuple[str, bool]:
+        given = self._state.positional
+        if given is None:
+            return UNKNOWN, False
+        if name in ("@", "*"):
+            return " ".join(value.text for value in given), all(value.known for value in given)
+        index = int(name) - 1
+        if 0 <= index < len(given):
+            return given[index].text, given[index].known
+        return "", index >= 0
+
+
+_WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash", "SHELL": "/bin/bash"}  # noqa: S108
+
+
+def _braces(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
+    if not any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in parts):
+        return [parts]
+    tokens: list[Part | str] = []
+    for part in parts:
+        if isinstance(part, Text) and not part.quoted:
+            for piece in re.split(r"([{},])", part.text):
+                if piece in ("{", ",", "}"):
+                    tokens.append(piece)
+                elif piece:
+                    tokens.append(Text(piece))
+        else:
+            tokens.append(part)
+    return [tuple(alternative) for alternative in _alternatives(tokens)]
+
+
+def _alternatives(tokens: list[Part | str]) -> list[list[Part]]:
+    results: list[list[Part]] = [[]]
+    position = 0
+    while position < len(tokens):
+        piece = tokens[position]
+        choices: list[list[Part]] = [[piece if not isinstance(piece, str) else Text(piece)]]
+        if piece == "{" and (close := _closing(tokens, position)) is not None:
+            inside = tokens[position + 1 : close]
+            branches = _branches(inside)
+            if len(branches) > 1:
+                choices = [choice for branch in branches for choice in _alternatives(branch)]
+                position = close
+            elif _is_range(inside):
+                choices = [[Variable("*range*", quoted=True)]]
+                position = close
+        results = [result + choice for result in results for choice in choices]
+        if len(results) > MAX_FIELDS:
+            raise NotUnderstood("its braces expand to too many words")
+        position += 1
+    return results
+
+
+def _closing(tokens: list[Part | str], start: int) -> int | None:
+    depth = 0
+    for index in range(start, len(tokens)):
+        if tokens[index] == "{":
+            depth += 1
+        elif tokens[index] == "}":
+            depth -= 1
+            if depth == 0:
+                return index
+    return None
+
+
+def _branches(inside: list[Part | str]) -> list[list[Part | str]]:
+    branches: list[list[Part | str]] = [[]]
+    depth = 0
+    for piece in inside:
+        depth += (piece == "{") - (piece == "}")
+        if piece == "," and depth == 0:
+            branches.append([])
+        else:
+            branches[-1].append(piece)
+    return branches
+
+
+def _is_range(inside: list[Part | str]) -> bool:
+    return len(inside) == 1 and isinstance(inside[0], Text) and bool(_RANGE.fullmatch(inside[0].text))

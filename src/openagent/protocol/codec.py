@@ -1,0 +1,77 @@
+"""Structs to bytes and back, and the frame of the unix socket: 4-byte big-endian length, then JSON."""
+
+from typing import Any
+
+import msgspec
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import AnyEvent, Event
+from openagent.protocol.ops import AnyOp, Op
+
+MAX_FRAME = 32 * 1024 * 1024
+HEADER_SIZE = 4
+
+_encoder = msgspec.json.Encoder()
+_op_decoder: msgspec.json.Decoder[AnyOp] = msgspec.json.Decoder(AnyOp)
+_event_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+encode = _encoder.encode
+
+
+class _OpHead(msgspec.Struct):
+    id: str = ""
+    op: str = ""
+
+
+_head_decoder = msgspec.json.Decoder(_OpHead)
+KNOWN_OPS = frozenset(str(op.__struct_config__.tag) for op in AnyOp.__args__)
+
+
+def frame(body: bytes) -> bytes:
+    return len(body).to_bytes(HEADER_SIZE, "big") + body
+
+
+def encode_op(op: Op) -> bytes:
+    return _encoder.encode(op)
+
+
+def encode_event(event: Event) -> bytes:
+    return _encoder.encode(event)
+
+
+def decode_event(data: bytes | bytearray | memoryview | str) -> AnyEvent:
+    return _event_decoder.decode(data)
+
+
+class UndecodableOp(OpenAgentError):
+    """A frame that is not an op. `op_id` is what could be read of its id."""
+
+    op_id: str = ""
+
+
+def decode_op(data: bytes | bytearray | memoryview | str) -> AnyOp:
+    try:
+        return _op_decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise _explain(data, problem) from None
+
+
+def _explain(data: bytes | bytearray | memoryview | str, problem: Exception) -> UndecodableOp:
+    try:
+        head = _head_decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return UndecodableOp("bad_frame", f"The frame is not a JSON object with an op: {problem}.")
+    if head.op not in KNOWN_OPS:
+        error = UndecodableOp(
+            "unknown_op",
+            f"There is no op named {head.op!r}." if head.op else "The frame names no op.",
+            hint="`openagent protocol schema` lists the ops.",
+        )
+    else:
+        error = UndecodableOp("bad_op", f"The op {head.op!r} is not well formed: {problem}.")
+    error.op_id = head.id
+    return error
+
+
+def to_builtins(value: Any) -> Any:
+    return msgspec.to_builtins(value)

@@ -1,0 +1,362 @@
+"""What the daemon sends.
+
+An event of a session carries the session's id and a `seq`. Durable events are numbered one by one and
+can be replayed from the store. Deltas (TextDelta, ThinkingDelta, ToolOutput) are live only: they carry the
+number of the durable event they follow, so `after=seq` is always the right thing to ask for on re-attach.
+`op_id` names the op that caused the event.
+"""
+
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.messages import Message
+from openagent.protocol.sessions import (
+    LiveAnswer,
+    PermissionAsk,
+    PlanItem,
+    Question,
+    QueuedMessage,
+    Risk,
+    SessionInfo,
+    Status,
+    TurnEnd,
+)
+from openagent.protocol.usage import SessionUsage, Usage
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    durable: ClassVar[bool] = True
+    session: str = ""
+    seq: int = 0
+    op_id: str = ""
+    at: float = 0.0
+
+
+class Reply(Event, frozen=True, kw_only=True, tag="reply"):
+    """The answer to one op, sent only to the client that asked. Its shape is in `ops.RESULTS`."""
+
+    durable: ClassVar[bool] = False
+    result: Any = None
+
+
+class Failed(Event, frozen=True, kw_only=True, tag="failed"):
+    """The refusal of one op, sent only to the client that asked."""
+
+    durable: ClassVar[bool] = False
+    error: ErrorInfo
+
+
+class SessionCreated(Event, frozen=True, kw_only=True, tag="session.created"):
+    info: SessionInfo
+
+
+class SessionUpdated(Event, frozen=True, kw_only=True, tag="session.updated"):
+    info: SessionInfo
+
+
+class SessionDeleted(Event, frozen=True, kw_only=True, tag="session.deleted"):
+    durable: ClassVar[bool] = False
+
+
+class TurnStarted(Event, frozen=True, kw_only=True, tag="turn.started"):
+    turn: int
+    model: str = ""
+
+
+class TurnCompleted(Event, frozen=True, kw_only=True, tag="turn.completed"):
+    turn: int
+    reason: TurnEnd
+    text: str = ""
+    """The final answer."""
+    steps: int = 0
+    usage: Usage = Usage()
+    cost_usd: float = 0.0
+    duration_ms: float = 0.0
+    error: ErrorInfo | None = None
+
+
+class StatusChanged(Event, frozen=True, kw_only=True, tag="status"):
+    status: Status
+    detail: str = ""
+
+
+class TextDelta(Event, frozen=True, kw_only=True, tag="text.delta"):
+    durable: ClassVar[bool] = False
+    message_number: int
+    text: str
+
+
+class ThinkingDelta(Event, frozen=True, kw_only=True, tag="thinking.delta"):
+    durable: ClassVar[bool] = False
+    message_number: int
+    text: str
+
+
+class LiveState(Event, frozen=True, kw_only=True, tag="live.state"):
+    """Sent once on re-attach in the middle of an answer: all of it so far. Deltas go on from here."""
+
+    durable: ClassVar[bool] = False
+    live: LiveAnswer
+
+
+class MessageAdded(Event, frozen=True, kw_only=True, tag="message.added"):
+    message: Message
+
+
+class MessageQueued(Event, frozen=True, kw_only=True, tag="message.queued"):
+    queued: QueuedMessage
+
+
+class ToolStarted(Event, frozen=True, kw_only=True, tag="tool.started"):
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] = {}
+    summary: str = ""
+
+
+class ToolOutput(Event, frozen=True, kw_only=True, tag="tool.output"):
+    durable: ClassVar[bool] = False
+    call_id: str
+    stream: Literal["stdout", "stderr", "progress"] = "stdout"
+    text: str
+
+
+class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
+    call_id: str
+    tool: str
+    is_error: bool = False
+    summary: str = ""
+    duration_ms: float = 0.0
+    exit_code: int | None = None
+
+
+class PermissionRequested(Event, frozen=True, kw_only=True, tag="permission.requested"):
+    ask: PermissionAsk
+    answerable: bool = True
+    """A client with a person behind it is attached."""
+
+
+class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission.resolved"):
+    ask_id: str
+    decision: Literal["allow", "deny"]
+    scope: Literal["once", "session", "always"] = "once"
+    by: str = ""
+    """Which client answered, or `timeout`, or `turn ended`."""
+    reason: str = ""
+
+
+class QuestionAsked(Event, frozen=True, kw_only=True, tag="question.asked"):
+    question: Question
+
+
+class QuestionAnswered(Event, frozen=True, kw_only=True, tag="question.answered"):
+    question_id: str
+    answer: str
+    by: str = ""
+
+
+class PlanUpdated(Event, frozen=True, kw_only=True, tag="plan.updated"):
+    plan: list[PlanItem]
+
+
+class UsageUpdated(Event, frozen=True, kw_only=True, tag="usage.updated"):
+    usage: SessionUsage
+    last: Usage = Usage()
+    last_cost_usd: float | None = None
+    """None when the model's price is not known."""
+    cache_miss: str = ""
+    """Why less of the prompt than expected came from the provider's cache."""
+
+
+class BudgetWarning(Event, frozen=True, kw_only=True, tag="budget.warning"):
+    scope: Literal["session", "day", "tree"]
+    spent: float
+    limit: float
+    unit: Literal["usd", "tokens"] = "usd"
+
+
+class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget.exceeded"):
+    scope: Literal["session", "day", "tree"]
+    spent: float
+    limit: float
+    unit: Literal["usd", "tokens"] = "usd"
+
+
+class ContextThreshold(Event, frozen=True, kw_only=True, tag="context.threshold"):
+    used_tokens: int
+    window: int
+    percent: float
+    threshold: float
+
+
+class ContextCollected(Event, frozen=True, kw_only=True, tag="context.collected"):
+    collector: str
+    reason: Literal["threshold", "turn_limit", "manual", "overflow"]
+    hidden: list[tuple[int, int]] = []
+    """Ranges of message numbers that the model no longer sees. They stay in the store."""
+    summary: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
+    provider: str
+    attempt: int
+    max_attempts: int
+    delay_s: float
+    error: ErrorInfo
+
+
+class ProviderFailedOver(Event, frozen=True, kw_only=True, tag="provider.failed_over"):
+    from_model: str
+    to_model: str
+    reason: str
+
+
+class ModelRouted(Event, frozen=True, kw_only=True, tag="model.routed"):
+    model: str
+    reason: str
+
+
+class LoginRequired(Event, frozen=True, kw_only=True, tag="login.required"):
+    provider: str
+    reason: str
+
+
+class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
+    child: str
+    template: str
+    task: str
+    model: str = ""
+    call_id: str = ""
+
+
+class SubagentFinished(Event, frozen=True, kw_only=True, tag="subagent.finished"):
+    child: str
+    reason: TurnEnd
+    cost_usd: float = 0.0
+    tokens: int = 0
+    duration_ms: float = 0.0
+
+
+class CheckpointCreated(Event, frozen=True, kw_only=True, tag="checkpoint.created"):
+    checkpoint: str
+    turn: int
+    files: int = 0
+
+
+class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.restored"):
+    checkpoint: str
+    turn: int
+    files: bool = True
+    conversation: bool = False
+
+
+class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):
+    durable: ClassVar[bool] = False
+    server: str
+    status: Literal["starting", "up", "down", "failed", "disabled"]
+    detail: str = ""
+    tools: int = 0
+
+
+class TaskUpdated(Event, frozen=True, kw_only=True, tag="task.updated"):
+    durable: ClassVar[bool] = False
+    task: str
+    title: str
+    state: str
+    owner: str = ""
+
+
+class BackgroundStarted(Event, frozen=True, kw_only=True, tag="background.started"):
+    command_id: str
+    command: str
+    call_id: str = ""
+
+
+class BackgroundFinished(Event, frozen=True, kw_only=True, tag="background.finished"):
+    command_id: str
+    exit_code: int | None
+    duration_ms: float = 0.0
+
+
+class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
+    """The daemon's own pulse, sent to clients that follow it."""
+
+    durable: ClassVar[bool] = False
+    sessions: int
+    running: int
+    clients: int
+    rss_bytes: int
+    cpu_percent: float
+    spend_today_usd: float = 0.0
+
+
+class ErrorRaised(Event, frozen=True, kw_only=True, tag="error"):
+    error: ErrorInfo
+
+
+class ConnectionClosing(Event, frozen=True, kw_only=True, tag="connection.closing"):
+    """The last thing a client hears: why the daemon ends the connection."""
+
+    durable: ClassVar[bool] = False
+    error: ErrorInfo
+
+
+class PermissionNoted(Event, frozen=True, kw_only=True, tag="permission.noted"):
+    """A decision that needed nobody: shown so that a person can see why something ran or was refused."""
+
+    call_id: str
+    tool: str
+    decision: Literal["allow", "deny"]
+    risk: Risk = "low"
+    reason: str = ""
+    rule: str = ""
+
+
+AnyEvent = (
+    Reply
+    | Failed
+    | SessionCreated
+    | SessionUpdated
+    | SessionDeleted
+    | TurnStarted
+    | TurnCompleted
+    | StatusChanged
+    | TextDelta
+    | ThinkingDelta
+    | LiveState
+    | MessageAdded
+    | MessageQueued
+    | ToolStarted
+    | ToolOutput
+    | ToolFinished
+    | PermissionRequested
+    | PermissionResolved
+    | PermissionNoted
+    | QuestionAsked
+    | QuestionAnswered
+    | PlanUpdated
+    | UsageUpdated
+    | BudgetWarning
+    | BudgetExceeded
+    | ContextThreshold
+    | ContextCollected
+    | RetryScheduled
+    | ProviderFailedOver
+    | ModelRouted
+    | LoginRequired
+    | SubagentStarted
+    | SubagentFinished
+    | CheckpointCreated
+    | CheckpointRestored
+    | McpServerStatus
+    | TaskUpdated
+    | BackgroundStarted
+    | BackgroundFinished
+    | Metrics
+    | ErrorRaised
+    | ConnectionClosing
+)

@@ -1,0 +1,67 @@
+"""Where things live, from the environment alone, so that a client and its daemon always agree.
+
+Imports nothing but the standard library's lightest parts: the fast path of `openagent run` starts here.
+"""
+
+from __future__ import annotations
+
+from os.path import expanduser, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SOCKET_NAME = "daemon.sock"
+_SOCKET_PATH_LIMIT = 100
+"""Linux allows 107 bytes."""
+
+FORWARDED_ENV = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "OPENAI_ORG_ID",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "AZURE_OPENAI_ENDPOINT",
+    "AZURE_OPENAI_KEY",
+    "GITHUB_TOKEN",
+    "OLLAMA_HOST",
+    "OPENAGENT_MODEL",
+    "OPENAGENT_MODE",
+)
+"""What a client passes on from its own environment, because the daemon may have been started with another."""
+
+
+def data_home(env: Mapping[str, str]) -> str:
+    if home := env.get("OPENAGENT_HOME"):
+        return expanduser(home)
+    base = env.get("XDG_DATA_HOME") or join(_user_home(env), ".local", "share")
+    return join(base, "openagent")
+
+
+def config_file(env: Mapping[str, str]) -> str:
+    if path := env.get("OPENAGENT_CONFIG"):
+        return expanduser(path)
+    base = env.get("XDG_CONFIG_HOME") or join(_user_home(env), ".config")
+    return join(base, "openagent", "config.toml")
+
+
+def socket_path(env: Mapping[str, str]) -> str:
+    """Beside the data, unless that path is too long for a socket."""
+    home = data_home(env)
+    beside = join(home, SOCKET_NAME)
+    if len(beside.encode()) <= _SOCKET_PATH_LIMIT:
+        return beside
+    from hashlib import sha256
+    from os import getuid
+
+    digest = sha256(home.encode()).hexdigest()[:16]
+    private = env.get("XDG_RUNTIME_DIR") or join(env.get("TMPDIR") or "/tmp", f"openagent-{getuid()}")  # noqa: S108
+    return join(private, f"openagent-{digest}.sock")
+
+
+def _user_home(env: Mapping[str, str]) -> str:
+    return env.get("HOME") or expanduser("~")

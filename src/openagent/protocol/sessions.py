@@ -1,0 +1,137 @@
+"""Sessions as clients see them."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from openagent.protocol.messages import Message, Part, UserPart
+from openagent.protocol.usage import SessionUsage
+
+Mode = Literal["plan", "ask", "edits", "full"]
+Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error"]
+Risk = Literal["low", "medium", "high"]
+TurnEnd = Literal[
+    "done", "cancelled", "step_limit", "time_limit", "budget", "loop", "max_tokens", "refused", "error", "interrupted"
+]
+
+
+class Settings(Struct, frozen=True, omit_defaults=True):
+    """What can be changed about a session at any time; it takes effect with the next step."""
+
+    model: str = ""
+    """provider/model, or auto."""
+    mode: Mode = "ask"
+    max_steps: int = 200
+    """Steps a turn may take."""
+    turn_timeout: float | None = None
+    """Seconds a turn may take."""
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    thinking: Literal["off", "low", "medium", "high"] | None = None
+    instructions: str = ""
+    """Added to the system prompt."""
+    disabled_tools: list[str] = []
+    collector: str = ""
+    """Empty: the configured one."""
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+
+
+class SettingsChange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Only what is given changes."""
+
+    model: str | UnsetType = UNSET
+    mode: Mode | UnsetType = UNSET
+    max_steps: int | UnsetType = UNSET
+    turn_timeout: float | None | UnsetType = UNSET
+    max_output_tokens: int | None | UnsetType = UNSET
+    temperature: float | None | UnsetType = UNSET
+    thinking: Literal["off", "low", "medium", "high"] | None | UnsetType = UNSET
+    instructions: str | UnsetType = UNSET
+    disabled_tools: list[str] | UnsetType = UNSET
+    collector: str | UnsetType = UNSET
+    budget_usd: float | None | UnsetType = UNSET
+    budget_tokens: int | None | UnsetType = UNSET
+
+
+class SessionInfo(Struct, frozen=True, omit_defaults=True):
+    id: str
+    name: str
+    cwd: str
+    """The workspace: an absolute path on the daemon's machine."""
+    created_at: float
+    updated_at: float
+    settings: Settings = Settings()
+    status: Status = "idle"
+    message_count: int = 0
+    turn_count: int = 0
+    usage: SessionUsage = SessionUsage()
+    parent: str | None = None
+    """The session this one was forked from or works for."""
+    seq: int = 0
+    """The number of the session's newest durable event."""
+
+
+PlanState = Literal["pending", "active", "done", "dropped"]
+
+
+class PlanItem(Struct, frozen=True, omit_defaults=True):
+    text: str
+    state: PlanState = "pending"
+
+
+class PermissionAsk(Struct, frozen=True, omit_defaults=True):
+    """A tool call that waits for a person."""
+
+    id: str
+    call_id: str
+    tool: str
+    arguments: dict[str, Any]
+    summary: str
+    """The exact command, path or diff that would happen, on one or a few lines."""
+    risk: Risk = "medium"
+    reason: str = ""
+    rule: str = ""
+    """The rule that asked."""
+
+
+class Question(Struct, frozen=True, omit_defaults=True):
+    """Something the agent wants to know."""
+
+    id: str
+    text: str
+    choices: list[str] = []
+    call_id: str = ""
+
+
+class QueuedMessage(Struct, frozen=True, omit_defaults=True):
+    """Accepted and stored, and waiting for the running turn to end."""
+
+    id: str
+    parts: list[UserPart]
+    created_at: float
+    op_id: str = ""
+
+
+class LiveAnswer(Struct, frozen=True, omit_defaults=True):
+    """The answer being streamed right now, as far as it has come."""
+
+    message_number: int
+    parts: list[Part] = []
+
+
+class Snapshot(Struct, frozen=True, omit_defaults=True):
+    """All a client needs to show a session; the live tail starts right after `seq`."""
+
+    info: SessionInfo
+    seq: int
+    messages: list[Message] = []
+    """The newest page, oldest first."""
+    has_more: bool = False
+    """There are older messages."""
+    permissions: list[PermissionAsk] = []
+    questions: list[Question] = []
+    plan: list[PlanItem] = []
+    queued: list[QueuedMessage] = []
+    live: LiveAnswer | None = None
+    clients: int = 0

@@ -1,0 +1,42 @@
+"""Tokens and money."""
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens of one model request, or a sum of several."""
+
+    input_tokens: int = 0
+    """Everything sent, tokens read from and written to a prompt cache included."""
+    output_tokens: int = 0
+    """Everything received, reasoning included."""
+    cached_tokens: int = 0
+    """The part of the input that was read from the provider's prompt cache."""
+    cache_write_tokens: int = 0
+    """The part of the input that was written to the provider's prompt cache."""
+    reasoning_tokens: int = 0
+    """The part of the output that was reasoning."""
+    estimated: bool = False
+    """The provider reported nothing, so these were counted locally."""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+class SessionUsage(Struct, frozen=True, omit_defaults=True):
+    """What a session has used so far."""
+
+    tokens: Usage = Usage()
+    cost_usd: float = 0.0
+    requests: int = 0
+    context_tokens: int = 0
+    """Size of the last request's prompt and answer: what the next request starts from."""
+    context_window: int = 0
+    """The model's window; 0 when it is not known."""

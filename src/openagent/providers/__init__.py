@@ -1,0 +1,1 @@
+"""Model providers: one file per wire format, and the layers that make them resilient."""

@@ -1,0 +1,264 @@
+"""From settings to providers. Data comes in; nothing here reads configuration or the process's environment by itself.
+
+`env` is the environment people already have:
+
+    anthropic    ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN as a bearer; ANTHROPIC_BASE_URL
+    openai       OPENAI_API_KEY, OPENAI_ORG_ID; OPENAI_BASE_URL
+    gemini       GEMINI_API_KEY or GOOGLE_API_KEY; else Vertex with GOOGLE_APPLICATION_CREDENTIALS
+                 (GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION)
+    azure        AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_KEY
+    github       GITHUB_TOKEN
+    compatible   OPENAI_BASE_URL with OPENAI_API_KEY; OLLAMA_HOST
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.plugins.provider import Provider
+from openagent.protocol.errors import OpenAgentError
+from openagent.providers.anthropic import AnthropicProvider
+from openagent.providers.breaker import CircuitBreaker
+from openagent.providers.chat import ChatProvider
+from openagent.providers.demo import DemoProvider
+from openagent.providers.gemini import GeminiProvider
+from openagent.providers.github import GithubProvider
+from openagent.providers.http import Credential, Endpoint
+from openagent.providers.responses import ResponsesProvider
+from openagent.providers.retry import RetryingProvider, RetryPolicy
+from openagent.providers.vertex import ServiceAccount
+from openagent.providers.wire import BUILT_IN, AuthKind, WireProfile
+
+ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "demo"]
+
+
+class ProviderSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    kind: ProviderKind
+    base_url: str = ""
+    api_key: str = ""
+    auth: Literal["key", "oauth"] = "key"
+    """oauth: the credential is an access token (Entra's for Azure), sent as a bearer."""
+    wire_profile: str = "native"
+    organization: str = ""
+    """OpenAI: billed to it. GitHub: attributed to it."""
+    api: Literal["responses", "chat"] | None = None
+    """Which of OpenAI's two formats; None: Responses at OpenAI itself, Chat Completions everywhere else."""
+    api_version: str = ""
+    """Azure."""
+    project: str = ""
+    """Vertex; None given: the service account's."""
+    location: str = ""
+    """Vertex."""
+    credentials_file: str = ""
+    """Vertex: a service account's JSON key file."""
+    headers: Mapping[str, str] = {}
+    """Added to every request; one that the wire profile has too is replaced in its place."""
+    timeout: float = 300.0
+    """Seconds the server may stay silent, before its answer and within it."""
+    connect_timeout: float = 10.0
+    prompt_cache: bool = True
+    """Anthropic: mark what may be cached. Off for gateways that do not know the marks."""
+    prices: Mapping[str, Mapping[str, float]] = {}
+    """Model to dollars per million tokens (input, output, cached, cache_write): overrides for accounting."""
+
+    def __repr__(self) -> str:
+        return f"ProviderSettings(kind={self.kind!r}, base_url={self.base_url!r}, auth={self.auth!r})"
+
+
+_OPENAI = "https://api.openai.com/v1"
+_BASE_URLS: Mapping[ProviderKind, str] = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": _OPENAI,
+    "gemini": "https://generativelanguage.googleapis.com",
+    "github": "https://models.github.ai",
+}
+_BASE_URL_VARIABLES: Mapping[ProviderKind, str] = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "azure": "AZURE_OPENAI_ENDPOINT",
+    "compatible": "OPENAI_BASE_URL",
+}
+_KEY_VARIABLES: Mapping[ProviderKind, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "azure": ("AZURE_OPENAI_KEY", "AZURE_OPENAI_API_KEY"),
+    "github": ("GITHUB_TOKEN",),
+}
+_AZURE_CHAT_VERSION = "2024-10-21"
+_OLLAMA_PORT = 11434
+
+
+def default_providers(env: Mapping[str, str]) -> dict[str, ProviderSettings]:
+    """What is there without any configuration: whatever the environment has a key or an address for, and the demo.
+
+    The order is the one in which a default model would be looked for."""
+    found: dict[str, ProviderSettings] = {}
+    if env.get("ANTHROPIC_API_KEY") or env.get("ANTHROPIC_AUTH_TOKEN"):
+        found["anthropic"] = ProviderSettings(kind="anthropic")
+    if env.get("OPENAI_API_KEY"):
+        found["openai"] = ProviderSettings(kind="openai")
+    if any(env.get(name) for name in (*_KEY_VARIABLES["gemini"], "GOOGLE_APPLICATION_CREDENTIALS")):
+        found["gemini"] = ProviderSettings(kind="gemini")
+    if env.get("AZURE_OPENAI_ENDPOINT") and _key_from(env, "azure"):
+        found["azure"] = ProviderSettings(kind="azure")
+    if env.get("OPENAI_BASE_URL"):
+        found["compatible"] = ProviderSettings(kind="compatible")
+    if env.get("OLLAMA_HOST"):
+        found["ollama"] = ProviderSettings(kind="compatible", base_url=_ollama_url(env["OLLAMA_HOST"]))
+    if env.get("GITHUB_TOKEN"):
+        found["github"] = ProviderSettings(kind="github")
+    found["demo"] = ProviderSettings(kind="demo")
+    return found
+
+
+def make_resilient(provider: Provider, policy: RetryPolicy) -> Provider:
+    """Retries around a circuit breaker around the provider."""
+    return RetryingProvider(CircuitBreaker(provider), policy)
+
+
+def build_provider(
+    name: str,
+    settings: ProviderSettings,
+    env: Mapping[str, str],
+    *,
+    profiles: Mapping[str, WireProfile] | None = None,
+    credential: Credential | None = None,
+) -> Provider:
+    """`env` fills in what the settings leave open. `credential` comes before both: a key from the vault, or a function
+    that gives a token which is kept fresh."""
+    if settings.kind == "demo":
+        return DemoProvider(name)
+    profile = _profile(name, settings, profiles or {})
+    if settings.kind == "gemini" and (account := _service_account(name, settings, env, credential)):
+        return _vertex(name, settings, env, profile, account)
+    return _adapter(settings, _endpoint(name, settings, env, profile, credential))
+
+
+def _adapter(settings: ProviderSettings, endpoint: Endpoint) -> Provider:
+    match settings.kind:
+        case "anthropic":
+            return AnthropicProvider(endpoint, prompt_cache=settings.prompt_cache)
+        case "gemini":
+            return GeminiProvider(endpoint)
+        case "azure":
+            return _azure(settings, endpoint)
+        case "github":
+            return GithubProvider(endpoint)
+        case _:
+            return _openai(settings, endpoint)
+
+
+def _openai(settings: ProviderSettings, endpoint: Endpoint) -> Provider:
+    own = endpoint.base_url.startswith(_OPENAI)
+    if settings.api == "responses" or (settings.api is None and own and settings.kind == "openai"):
+        return ResponsesProvider(endpoint)
+    return ChatProvider(endpoint, echo_reasoning=not own, legacy_max_tokens=not own)
+
+
+def _azure(settings: ProviderSettings, endpoint: Endpoint) -> Provider:
+    if settings.api == "responses":
+        query = f"?api-version={settings.api_version}" if settings.api_version else ""
+        return ResponsesProvider(endpoint, prefix="/openai/v1", query=query)
+    version = settings.api_version or _AZURE_CHAT_VERSION
+    return ChatProvider(endpoint, query=f"?api-version={version}", deployment_paths=True)
+
+
+def _service_account(
+    name: str, settings: ProviderSettings, env: Mapping[str, str], credential: Credential | None
+) -> ServiceAccount | None:
+    """A key comes first: it needs no project."""
+    path = settings.credentials_file
+    if not path and not (credential or settings.api_key or _key_from(env, "gemini")):
+        path = env.get("GOOGLE_APPLICATION_CREDENTIALS", "")
+    project = settings.project or env.get("GOOGLE_CLOUD_PROJECT", "")
+    return ServiceAccount(name, path, project=project) if path else None
+
+
+def _vertex(
+    name: str, settings: ProviderSettings, env: Mapping[str, str], profile: WireProfile, account: ServiceAccount
+) -> Provider:
+    location = settings.location or env.get("GOOGLE_CLOUD_LOCATION") or "global"
+    host = "aiplatform.googleapis.com" if location == "global" else f"{location}-aiplatform.googleapis.com"
+    endpoint = Endpoint(
+        name=name,
+        base_url=settings.base_url or f"https://{host}",
+        credential=account.token,
+        auth="oauth",
+        profile=profile,
+        headers=tuple(settings.headers.items()),
+        stall_timeout=settings.timeout,
+        connect_timeout=settings.connect_timeout,
+    )
+    return GeminiProvider(endpoint, place=lambda: f"projects/{account.project}/locations/{location}")
+
+
+def _endpoint(
+    name: str,
+    settings: ProviderSettings,
+    env: Mapping[str, str],
+    profile: WireProfile,
+    credential: Credential | None,
+) -> Endpoint:
+    auth: AuthKind = settings.auth
+    key: Credential = credential or settings.api_key or _key_from(env, settings.kind)
+    if not key and settings.kind == "anthropic" and env.get("ANTHROPIC_AUTH_TOKEN"):
+        key, auth = env["ANTHROPIC_AUTH_TOKEN"], "oauth"
+    if settings.kind == "compatible" and not key and not settings.base_url:
+        # The environment's key belongs to the environment's address, and to no other server.
+        key = env.get("OPENAI_API_KEY", "")
+    if settings.kind == "azure" and auth == "key":
+        auth = "azure-key"
+    return Endpoint(
+        name=name,
+        base_url=_base_url(name, settings, env),
+        credential=key,
+        auth=auth,
+        key_variable=next(iter(_KEY_VARIABLES.get(settings.kind, ())), ""),
+        profile=profile,
+        organization=settings.organization or (env.get("OPENAI_ORG_ID", "") if settings.kind == "openai" else ""),
+        headers=tuple(settings.headers.items()),
+        needs_key=settings.kind != "compatible",
+        stall_timeout=settings.timeout,
+        connect_timeout=settings.connect_timeout,
+    )
+
+
+def _base_url(name: str, settings: ProviderSettings, env: Mapping[str, str]) -> str:
+    variable = _BASE_URL_VARIABLES.get(settings.kind, "")
+    base_url = settings.base_url or env.get(variable, "") or _BASE_URLS.get(settings.kind, "")
+    if not base_url:
+        raise OpenAgentError(
+            "config_error",
+            f"The provider {name} has no base_url.",
+            hint=f"Set base_url in [providers.{name}], or {variable}.",
+        )
+    return base_url
+
+
+def _key_from(env: Mapping[str, str], kind: ProviderKind) -> str:
+    return next((env[name] for name in _KEY_VARIABLES.get(kind, ()) if env.get(name)), "")
+
+
+def _ollama_url(host: str) -> str:
+    """OLLAMA_HOST is what the server binds to: with or without a scheme, with or without a port."""
+    scheme, _, rest = host.rpartition("://")
+    address, _, path = rest.partition("/")
+    name, colon, port = address.rpartition(":")
+    if not colon or port.endswith("]"):
+        name, port = address, "" if scheme else str(_OLLAMA_PORT)
+    name = "127.0.0.1" if name in ("", "0.0.0.0", "[::]") else name  # noqa: S104
+    return f"{scheme or 'http'}://{name}{':' + port if port else ''}/{path.rstrip('/') or 'v1'}"
+
+
+def _profile(name: str, settings: ProviderSettings, profiles: Mapping[str, WireProfile]) -> WireProfile:
+    profile = profiles.get(settings.wire_profile) or BUILT_IN.get(settings.wire_profile)
+    if profile is None:
+        known = ", ".join(sorted({*BUILT_IN, *profiles}))
+        raise OpenAgentError(
+            "config_error",
+            f"The provider {name} asks for the wire profile {settings.wire_profile!r}, which does not exist.",
+            hint=f"There are: {known}.",
+        )
+    return profile

@@ -1,0 +1,278 @@
+"""One provider's way to its server: a connection pool, exact headers, and errors in our own terms."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from openagent.plugins.provider import (
+    Answer,
+    AuthenticationFailed,
+    ConnectionFailed,
+    MalformedAnswer,
+    ModelInfo,
+    ModelRequest,
+    ProviderError,
+    ProviderTimeout,
+    RequestRejected,
+    StreamItem,
+)
+from openagent.providers.errors import Who, from_response
+from openagent.providers.sse import EventParser
+from openagent.providers.wire import NATIVE, AuthKind, WireFormat, WireProfile, headers_for
+
+if TYPE_CHECKING:
+    import httpx2
+
+Credential = str | Callable[[], Awaitable[str]]
+"""A key, or what to ask for a token that may have been refreshed since the last request."""
+
+MAX_EVENT = 32 * 1024 * 1024
+MAX_RAW = 4 * 1024 * 1024
+"""How much of an answer is kept as it came."""
+MAX_ERROR_BODY = 64 * 1024
+_NOT_THE_FORMAT = (msgspec.DecodeError, UnicodeDecodeError)
+_LOOPBACK = re.compile(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(?=[:/]|$)")
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """Where a provider is and how to introduce ourselves there."""
+
+    name: str
+    base_url: str
+    credential: Credential = ""
+    auth: AuthKind = "key"
+    key_variable: str = ""
+    """The environment variable people usually keep the key in: for hints."""
+    profile: WireProfile = NATIVE
+    organization: str = ""
+    headers: Sequence[tuple[str, str]] = ()
+    needs_key: bool = True
+    connect_timeout: float = 10.0
+    stall_timeout: float = 300.0
+    """How long a server may stay silent, before its answer and within it."""
+
+    def __repr__(self) -> str:
+        return f"Endpoint(name={self.name!r}, base_url={self.base_url!r}, auth={self.auth!r})"
+
+    def who(self, model: str = "") -> Who:
+        return Who(name=self.name, base_url=self.base_url, key_variable=self.key_variable, auth=self.auth, model=model)
+
+
+class AnswerReader(Protocol):
+    """Reads one streamed answer in one wire format."""
+
+    complete: bool
+    """The format's own end mark was seen."""
+
+    def feed(self, event: bytes) -> Sequence[StreamItem]: ...
+
+    def answer(self, raw_request: bytes, raw_response: bytes) -> Answer: ...
+
+
+class HttpProvider(ABC):
+    """What all wire formats share. An adapter says where to post, what, and how to read the answer."""
+
+    wire_format: WireFormat
+    scripted = False
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.name
+        self.endpoint = endpoint
+        self._client: httpx2.AsyncClient | None = None
+        self._base_url = endpoint.base_url.rstrip("/")
+        self._host = _host_of(self._base_url, endpoint)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.endpoint!r})"
+
+    @abstractmethod
+    def path(self, request: ModelRequest) -> str: ...
+
+    @abstractmethod
+    def encode(self, request: ModelRequest) -> bytes: ...
+
+    @abstractmethod
+    def reader(self, who: Who) -> AnswerReader: ...
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
+        who = self.endpoint.who(request.model)
+        body = self.encode(request)
+        reader = self.reader(who)
+        received: list[bytes] = []
+        async with self._post(self.path(request), body, request.model, who) as chunks:
+            parser = EventParser()
+            kept = 0
+            async for chunk in chunks:
+                if kept < MAX_RAW:
+                    kept += len(chunk)
+                    received.append(chunk)
+                for event in parser.feed(chunk):
+                    try:
+                        items = reader.feed(event)
+                    except _NOT_THE_FORMAT as problem:
+                        raise _malformed(who, problem) from None
+                    for item in items:
+                        yield item
+                if len(parser.rest) > MAX_EVENT:
+                    raise MalformedAnswer(f"{who.name} sent an event without an end.", hint="Try again.")
+            _finish(reader, parser, who)
+        if not reader.complete:
+            raise _incomplete(who, b"".join(received[:1]))
+        yield reader.answer(body, b"".join(received))
+
+    @abstractmethod
+    async def models(self) -> list[ModelInfo]: ...
+
+    async def close(self) -> None:
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
+
+    async def get(self, path: str) -> bytes:
+        """A small answer, whole."""
+        who = self.endpoint.who()
+        async with self._send("GET", path, None, "", who) as response:
+            return await response.aread()
+
+    async def credential(self) -> str:
+        credential = self.endpoint.credential
+        return credential if isinstance(credential, str) else await credential()
+
+    @asynccontextmanager
+    async def _post(self, path: str, body: bytes, model: str, who: Who) -> AsyncGenerator[AsyncIterator[bytes]]:
+        async with self._send("POST", path, body, model, who) as response:
+            yield response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+
+    @asynccontextmanager
+    async def _send(
+        self, method: str, path: str, body: bytes | None, model: str, who: Who
+    ) -> AsyncGenerator["httpx2.Response"]:
+        import httpx2
+
+        key = await self.credential()
+        if not key and self.endpoint.needs_key:
+            raise AuthenticationFailed(f"There is no API key for {who.name}.", hint=who.credential_hint)
+        headers = headers_for(
+            self.endpoint.profile,
+            self.wire_format,
+            auth=self.endpoint.auth,
+            key=key,
+            host=self._host,
+            length=None if body is None else len(body),
+            model=model,
+            organization=self.endpoint.organization,
+            extra=self.endpoint.headers,
+        )
+        timeout = httpx2.Timeout(self.endpoint.stall_timeout, connect=self.endpoint.connect_timeout)
+        try:
+            request = httpx2.Request(
+                method,
+                self._base_url + path,
+                headers=headers,
+                content=body,
+                extensions={"timeout": timeout.as_dict()},
+            )
+            response = await self._open().send(request, stream=True)
+            try:
+                if response.status_code >= 400:
+                    raise from_response(who, response.status_code, response.headers, await _bounded_body(response))
+                yield response
+            finally:
+                await response.aclose()
+        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as problem:
+            raise _from_transport(who, problem, self.endpoint.stall_timeout) from None
+
+    def _open(self) -> "httpx2.AsyncClient":
+        if self._client is None:
+            import httpx2
+
+            limits = httpx2.Limits(max_connections=200, max_keepalive_connections=50, keepalive_expiry=120)
+            # Loading certificates and proxy settings takes a tenth of a second; a server on this machine needs neither.
+            outside = not _LOOPBACK.match(self._base_url)
+            self._client = httpx2.AsyncClient(limits=limits, follow_redirects=False, verify=outside, trust_env=outside)
+        return self._client
+
+
+def _host_of(base_url: str, endpoint: Endpoint) -> str:
+    match = re.fullmatch(r"(https?)://(?:[^/@]*@)?([^/?#]+)(/[^?#]*)?", base_url)
+    if match is None:
+        raise RequestRejected(
+            f"The base_url of {endpoint.name} is {endpoint.base_url!r}, which is not an http(s) address.",
+            hint="Write it like https://host/v1.",
+        )
+    scheme, host, _ = match.groups()
+    return host.removesuffix(":443" if scheme == "https" else ":80")
+
+
+def _finish(reader: AnswerReader, parser: EventParser, who: Who) -> None:
+    """What is left when a stream ends without a last blank line can only be the end mark, or half an event."""
+    try:
+        for event in parser.end():
+            reader.feed(event)
+    except _NOT_THE_FORMAT as problem:
+        raise _malformed(who, problem) from None
+
+
+def _malformed(who: Who, problem: Exception) -> MalformedAnswer:
+    return MalformedAnswer(
+        f"{who.name} sent something in its answer that is not the JSON its format promises: {problem}.",
+        hint="Try again; if it stays, check that base_url points to the right kind of API.",
+    )
+
+
+def _incomplete(who: Who, beginning: bytes) -> ProviderError:
+    if beginning.lstrip()[:1] in (b"<", b"{", b"["):
+        kind = "a web page" if beginning.lstrip()[:1] == b"<" else "plain JSON"
+        return MalformedAnswer(
+            f"{who.name} at {who.base_url} answered with {kind} instead of a stream of events.",
+            hint="Check that base_url points to the right kind of API, and that no proxy is in between.",
+        )
+    return ConnectionFailed(f"{who.name} ended its answer before it was complete.", hint="Try again.")
+
+
+async def _bounded_body(response: "httpx2.Response") -> bytes:
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_ERROR_BODY:
+            break
+    return body
+
+
+def _from_transport(who: Who, problem: Any, stall_timeout: float) -> ProviderError:
+    import httpx2
+
+    match problem:
+        case httpx2.ConnectTimeout():
+            return ProviderTimeout(
+                f"No connection to {who.name} at {who.base_url} came about in time.",
+                hint="Check the network, the proxy settings and base_url.",
+            )
+        case httpx2.TimeoutException():
+            return ProviderTimeout(
+                f"{who.name} sent nothing for {stall_timeout:g} seconds.",
+                hint="Try again, or raise the provider's timeout.",
+            )
+        case httpx2.ConnectError() | httpx2.ProxyError():
+            return ConnectionFailed(
+                f"Could not connect to {who.name} at {who.base_url}: {problem}.",
+                hint="Check the network, the proxy settings and base_url.",
+            )
+        case httpx2.LocalProtocolError() | UnicodeEncodeError():
+            return RequestRejected(
+                f"The request to {who.name} cannot be sent: a header holds characters that HTTP does not allow.",
+                hint=f"Check the key and headers of {who.name} for line breaks and special characters.",
+            )
+        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
+            return RequestRejected(
+                f"The address {who.base_url!r} of {who.name} cannot be used.", hint="Write it like https://host/v1."
+            )
+        case _:
+            return ConnectionFailed(
+                f"{who.name} closed the connection before its answer was complete.", hint="Try again."
+            )

@@ -1,0 +1,184 @@
+"""A conversation on its way to a wire format.
+
+Histories come from one place and go to four formats, each with its own rules. Here they are put into a shape that all
+four can take: an answer, the results of its calls in the order of the calls, and what people said after it. Each format
+turns such an exchange into JSON; the bytes of an exchange are kept, so that a step costs what is new in it and
+the beginning of a request never changes from step to step.
+"""
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from operator import is_
+from typing import Any, TypeGuard
+
+import msgspec
+from msgspec import Struct
+
+from openagent.plugins.provider import ModelRequest
+from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+
+REMEMBERED_SESSIONS = 64
+NO_RESULT = "Interrupted: this call has no result."
+NO_OUTPUT = "(no output)"
+_EMPTY = TextPart("(empty message)")
+_CONTINUE = Message(0, "user", [TextPart("Continue.")])
+_BEGINNING = Message(0, "user", [TextPart("[The beginning of the conversation is left out.]")])
+
+encode_json = msgspec.json.Encoder().encode
+
+
+class Exchange(Struct, frozen=True):
+    """An answer and everything up to the next one. The first exchange of a conversation has no answer."""
+
+    answer: Message | None
+    results: Sequence[ToolResultPart]
+    """One for every call of the answer, in their order."""
+    said: Sequence[Message]
+    """What users said, results of unknown calls included, as text."""
+    wire_ids: Mapping[str, str]
+    """The id by which each call of the answer goes over the wire."""
+
+
+class _Encoded(Struct, frozen=True):
+    group: Sequence[Message]
+    fragment: bytes
+    wire_ids: Sequence[str]
+
+
+class TranscriptEncoder:
+    """Encodes the messages of a request, keeping what earlier requests of the same session already encoded."""
+
+    def __init__(self, encode: Callable[[Exchange, str], Sequence[Any]], *, id_limit: int) -> None:
+        """`encode` turns one exchange into the format's messages for a model; `id_limit` is how long a call's id
+        may be."""
+        self._encode = encode
+        self._id_limit = id_limit
+        self._sessions: OrderedDict[tuple[str, str], list[_Encoded]] = OrderedDict()
+
+    def encode(self, request: ModelRequest) -> bytes:
+        """The messages as JSON, separated by commas, without the brackets around them."""
+        session = (request.session, request.model)
+        known = self._sessions.get(session, []) if request.session else []
+        entries: list[_Encoded] = []
+        taken: set[str] = set()
+        reusable = True
+        for number, group in enumerate(exchanges(request.messages)):
+            reusable = reusable and number < len(known) and _same(known[number].group, group)
+            entry = known[number] if reusable else self._fragment(group, request.model, taken)
+            taken.update(entry.wire_ids)
+            entries.append(entry)
+        if request.session:
+            self._remember(session, entries)
+        return b",".join(entry.fragment for entry in entries if entry.fragment)
+
+    def _fragment(self, group: Sequence[Message], model: str, taken: Set[str]) -> _Encoded:
+        exchange = arrange(group, taken, self._id_limit)
+        fragment = b",".join(map(encode_json, self._encode(exchange, model)))
+        return _Encoded(group, fragment, list(exchange.wire_ids.values()))
+
+    def _remember(self, session: tuple[str, str], entries: list[_Encoded]) -> None:
+        self._sessions[session] = entries
+        self._sessions.move_to_end(session)
+        if len(self._sessions) > REMEMBERED_SESSIONS:
+            self._sessions.popitem(last=False)
+
+
+def _same(known: Sequence[Message], group: Sequence[Message]) -> bool:
+    """Messages never change once said, so being the same object is enough, and cheap to see."""
+    return len(known) == len(group) and all(map(is_, known, group))
+
+
+def exchanges(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """The messages, cut before every answer. Providers insist that a user begins, and that a user has the last word."""
+    current: list[Message] = []
+    if messages and messages[0].role == "assistant":
+        current = [_BEGINNING]
+    for message in messages:
+        if message.role == "assistant" and current:
+            yield _answered(current)
+            current = []
+        current.append(message)
+    if current:
+        yield _answered(current)
+
+
+def _answered(group: list[Message]) -> Sequence[Message]:
+    """An answer without calls that nobody replied to was cut short, and is to go on."""
+    return (
+        [*group, _CONTINUE] if len(group) == 1 and group[0].role == "assistant" and not group[0].tool_calls else group
+    )
+
+
+def arrange(messages: Sequence[Message], taken: Set[str], id_limit: int) -> Exchange:
+    answer = messages[0] if messages[0].role == "assistant" else None
+    found: dict[str, ToolResultPart] = {}
+    said: list[Message] = []
+    calls = answer.tool_calls if answer else []
+    wire_ids = {call.id: _wire_id(call.id, messages[0].number, taken, id_limit) for call in calls}
+    for message in messages[1:] if answer else messages:
+        if message.role == "user":
+            said.append(message)
+            continue
+        for part in message.parts:
+            if isinstance(part, ToolResultPart):
+                if part.call_id in wire_ids and part.call_id not in found:
+                    found[part.call_id] = part
+                else:
+                    said.append(_orphan(message, part))
+    results = [found.get(call.id) or ToolResultPart(call.id, call.name, NO_RESULT, is_error=True) for call in calls]
+    return Exchange(answer, results, said, wire_ids)
+
+
+def _wire_id(call_id: str, message_number: int, taken: Set[str], limit: int) -> str:
+    """An id that the provider accepts; always the same one for the same call.
+
+    Some servers count their calls from zero in every answer, others refuse a conversation where ids come twice.
+    """
+    if call_id not in taken and len(call_id) <= limit and re.fullmatch(r"[A-Za-z0-9_-]+", call_id):
+        return call_id
+    return "call_" + hashlib.sha256(f"{message_number} {call_id}".encode()).hexdigest()[:24]
+
+
+def _orphan(message: Message, part: ToolResultPart) -> Message:
+    """A result whose call the model is no longer shown: providers refuse it as a result, so it is told as text."""
+    return Message(message.number, "user", [TextPart(f"[Result of {part.name}]\n{part.text}"), *part.images])
+
+
+def foreign_thinking(part: ThinkingPart) -> str:
+    """Thinking that came from elsewhere, as text: no other provider accepts it as its own."""
+    return f"<thinking>\n{part.text}\n</thinking>\n\n" if part.text else ""
+
+
+def call_arguments(call: ToolCallPart) -> dict[str, Any]:
+    """What the model meant to pass; what was no JSON object is shown to it again as it was."""
+    return call.arguments if call.invalid_arguments is None else {"invalid_json": call.invalid_arguments}
+
+
+def result_text(result: ToolResultPart) -> str:
+    return result.text if result.text.strip() else NO_OUTPUT
+
+
+def spoken(message: Message) -> Sequence[TextPart | ImagePart]:
+    """The parts of a user's message that say something: providers refuse blank text."""
+    parts = [part for part in message.parts if isinstance(part, ImagePart) or _is_text(part)]
+    return parts or [_EMPTY]
+
+
+def _is_text(part: Part) -> TypeGuard[TextPart]:
+    return isinstance(part, TextPart) and bool(part.text.strip())
+
+
+def data_url(image: ImagePart) -> str:
+    return f"data:{image.media_type};base64,{image.data}"
+
+
+def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
+    """The arguments, and what the model wrote when that is not a JSON object."""
+    if not text.strip():
+        return {}, None
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any]), None
+    except (msgspec.DecodeError, RecursionError):
+        return {}, text

@@ -1,0 +1,52 @@
+"""Queries over what was spent and what was done. Both outlive the sessions they tell about."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import Connection, Integer, bindparam, cast, func, insert, select
+
+from openagent.plugins.store import AuditEntry, UsageRecord
+from openagent.protocol.usage import Usage
+from openagent.store import rows
+from openagent.store.tables import audit, token_usage
+
+_insert_usage = insert(token_usage)
+_insert_audit = insert(audit)
+_entry_decoder = msgspec.json.Decoder(AuditEntry)
+_SUMMED = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
+_totals = select(
+    *(func.coalesce(func.sum(token_usage.c[name]), 0).label(name) for name in _SUMMED),
+    func.coalesce(func.max(cast(token_usage.c.estimated, Integer)), 0).label("estimated"),
+    func.coalesce(func.sum(token_usage.c.cost_usd), 0.0).label("cost_usd"),
+    func.count().label("requests"),
+).where(token_usage.c.at >= bindparam("since"))
+
+
+def insert_usage(connection: Connection, session: str, records: Sequence[UsageRecord]) -> None:
+    connection.execute(_insert_usage, [rows.usage_row(session, record) for record in records])
+
+
+def totals(connection: Connection, since: float) -> tuple[Usage, float, int]:
+    row = connection.execute(_totals, {"since": since}).mappings().one()
+    tokens = {name: int(row[name]) for name in _SUMMED}
+    return Usage(**tokens, estimated=bool(row["estimated"])), float(row["cost_usd"]), row["requests"]
+
+
+def insert_audit(connection: Connection, session: str, entries: Sequence[AuditEntry]) -> None:
+    new = [
+        {"session_id": session, "at": entry.at, "kind": entry.kind, "entry": rows.to_json(entry)} for entry in entries
+    ]
+    connection.execute(_insert_audit, new)
+
+
+def audit_trail(connection: Connection, session: str | None, limit: int, before: int | None) -> list[AuditEntry]:
+    """Newest first."""
+    statement = select(audit.c.id, audit.c.session_id, audit.c.entry).order_by(audit.c.id.desc()).limit(limit)
+    if session is not None:
+        statement = statement.where(audit.c.session_id == session)
+    if before is not None:
+        statement = statement.where(audit.c.id < before)
+    return [
+        msgspec.structs.replace(_entry_decoder.decode(entry), id=number, session=session_id)
+        for number, session_id, entry in connection.execute(statement)
+    ]

@@ -1,0 +1,63 @@
+"""One batch, one transaction."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from openagent.plugins.store import Batch
+from openagent.protocol.events import Event, TurnCompleted, TurnStarted
+from openagent.store import accounts, raw, rows, sessions
+from openagent.store.events import insert_events
+from openagent.store.messages import insert_messages
+
+
+def commit(connection: Connection, batch: Batch, previous: raw.Remembered | None) -> raw.Remembered | None:
+    """Returns the raw request to remember, when the batch brought one."""
+    if changed := _session_columns(batch):
+        sessions.change(connection, batch.session, changed)
+    if batch.messages:
+        insert_messages(connection, batch.session, batch.messages)
+    insert_events(connection, batch.session, batch.events, batch.messages)
+    if batch.usage:
+        accounts.insert_usage(connection, batch.session, batch.usage)
+    if batch.audit:
+        accounts.insert_audit(connection, batch.session, batch.audit)
+    if batch.queued:
+        sessions.enqueue(connection, batch.session, batch.queued)
+    if batch.unqueued:
+        sessions.dequeue(connection, batch.session, batch.unqueued)
+    if batch.collection is not None:
+        sessions.insert_collection(connection, batch.session, batch.collection)
+    if batch.raw is None:
+        return None
+    return raw.insert_exchange(connection, batch.session, batch.raw, previous)
+
+
+def _session_columns(batch: Batch) -> dict[str, Any]:
+    """What changes in the session's own row."""
+    columns: dict[str, Any] = {}
+    if batch.info is not None:
+        columns = rows.session_row(batch.info)
+    else:
+        # Numbers that were given out must not be given out again after a restart.
+        if batch.events:
+            columns["seq"] = batch.events[-1].seq
+        if batch.messages:
+            columns["message_count"] = batch.messages[-1].number
+    if batch.plan is not None:
+        columns["plan"] = rows.to_json(batch.plan)
+    open_turn = _open_turn_after(batch.events)
+    if open_turn is not None:
+        columns["open_turn"] = open_turn
+    return columns
+
+
+def _open_turn_after(events: Sequence[Event]) -> int | None:
+    """None when the events leave it as it was."""
+    for event in reversed(events):
+        if isinstance(event, TurnStarted):
+            return event.turn
+        if isinstance(event, TurnCompleted):
+            return 0
+    return None

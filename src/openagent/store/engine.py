@@ -1,0 +1,141 @@
+"""From a URL to a database connection, and from a driver's error to one a person can act on."""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError
+
+from openagent.protocol.errors import OpenAgentError
+
+READ_ONLY = {"sqlite_begin": "BEGIN"}
+"""Execution options of a transaction that only reads, and so does not wait for a writer."""
+_BUSY_TIMEOUT_S = 10.0
+_POSTGRES_CONNECTIONS = 8
+_CONNECT_TIMEOUT_S = 10
+_URL_HINT = "Set store.url to `sqlite:///path/to/file.db` or `postgresql://user@host/database`."
+
+
+def create(url: str) -> Engine:
+    parsed = _parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed)
+    return _postgresql(parsed)
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise OpenAgentError("config_error", "The store's URL is not a database URL.", hint=_URL_HINT) from None
+    match parsed.get_backend_name():
+        case "sqlite":
+            if not parsed.database or parsed.database == ":memory:":
+                raise OpenAgentError("config_error", "A SQLite store needs a file.", hint=_URL_HINT)
+            return parsed.set(drivername="sqlite+pysqlite", database=os.path.expanduser(parsed.database))
+        case "postgresql" | "postgres":
+            return parsed.set(drivername="postgresql+psycopg")
+        case other:
+            raise OpenAgentError("config_error", f"A store cannot be kept in {other!r}.", hint=_URL_HINT)
+
+
+def _sqlite(url: URL) -> Engine:
+    path = Path(url.database or "")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Conversations hold secrets: nobody else reads the file, nor the -wal and -shm files that take over its mode.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as problem:
+        raise OpenAgentError(
+            "store_error",
+            f"The database file {path} cannot be opened: {problem.strerror}.",
+            hint="Check that its folder exists and is yours to write to.",
+        ) from None
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S, "isolation_level": None})
+    event.listen(engine, "connect", _prepare_sqlite_connection)
+    event.listen(engine, "begin", _begin_sqlite_transaction)
+    return engine
+
+
+def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: Any) -> None:
+    # With WAL, synchronous=NORMAL survives the death of the process at any moment; only a power cut may take the
+    # newest transactions, and never the file's integrity.
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite_transaction(connection: Connection) -> None:
+    # A transaction that will write takes the lock at once: one that read first could no longer get it.
+    begin = connection.get_execution_options().get("sqlite_begin", "BEGIN IMMEDIATE")
+    connection.exec_driver_sql(begin)
+
+
+def _postgresql(url: URL) -> Engine:
+    try:
+        return create_engine(
+            url,
+            pool_size=_POSTGRES_CONNECTIONS,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": _CONNECT_TIMEOUT_S},
+        )
+    except ModuleNotFoundError:
+        raise OpenAgentError(
+            "config_error",
+            "The store is set to PostgreSQL, whose driver is not installed.",
+            hint="Install it with `pip install 'openagent[postgres]'`.",
+        ) from None
+
+
+def explain(problem: DBAPIError, url: URL) -> OpenAgentError:
+    """The driver's error in words; never its statement or parameters, which hold what people said."""
+    if isinstance(problem, IntegrityError):
+        return _explain_integrity(problem)
+    where = url.database if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+    if isinstance(problem.orig, sqlite3.Error):
+        return _explain_sqlite(problem.orig, str(where))
+    if isinstance(problem, DataError):
+        return OpenAgentError("invalid_argument", f"The database cannot hold this: {_first_line(problem.orig)}.")
+    if problem.connection_invalidated or getattr(problem.orig, "sqlstate", None) is None:
+        return OpenAgentError(
+            "store_error",
+            f"The database {where} cannot be reached: {_first_line(problem.orig)}.",
+            hint="Check that PostgreSQL is running and that store.url is right.",
+        )
+    return OpenAgentError("store_error", f"The database {where} refused: {_first_line(problem.orig)}.")
+
+
+def _explain_integrity(problem: IntegrityError) -> OpenAgentError:
+    if getattr(problem.orig, "sqlstate", "") == "23503" or "FOREIGN KEY" in str(problem.orig):
+        return OpenAgentError("not_found", "The session is gone: it was deleted meanwhile.")
+    return OpenAgentError(
+        "conflict",
+        "The session already holds a message or an event of that number.",
+        hint="Another daemon may be running the same session; stop one of them.",
+    )
+
+
+_SQLITE_PROBLEMS: dict[str, tuple[str, str]] = {
+    "SQLITE_BUSY": ("is locked by another program", "Close the program that uses it, and try again."),
+    "SQLITE_LOCKED": ("is locked by another program", "Close the program that uses it, and try again."),
+    "SQLITE_FULL": ("cannot grow: the disk is full", "Free some space, and try again."),
+    "SQLITE_CORRUPT": ("is damaged", "Restore it from a backup, or move it away to start with an empty one."),
+    "SQLITE_NOTADB": ("is not a SQLite database", "Point store.url to another file, or move this one away."),
+    "SQLITE_READONLY": ("is read-only", "Check who owns the file and its folder."),
+    "SQLITE_CANTOPEN": ("cannot be opened", "Check that its folder exists and is yours to write to."),
+    "SQLITE_IOERR": ("cannot be read or written: the disk reported an error", "Check the disk and its free space."),
+}
+
+
+def _explain_sqlite(problem: sqlite3.Error, path: str) -> OpenAgentError:
+    name = str(getattr(problem, "sqlite_errorname", ""))
+    for prefix, (what, hint) in _SQLITE_PROBLEMS.items():
+        if name.startswith(prefix):
+            return OpenAgentError("store_error", f"The database file {path} {what}.", hint=hint)
+    return OpenAgentError("store_error", f"The database file {path} refused: {_first_line(problem)}.")
+
+
+def _first_line(problem: BaseException | None) -> str:
+    return str(problem).strip().partition("\n")[0].rstrip(".")

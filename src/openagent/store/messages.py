@@ -1,0 +1,70 @@
+"""Queries over messages."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, insert, select
+
+from openagent.protocol.messages import Message
+from openagent.store import rows
+from openagent.store.tables import messages
+
+_SIZES_CHUNK = 256
+_NUMBER_LIMIT = 2**31 - 1
+
+_insert_messages = insert(messages)
+_between = select(messages).where(
+    messages.c.session_id == bindparam("session"),
+    messages.c.number > bindparam("after"),
+    messages.c.number < bindparam("before"),
+)
+_oldest = _between.order_by(messages.c.number).limit(bindparam("count"))
+_newest = _between.order_by(messages.c.number.desc()).limit(bindparam("count"))
+_newest_sizes = (
+    select(messages.c.number, messages.c.size_tokens)
+    .where(messages.c.session_id == bindparam("session"), messages.c.number < bindparam("before"))
+    .order_by(messages.c.number.desc())
+    .limit(_SIZES_CHUNK)
+)
+
+
+def insert_messages(connection: Connection, session: str, new: Sequence[Message]) -> None:
+    connection.execute(_insert_messages, [rows.message_row(session, message) for message in new])
+
+
+def page(connection: Connection, session: str, limit: int, before: int | None, after: int | None) -> list[Message]:
+    bounds = {
+        "session": session,
+        "after": 0 if after is None else after,
+        "before": _NUMBER_LIMIT if before is None else before,
+        "count": limit,
+    }
+    if after is not None:
+        return [rows.message(row) for row in connection.execute(_oldest, bounds).mappings()]
+    newest = [rows.message(row) for row in connection.execute(_newest, bounds).mappings()]
+    newest.reverse()
+    return newest
+
+
+def recent(connection: Connection, session: str, token_budget: int) -> list[Message]:
+    first = _first_within(connection, session, token_budget)
+    if first is None:
+        return []
+    bounds = {"session": session, "after": first - 1, "before": _NUMBER_LIMIT}
+    found = connection.execute(_between.order_by(messages.c.number), bounds)
+    return [rows.message(row) for row in found.mappings()]
+
+
+def _first_within(connection: Connection, session: str, token_budget: int) -> int | None:
+    """The oldest message of the newest ones that fit."""
+    first, left = None, token_budget
+    before = _NUMBER_LIMIT
+    while True:
+        sizes = connection.execute(_newest_sizes, {"session": session, "before": before}).all()
+        for number, size in sizes:
+            left -= size
+            if left < 0:
+                return first
+            first = number
+        if len(sizes) < _SIZES_CHUNK:
+            return first
+        before = sizes[-1][0]

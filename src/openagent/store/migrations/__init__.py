@@ -1,0 +1,1 @@
+"""Alembic's environment: `env.py` and one file per revision under `versions/`."""

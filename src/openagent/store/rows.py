@@ -1,0 +1,144 @@
+"""Structs to rows and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import RowMapping
+
+from openagent.plugins.store import UsageRecord
+from openagent.protocol.messages import ImagePart, Message, Part, ToolResultPart
+from openagent.protocol.sessions import PlanItem, SessionInfo, Settings
+from openagent.protocol.usage import SessionUsage, Usage
+
+IMAGE_TOKENS = 1_600
+"""About what a provider counts for an image, however many bytes it has."""
+_CHARACTERS_PER_TOKEN = 4
+
+_encoder = msgspec.json.Encoder()
+_parts = msgspec.json.Decoder(list[Part])
+_settings = msgspec.json.Decoder(Settings)
+_usage = msgspec.json.Decoder(SessionUsage)
+_plan = msgspec.json.Decoder(list[PlanItem])
+
+
+def to_json(value: Any) -> str:
+    return _encoder.encode(value).decode()
+
+
+def session_row(info: SessionInfo) -> dict[str, Any]:
+    """Everything but the plan and the open turn, which a SessionInfo does not tell."""
+    return {
+        "name": info.name,
+        "cwd": info.cwd,
+        "created_at": info.created_at,
+        "updated_at": info.updated_at,
+        "status": info.status,
+        "message_count": info.message_count,
+        "turn_count": info.turn_count,
+        "seq": info.seq,
+        "parent": info.parent,
+        "usage": to_json(info.usage),
+        "settings": to_json(info.settings),
+    }
+
+
+def session_info(row: RowMapping) -> SessionInfo:
+    return SessionInfo(
+        id=row["id"],
+        name=row["name"],
+        cwd=row["cwd"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        settings=_settings.decode(row["settings"]),
+        status=row["status"],
+        message_count=row["message_count"],
+        turn_count=row["turn_count"],
+        usage=_usage.decode(row["usage"]),
+        parent=row["parent"],
+        seq=row["seq"],
+    )
+
+
+def plan_items(text: str) -> list[PlanItem]:
+    return _plan.decode(text)
+
+
+def message_row(session: str, message: Message) -> dict[str, Any]:
+    usage = message.usage
+    parts = to_json(message.parts)
+    return {
+        "session_id": session,
+        "number": message.number,
+        "size_tokens": _size_tokens(message, parts),
+        "role": message.role,
+        "turn": message.turn,
+        "created_at": message.created_at,
+        "model": message.model,
+        **(_NO_TOKENS if usage is None else _token_columns(usage)),
+        "cost_usd": message.cost_usd,
+        "latency_ms": message.latency_ms,
+        "stop_reason": message.stop_reason,
+        "parts": parts,
+    }
+
+
+def message(row: RowMapping) -> Message:
+    return Message(
+        number=row["number"],
+        role=row["role"],
+        parts=_parts.decode(row["parts"]),
+        turn=row["turn"],
+        created_at=row["created_at"],
+        model=row["model"],
+        usage=None if row["input_tokens"] is None else usage(row),
+        cost_usd=row["cost_usd"],
+        latency_ms=row["latency_ms"],
+        stop_reason=row["stop_reason"],
+    )
+
+
+def usage_row(session: str, record: UsageRecord) -> dict[str, Any]:
+    return {
+        "session_id": session,
+        "message_number": record.message_number,
+        "at": record.at,
+        "model": record.model,
+        "activity": record.activity,
+        **_token_columns(record.usage),
+        "cost_usd": record.cost_usd,
+    }
+
+
+def usage(row: Mapping[Any, Any]) -> Usage:
+    return Usage(
+        input_tokens=row["input_tokens"],
+        output_tokens=row["output_tokens"],
+        cached_tokens=row["cached_tokens"],
+        cache_write_tokens=row["cache_write_tokens"],
+        reasoning_tokens=row["reasoning_tokens"],
+        estimated=row["estimated"],
+    )
+
+
+def _token_columns(usage: Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "estimated": usage.estimated,
+    }
+
+
+_NO_TOKENS: dict[str, Any] = dict.fromkeys(_token_columns(Usage()))
+
+
+def _size_tokens(message: Message, parts: str) -> int:
+    images = [part for part in message.parts if isinstance(part, ImagePart)]
+    for part in message.parts:
+        if isinstance(part, ToolResultPart):
+            images += part.images
+    characters = len(parts) - sum(len(image.data) for image in images)
+    return characters // _CHARACTERS_PER_TOKEN + len(images) * IMAGE_TOKENS

@@ -1,0 +1,166 @@
+"""Queries over sessions and their inboxes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, ScalarSelect, bindparam, delete, func, insert, literal, select, update
+
+from openagent.plugins.store import CollectionRecord, StoredSession
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import Event
+from openagent.protocol.sessions import QueuedMessage, SessionInfo
+from openagent.store import rows
+from openagent.store.events import insert_events
+from openagent.store.tables import collections, inbox, messages, raw_exchanges, sessions
+
+PREFIX_LENGTH = 6
+"""An id may be shortened to this many characters."""
+_AFTER_EVERY_CHARACTER = "\U0010ffff"
+_MATCHES_SHOWN = 5
+_NO_PLAN = "[]"
+
+_insert_session = insert(sessions)
+_update_session = update(sessions).where(sessions.c.id == bindparam("session"))
+_one_session = select(sessions).where(sessions.c.id == bindparam("session"))
+_sessions_beginning_with = (
+    select(sessions)
+    .where(sessions.c.id >= bindparam("first"), sessions.c.id < bindparam("last"))
+    .order_by(sessions.c.id)
+    .limit(_MATCHES_SHOWN + 1)
+)
+_insert_queued = insert(inbox)
+_delete_queued = delete(inbox).where(inbox.c.session_id == bindparam("session"), inbox.c.id == bindparam("queued"))
+_queued_of = select(inbox.c.message).where(inbox.c.session_id == bindparam("session")).order_by(inbox.c.position)
+_insert_collection = insert(collections)
+_collections_of = (
+    select(collections.c.record).where(collections.c.session_id == bindparam("session")).order_by(collections.c.id)
+)
+_queued_decoder = msgspec.json.Decoder(QueuedMessage)
+_collection_decoder = msgspec.json.Decoder(CollectionRecord)
+
+
+def create(connection: Connection, info: SessionInfo, events: Sequence[Event]) -> None:
+    _refuse_taken_id(connection, info.id)
+    _insert(connection, info, plan=_NO_PLAN)
+    insert_events(connection, info.id, events, messages=())
+
+
+def _refuse_taken_id(connection: Connection, session: str) -> None:
+    if connection.execute(_one_session, {"session": session}).first() is not None:
+        raise OpenAgentError(
+            "conflict", f"There is already a session {session}.", hint="Choose another id, or attach to that session."
+        )
+
+
+def _insert(connection: Connection, info: SessionInfo, plan: str | ScalarSelect[str]) -> None:
+    statement = _insert_session if isinstance(plan, str) else _insert_session.values(plan=plan)
+    row = {"id": info.id, **rows.session_row(info), "open_turn": 0}
+    connection.execute(statement, {**row, "plan": plan} if isinstance(plan, str) else row)
+
+
+def change(connection: Connection, session: str, values: dict[str, Any]) -> None:
+    """Only the columns that are given."""
+    if connection.execute(_update_session, {"session": session, **values}).rowcount == 0:
+        raise _not_found(session)
+
+
+def one(connection: Connection, session: str) -> StoredSession:
+    row = connection.execute(_one_session, {"session": session}).mappings().first()
+    if row is None:
+        row = _only_match(connection, session)
+    queued = connection.execute(_queued_of, {"session": row["id"]}).scalars()
+    return StoredSession(
+        info=rows.session_info(row),
+        open_turn=row["open_turn"],
+        plan=rows.plan_items(row["plan"]),
+        queued=[_queued_decoder.decode(message) for message in queued],
+    )
+
+
+def _only_match(connection: Connection, beginning: str) -> Any:
+    if len(beginning) < PREFIX_LENGTH:
+        raise _not_found(beginning)
+    bounds = {"first": beginning, "last": beginning + _AFTER_EVERY_CHARACTER}
+    found = connection.execute(_sessions_beginning_with, bounds).mappings().all()
+    if not found:
+        raise _not_found(beginning)
+    if len(found) > 1:
+        listed = ", ".join(f"{row['id']} ({row['name']})" for row in found[:_MATCHES_SHOWN])
+        more = " and others" if len(found) > _MATCHES_SHOWN else ""
+        raise OpenAgentError(
+            "conflict",
+            f"Several sessions begin with {beginning}: {listed}{more}.",
+            hint="Give more characters of the id.",
+        )
+    return found[0]
+
+
+def _not_found(session: str) -> OpenAgentError:
+    return OpenAgentError(
+        "not_found", f"There is no session {session!r}.", hint="`openagent sessions` lists the ones there are."
+    )
+
+
+def page(connection: Connection, limit: int, before: float | None, cwd: str, query: str) -> list[SessionInfo]:
+    statement = select(sessions).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
+    if before is not None:
+        statement = statement.where(sessions.c.updated_at < before)
+    if cwd:
+        statement = statement.where(sessions.c.cwd == cwd)
+    if query:
+        statement = statement.where(sessions.c.name.icontains(query, autoescape=True))
+    return [rows.session_info(row) for row in connection.execute(statement).mappings()]
+
+
+def count(connection: Connection) -> int:
+    return connection.execute(select(func.count()).select_from(sessions)).scalar_one()
+
+
+def unfinished(connection: Connection) -> list[str]:
+    return list(connection.execute(select(sessions.c.id).where(sessions.c.open_turn > 0)).scalars())
+
+
+def remove(connection: Connection, session: str) -> None:
+    if connection.execute(delete(sessions).where(sessions.c.id == session)).rowcount == 0:
+        raise _not_found(session)
+
+
+def fork(connection: Connection, source: str, info: SessionInfo, through: int | None, events: Sequence[Event]) -> None:
+    if connection.execute(_one_session, {"session": source}).first() is None:
+        raise _not_found(source)
+    _refuse_taken_id(connection, info.id)
+    # A shortened fork stands at an earlier point, where the newest plan did not exist yet.
+    whole = select(sessions.c.plan).where(sessions.c.id == source).scalar_subquery()
+    _insert(connection, info, plan=whole if through is None else _NO_PLAN)
+    for table, number in (
+        (messages, messages.c.number),
+        (raw_exchanges, raw_exchanges.c.message_number),
+        (collections, collections.c.last_message),
+    ):
+        columns = [literal(info.id) if column.name == "session_id" else column for column in table.c]
+        kept = select(*columns).where(table.c.session_id == source)
+        if through is not None:
+            kept = kept.where(number <= through)
+        connection.execute(insert(table).from_select([column.name for column in table.c], kept))
+    insert_events(connection, info.id, events, messages=())
+
+
+def enqueue(connection: Connection, session: str, queued: Sequence[QueuedMessage]) -> None:
+    new = [{"session_id": session, "id": item.id, "message": rows.to_json(item)} for item in queued]
+    connection.execute(_insert_queued, new)
+
+
+def dequeue(connection: Connection, session: str, queued: Sequence[str]) -> None:
+    connection.execute(_delete_queued, [{"session": session, "queued": item} for item in queued])
+
+
+def insert_collection(connection: Connection, session: str, record: CollectionRecord) -> None:
+    last_message = max([end for _, end in record.hidden] + list(record.replaced), default=0)
+    row = {"session_id": session, "id": record.id, "last_message": last_message, "record": rows.to_json(record)}
+    connection.execute(_insert_collection, row)
+
+
+def collections_of(connection: Connection, session: str) -> list[CollectionRecord]:
+    found = connection.execute(_collections_of, {"session": session}).scalars()
+    return [_collection_decoder.decode(record) for record in found]

@@ -1,0 +1,174 @@
+"""The Store over SQLAlchemy Core: each method is one hop to a database thread and one transaction there.
+
+Writes of one session always run on the same thread, in the order they were asked for. SQLite has one thread that
+writes and one that reads; PostgreSQL has a few of each.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from zlib import crc32
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, Store, StoredSession
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import AnyEvent, Event
+from openagent.protocol.messages import Message
+from openagent.protocol.ops import RawExchange
+from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.usage import Usage
+from openagent.store import accounts, events, messages, raw, schema, sessions
+from openagent.store import engine as engines
+from openagent.store.commit import commit
+
+_POSTGRES_THREADS = 4
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Writer:
+    """One thread, and the newest raw requests of the sessions that are written on it."""
+
+    def __init__(self, number: int, remembered_bytes: int) -> None:
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"store-write-{number}")
+        self.requests = raw.RecentRequests(remembered_bytes)
+
+
+class SqlStore:
+    def __init__(self, engine: Engine) -> None:
+        threads = 1 if engine.dialect.name == "sqlite" else _POSTGRES_THREADS
+        self._engine = engine
+        self._reading = engine.execution_options(**engines.READ_ONLY)
+        self._writers = [Writer(number, raw.REMEMBERED_BYTES // threads) for number in range(threads)]
+        self._readers = ThreadPoolExecutor(threads, thread_name_prefix="store-read")
+        self._closed = False
+
+    async def create_session(self, info: SessionInfo, events: Sequence[Event]) -> None:
+        await self._write(info.id, sessions.create, info, events)
+
+    async def session(self, session: str) -> StoredSession:
+        return await self._read(sessions.one, session)
+
+    async def sessions(
+        self, *, limit: int, before: float | None = None, cwd: str = "", query: str = ""
+    ) -> list[SessionInfo]:
+        return await self._read(sessions.page, limit, before, cwd, query)
+
+    async def count_sessions(self) -> int:
+        return await self._read(sessions.count)
+
+    async def unfinished_sessions(self) -> list[str]:
+        return await self._read(sessions.unfinished)
+
+    async def delete_session(self, session: str) -> None:
+        writer = self._writer(session)
+        await self._hop(writer.thread, partial(self._delete, writer, session))
+
+    def _delete(self, writer: Writer, session: str) -> None:
+        self._transact(self._engine, sessions.remove, session)
+        writer.requests.forget(session)
+
+    async def fork_session(self, source: str, fork: SessionInfo, through: int | None, events: Sequence[Event]) -> None:
+        await self._write(fork.id, sessions.fork, source, fork, through, events)
+
+    async def commit(self, batch: Batch) -> None:
+        writer = self._writer(batch.session)
+        await self._hop(writer.thread, partial(self._commit, writer, batch))
+
+    def _commit(self, writer: Writer, batch: Batch) -> None:
+        previous = None if batch.raw is None else writer.requests.get(batch.session)
+        remembered = self._transact(self._engine, commit, batch, previous)
+        if remembered is not None:
+            writer.requests.put(batch.session, remembered)
+
+    async def messages(
+        self, session: str, *, limit: int, before: int | None = None, after: int | None = None
+    ) -> list[Message]:
+        return await self._read(messages.page, session, limit, before, after)
+
+    async def recent_messages(self, session: str, *, token_budget: int) -> list[Message]:
+        return await self._read(messages.recent, session, token_budget)
+
+    async def collections(self, session: str) -> list[CollectionRecord]:
+        return await self._read(sessions.collections_of, session)
+
+    async def raw(self, session: str, number: int) -> RawExchange:
+        return await self._read(raw.exchange, session, number)
+
+    async def events(self, session: str, *, after: int, limit: int) -> list[AnyEvent]:
+        return await self._read(events.after, session, after, limit)
+
+    async def usage_totals(self, *, since: float = 0.0) -> tuple[Usage, float, int]:
+        return await self._read(accounts.totals, since)
+
+    async def audit(
+        self, session: str | None = None, *, limit: int = 100, before: int | None = None
+    ) -> list[AuditEntry]:
+        return await self._read(accounts.audit_trail, session, limit, before)
+
+    async def close(self) -> None:
+        """What was asked for before is still done."""
+        self._closed = True
+        await asyncio.to_thread(self._shut_down)
+
+    def _shut_down(self) -> None:
+        for thread in (*(writer.thread for writer in self._writers), self._readers):
+            thread.shutdown()
+        self._engine.dispose()
+
+    def _writer(self, session: str) -> Writer:
+        return self._writers[crc32(session.encode(errors="replace")) % len(self._writers)]
+
+    async def _read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._hop(self._readers, partial(self._transact, self._reading, query, *args, **kwargs))
+
+    async def _write(
+        self, session: str, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        thread = self._writer(session).thread
+        return await self._hop(thread, partial(self._transact, self._engine, query, *args, **kwargs))
+
+    async def _hop(self, thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        if self._closed:
+            raise OpenAgentError("shutting_down", "The store is closed.", hint="Start the daemon again.")
+        # Shielded: a write that was asked for happens, also when the one who asked is cancelled meanwhile.
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(thread, work))
+
+    def _transact(
+        self,
+        engine: Engine,
+        query: Callable[Concatenate[Connection, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        try:
+            with engine.begin() as connection:
+                return query(connection, *args, **kwargs)
+        except DBAPIError as problem:
+            raise engines.explain(problem, engine.url) from None
+
+
+def open_store(url: str) -> SqlStore:
+    """Opens the database, creates or migrates its tables. Takes a while: call it off the event loop."""
+    engine = engines.create(url)
+    try:
+        schema.prepare(engine)
+    except DBAPIError as problem:
+        engine.dispose()
+        raise engines.explain(problem, engine.url) from None
+    except OpenAgentError:
+        engine.dispose()
+        raise
+    return SqlStore(engine)
+
+
+if TYPE_CHECKING:
+
+    def is_a_store(store: SqlStore) -> Store:
+        return store

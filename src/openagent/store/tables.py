@@ -1,0 +1,176 @@
+"""The tables. JSON is kept as text written and read by msgspec; wide columns come last so that SQLite need not walk
+over them to reach the narrow ones."""
+
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    event,
+)
+
+metadata = MetaData()
+
+SessionId = String().with_variant(String(collation="C"), "postgresql")
+"""Compared byte by byte on both databases: the beginning of an id is looked up as a range."""
+RowNumber = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite numbers rows by itself only in an INTEGER column."""
+
+
+def _session_key() -> Column[str]:
+    return Column("session_id", SessionId, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False)
+
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", SessionId, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("cwd", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("updated_at", Float, nullable=False),
+    Column("status", String, nullable=False),
+    Column("message_count", Integer, nullable=False),
+    Column("turn_count", Integer, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("open_turn", Integer, nullable=False),
+    Column("parent", SessionId),
+    Column("usage", Text, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("plan", Text, nullable=False),
+)
+Index("sessions_by_activity", sessions.c.updated_at, sessions.c.id)
+Index("sessions_of_a_workspace", sessions.c.cwd, sessions.c.updated_at, sessions.c.id)
+Index(
+    "sessions_with_an_open_turn",
+    sessions.c.open_turn,
+    sqlite_where=sessions.c.open_turn > 0,
+    postgresql_where=sessions.c.open_turn > 0,
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    _session_key(),
+    Column("number", Integer, nullable=False),
+    Column("size_tokens", Integer, nullable=False),
+    Column("role", String, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("model", String),
+    Column("input_tokens", Integer),
+    Column("output_tokens", Integer),
+    Column("cached_tokens", Integer),
+    Column("cache_write_tokens", Integer),
+    Column("reasoning_tokens", Integer),
+    Column("estimated", Boolean),
+    Column("cost_usd", Float),
+    Column("latency_ms", Float),
+    Column("stop_reason", String),
+    Column("parts", Text, nullable=False),
+    PrimaryKeyConstraint("session_id", "number"),
+)
+
+raw_exchanges = Table(
+    "raw_exchanges",
+    metadata,
+    _session_key(),
+    Column("message_number", Integer, nullable=False),
+    Column("keyframe", Integer, nullable=False),
+    Column("base", Integer),
+    Column("shared_length", Integer, nullable=False),
+    Column("truncated", Boolean, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("response", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("session_id", "message_number"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    _session_key(),
+    Column("seq", Integer, nullable=False),
+    Column("type", String, nullable=False),
+    Column("message_number", Integer),
+    Column("payload", Text, nullable=False),
+    PrimaryKeyConstraint("session_id", "seq"),
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("position", RowNumber, primary_key=True),
+    _session_key(),
+    Column("id", String, nullable=False),
+    Column("message", Text, nullable=False),
+)
+Index("inbox_of_a_session", inbox.c.session_id, inbox.c.position)
+
+collections = Table(
+    "collections",
+    metadata,
+    _session_key(),
+    Column("id", Integer, nullable=False),
+    Column("last_message", Integer, nullable=False),
+    Column("record", Text, nullable=False),
+    PrimaryKeyConstraint("session_id", "id"),
+)
+
+token_usage = Table(
+    "token_usage",
+    metadata,
+    Column("id", RowNumber, primary_key=True),
+    Column("session_id", SessionId, nullable=False),
+    Column("message_number", Integer),
+    Column("at", Float, nullable=False),
+    Column("model", String, nullable=False),
+    Column("activity", String, nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    Column("cached_tokens", Integer, nullable=False),
+    Column("cache_write_tokens", Integer, nullable=False),
+    Column("reasoning_tokens", Integer, nullable=False),
+    Column("estimated", Boolean, nullable=False),
+    Column("cost_usd", Float),
+)
+Index("token_usage_by_time", token_usage.c.at)
+Index("token_usage_of_a_session", token_usage.c.session_id)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", RowNumber, primary_key=True),
+    Column("session_id", SessionId, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("entry", Text, nullable=False),
+)
+Index("audit_of_a_session", audit.c.session_id, audit.c.id)
+
+APPEND_ONLY_AUDIT = {
+    "sqlite": (
+        "CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit "
+        "BEGIN SELECT RAISE(ABORT, 'the audit table is append-only'); END",
+        "CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit "
+        "BEGIN SELECT RAISE(ABORT, 'the audit table is append-only'); END",
+    ),
+    "postgresql": (
+        "CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'the audit table is append-only'; END $$",
+        "CREATE TRIGGER audit_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit "
+        "FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change()",
+    ),
+}
+for _dialect, _statements in APPEND_ONLY_AUDIT.items():
+    for _statement in _statements:
+        event.listen(audit, "after_create", DDL(_statement).execute_if(dialect=_dialect))

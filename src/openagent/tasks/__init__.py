@@ -1,0 +1,1 @@
+"""Tasks, and the file that lists them."""

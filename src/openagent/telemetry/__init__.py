@@ -1,0 +1,1 @@
+"""Tokens and money: counting, prices, budgets, the journal, cache misses and reports."""

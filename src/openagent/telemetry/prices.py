@@ -1,0 +1,215 @@
+"""What tokens cost: from the bundled price list, or from config.
+
+Money is counted in whole trillionths of a dollar ("pico"), so that sums are exact and a cap is a cap.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.usage import Usage
+
+PICO = 1_000_000_000_000
+_PICO_PER_TOKEN = 1_000_000
+"""A dollar per million tokens, in trillionths per token."""
+_FRESH_FOR = 3600.0
+"""Some prices change with the date or the time of day."""
+
+FREE_KINDS = frozenset({"local", "demo"})
+_LISTED_AS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google", "azure": "azure"}
+
+
+class Rates(Struct, frozen=True):
+    """Trillionths of a dollar per token."""
+
+    input: int
+    output: int
+    cached: int
+    cache_write: int
+    reasoning: int
+
+
+class Tier(Struct, frozen=True):
+    """These rates hold for the whole request when its prompt is longer than `above`."""
+
+    above: int
+    rates: Rates
+
+
+class Price(Struct, frozen=True):
+    rates: Rates
+    tiers: tuple[Tier, ...] = ()
+    """Shortest first."""
+
+    def cost(self, usage: Usage) -> int:
+        rates = self._rates_for(usage.input_tokens)
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        written = min(usage.cache_write_tokens, usage.input_tokens - cached)
+        reasoned = min(usage.reasoning_tokens, usage.output_tokens)
+        return (
+            (usage.input_tokens - cached - written) * rates.input
+            + cached * rates.cached
+            + written * rates.cache_write
+            + (usage.output_tokens - reasoned) * rates.output
+            + reasoned * rates.reasoning
+        )
+
+    def worst_rates(self, prompt_tokens: int) -> tuple[int, int]:
+        """The most that one token of a prompt of up to this length, and one token of its answer, can cost."""
+        possible = [self.rates, *(tier.rates for tier in self.tiers if tier.above < prompt_tokens)]
+        return (
+            max(max(rates.input, rates.cached, rates.cache_write) for rates in possible),
+            max(max(rates.output, rates.reasoning) for rates in possible),
+        )
+
+    def _rates_for(self, prompt_tokens: int) -> Rates:
+        rates = self.rates
+        for tier in self.tiers:
+            if prompt_tokens > tier.above:
+                rates = tier.rates
+        return rates
+
+
+FREE = Price(Rates(0, 0, 0, 0, 0))
+
+
+class TokenPrices(Struct, frozen=True, forbid_unknown_fields=True):
+    """Dollars per million tokens, as in config. Cached tokens cost what input costs, reasoning what
+    output costs, unless told."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+    reasoning: float | None = None
+
+    def rates(self) -> Rates:
+        return Rates(
+            input=_pico(self.input),
+            output=_pico(self.output),
+            cached=_pico(self.input if self.cached is None else self.cached),
+            cache_write=_pico(self.input if self.cache_write is None else self.cache_write),
+            reasoning=_pico(self.output if self.reasoning is None else self.reasoning),
+        )
+
+
+class PricedProvider(Struct, frozen=True):
+    """What the price list needs to know about a configured provider."""
+
+    kind: str
+    base_url: str = ""
+
+
+class PriceBook:
+    def __init__(
+        self,
+        providers: Mapping[str, PricedProvider],
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`overrides`: from `provider/model`, or a pattern such as `mine/*`, to a TokenPrices as plain data."""
+        self._providers = dict(providers)
+        self._overrides = {pattern: _override(pattern, value) for pattern, value in (overrides or {}).items()}
+        self._clock = clock
+        self._known: dict[str, tuple[float, Price | None]] = {}
+
+    def remembered(self, model: str) -> tuple[Price | None] | None:
+        """What an earlier `price` found, in a tuple; None when `price` has to look, which may load the price list."""
+        found = self._known.get(model)
+        return (found[1],) if found and self._clock() - found[0] < _FRESH_FOR else None
+
+    def price(self, model: str) -> Price | None:
+        """None when it is not known. The first call takes 0.2 s: keep it off the event loop."""
+        if remembered := self.remembered(model):
+            return remembered[0]
+        now = self._clock()
+        price = self._find(model, now)
+        self._known[model] = (now, price)
+        return price
+
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        price = self.price(model)
+        return None if price is None else price.cost(usage) / PICO
+
+    def _find(self, model: str, now: float) -> Price | None:
+        if model in self._overrides:
+            return self._overrides[model]
+        for pattern, price in self._overrides.items():
+            if fnmatchcase(model, pattern):
+                return price
+        provider, _, name = model.partition("/")
+        configured = self._providers.get(provider, PricedProvider(kind=provider))
+        if configured.kind in FREE_KINDS:
+            return FREE
+        if listed := _LISTED_AS.get(configured.kind):
+            return _listed_price(name, listed, None, now)
+        if configured.base_url:
+            return _listed_price(name, None, configured.base_url, now)
+        return None
+
+
+def _listed_price(model: str, provider: str | None, url: str | None, now: float) -> Price | None:
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, provider, url)
+    except LookupError:
+        return None
+    return _from_listed(found.get_prices(datetime.fromtimestamp(now, UTC)))
+
+
+def _from_listed(listed: Any) -> Price | None:
+    """None for models that are not billed by tokens."""
+    names = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "output_reasoning_mtok")
+    values = {name: getattr(listed, name, None) for name in names}
+    if values["input_mtok"] is None or values["output_mtok"] is None:
+        return None
+    starts = sorted({tier.start for value in values.values() for tier in getattr(value, "tiers", ())})
+
+    def rates(prompt_tokens: int) -> Rates:
+        at = {name: _value_at(value, prompt_tokens) for name, value in values.items()}
+        return TokenPrices(
+            input=at["input_mtok"] or 0.0,
+            output=at["output_mtok"] or 0.0,
+            cached=at["cache_read_mtok"],
+            cache_write=at["cache_write_mtok"],
+            reasoning=at["output_reasoning_mtok"],
+        ).rates()
+
+    return Price(rates(0), tuple(Tier(above=start, rates=rates(start + 1)) for start in starts))
+
+
+def _value_at(value: Any, prompt_tokens: int) -> float | None:
+    if value is None:
+        return None
+    if not hasattr(value, "tiers"):
+        return float(value)
+    reached = [tier for tier in value.tiers if prompt_tokens > tier.start]
+    return float(max(reached, key=lambda tier: tier.start).price if reached else value.base)
+
+
+def _pico(dollars_per_million: float) -> int:
+    return round(dollars_per_million * _PICO_PER_TOKEN)
+
+
+def _override(pattern: str, value: Any) -> Price:
+    try:
+        prices = msgspec.convert(value, TokenPrices)
+    except msgspec.ValidationError as problem:
+        raise OpenAgentError(
+            "config_error",
+            f"The price of {pattern!r} in the config is not well formed: {problem}.",
+            hint="Give `input` and `output` (and `cached`, `cache_write`, `reasoning`) in dollars per million tokens.",
+        ) from None
+    if min(msgspec.structs.astuple(prices.rates())) < 0:
+        raise OpenAgentError(
+            "config_error", f"The price of {pattern!r} in the config is negative.", hint="Give 0 for a free model."
+        )
+    return Price(prices.rates())

@@ -1,0 +1,1 @@
+"""The terminal interface: a client for people."""

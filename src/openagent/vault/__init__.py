@@ -1,0 +1,1 @@
+"""Encrypted credentials, and the redactor that keeps them out of logs and errors."""

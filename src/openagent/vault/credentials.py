@@ -1,0 +1,39 @@
+"""What the vault keeps, and what it tells about an entry without decrypting it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.vault.secret import Secret
+
+EntryKind = Literal["api_key", "oauth"]
+
+
+class ApiKey(Struct, frozen=True):
+    key: Secret
+
+
+class OAuthTokens(Struct, frozen=True):
+    access: Secret
+    refresh: Secret | None = None
+    expires_at: float | None = None
+    scopes: tuple[str, ...] = ()
+    endpoints: dict[str, str] = {}
+    """Where these tokens came from and are renewed: authorize, token, revoke. Sealed with them, so that nobody who
+    can write the file can have a refresh token sent somewhere else."""
+
+
+Credential = ApiKey | OAuthTokens
+
+
+class EntryInfo(Struct, frozen=True, omit_defaults=True):
+    """What may be shown about an entry."""
+
+    name: str
+    kind: EntryKind
+    created_at: float
+    updated_at: float
+    last_used_at: float | None = None
+    use_count: int = 0
+    meta: dict[str, str] = {}
+    """Notes for people, such as the provider. Not encrypted and not protected: nothing may be decided by them."""

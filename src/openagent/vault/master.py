@@ -1,0 +1,123 @@
+"""Where the master key lives: the OS keyring where there is one, else a private file.
+
+Every key has an id made from the key itself. The vault file names the id and the place, so a lost or a wrong key is
+told apart from tampering, and rotation may keep two keys for a moment: whichever the vault file names is found.
+"""
+
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.vault.files import read_private, write_private
+
+KEY_BYTES = 32
+KEY_FILE = "vault.key"
+_SERVICE = "openagent vault"
+_ID_CONTEXT = b"openagent vault key id"
+
+KeyPlace = Literal["keyring", "file"]
+
+
+def key_id(key: bytes) -> str:
+    return hmac.digest(key, _ID_CONTEXT, sha256)[:8].hex()
+
+
+class KeySource(Protocol):
+    place: KeyPlace
+
+    def load(self, identity: str) -> bytes | None: ...
+
+    def save(self, key: bytes) -> bool:
+        """False when this machine has no such place."""
+        ...
+
+    def delete(self, identity: str) -> None: ...
+
+
+class KeyringBackend(Protocol):
+    """The part of the `keyring` module that is used."""
+
+    def get_password(self, service: str, username: str, /) -> str | None: ...
+
+    def set_password(self, service: str, username: str, password: str, /) -> None: ...
+
+    def delete_password(self, service: str, username: str, /) -> None: ...
+
+
+class KeyringKeys:
+    place: KeyPlace = "keyring"
+
+    def __init__(self, backend: KeyringBackend | None = None) -> None:
+        self._given = backend
+
+    def load(self, identity: str) -> bytes | None:
+        text = self._attempt(lambda backend: backend.get_password(_SERVICE, identity))
+        if not isinstance(text, str):
+            return None
+        try:
+            return b64decode(text, validate=True)
+        except ValueError:
+            return None
+
+    def save(self, key: bytes) -> bool:
+        text, identity = b64encode(key).decode(), key_id(key)
+        self._attempt(lambda backend: backend.set_password(_SERVICE, identity, text))
+        # A null backend takes everything and keeps nothing: only what can be read back counts.
+        return self.load(identity) == key
+
+    def delete(self, identity: str) -> None:
+        self._attempt(lambda backend: backend.delete_password(_SERVICE, identity))
+
+    def _attempt(self, action: Callable[[KeyringBackend], Any]) -> Any:
+        """None when it cannot be done. Keyring backends are plugins that raise whatever their desktop raises: locked,
+        headless, no D-Bus, not installed."""
+        try:
+            backend: Any = self._given or import_module("keyring")
+            return action(backend)
+        except Exception:
+            return None
+
+
+class _KeyFile(Struct, forbid_unknown_fields=True):
+    keys: dict[str, bytes]
+
+
+class FileKeys:
+    place: KeyPlace = "file"
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / KEY_FILE
+
+    def load(self, identity: str) -> bytes | None:
+        return self._read().get(identity)
+
+    def save(self, key: bytes) -> bool:
+        self._write({**self._read(), key_id(key): key})
+        return True
+
+    def delete(self, identity: str) -> None:
+        self._write({known: key for known, key in self._read().items() if known != identity})
+
+    def _read(self) -> dict[str, bytes]:
+        data = read_private(self._path)
+        if data is None:
+            return {}
+        try:
+            return msgspec.json.decode(data, type=_KeyFile).keys
+        except msgspec.DecodeError:
+            raise OpenAgentError(
+                "store_error",
+                f"The key file {self._path} is damaged: it is not the JSON that was written there.",
+                hint="Restore it from a backup. It was left as it is.",
+            ) from None
+
+    def _write(self, keys: dict[str, bytes]) -> None:
+        write_private(self._path, msgspec.json.encode(_KeyFile(keys)))

@@ -1,0 +1,18 @@
+"""What every test starts from: asyncio, and none of the caller's keys or settings."""
+
+import pytest
+
+from openagent.protocol.locations import FORWARDED_ENV
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name in (*FORWARDED_ENV, "OPENAGENT_HOME", "OPENAGENT_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)

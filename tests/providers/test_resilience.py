@@ -1,0 +1,343 @@
+"""Retries, pacing, circuit breaker, failover, routing and cache, against a server that misbehaves."""
+
+import asyncio
+import logging
+import time
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openagent.plugins.provider import (
+    Answer,
+    AuthenticationFailed,
+    ContextTooLong,
+    FailoverNotice,
+    ProviderOverloaded,
+    QuotaExhausted,
+    RateLimited,
+    RetryNotice,
+    RoutedNotice,
+    StreamItem,
+    TextChunk,
+)
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
+from openagent.providers.breaker import CircuitBreaker, CircuitOpen
+from openagent.providers.build import make_resilient
+from openagent.providers.cache import CachingProvider
+from openagent.providers.failover import FailoverPolicy, FailoverProvider, ModelChoice
+from openagent.providers.retry import RetryingProvider, RetryPolicy
+from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule, choose
+from openagent.simulator import Simulator
+
+from .harness import FORMATS, MODELS, answer_to, ask, connect, items_of, text_of, user
+
+pytestmark = pytest.mark.anyio
+
+HELLO: dict[str, Any] = {"steps": [{"text": "Hello, whoever you are.", "chunk_chars": 6}], "loop": True}
+
+
+class Naps:
+    """Stands in for sleeping: remembers for how long, and takes no time."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+def shown(items: list[StreamItem]) -> str:
+    """What a client that obeys the notices has on its screen."""
+    text = ""
+    for item in items:
+        if isinstance(item, RetryNotice | FailoverNotice):
+            text = ""
+        elif isinstance(item, TextChunk):
+            text += item.text
+    return text
+
+
+@pytest.mark.parametrize(
+    "fault", ["429", "500", "529", "disconnect", "garbage", "truncated", "no_end", "reset", "html"]
+)
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_a_passing_fault_costs_a_notice_and_nothing_else(wire: str, fault: str):
+    naps = Naps()
+    async with Simulator(HELLO) as sim, connect(wire, sim) as inner:
+        provider = RetryingProvider(inner, RetryPolicy(), sleep=naps)
+        sim.fail_next(fault, times=2, after=2)
+        items = await items_of(provider, ask(wire))
+    notices = [item for item in items if isinstance(item, RetryNotice)]
+    assert [(notice.provider, notice.attempt, notice.max_attempts) for notice in notices] == [
+        (wire, 1, 5),
+        (wire, 2, 5),
+    ]
+    assert [notice.delay_s for notice in notices] == naps.taken
+    assert all(notice.error.message for notice in notices)
+    answer = items[-1]
+    assert isinstance(answer, Answer)
+    assert shown(items) == text_of(answer.parts) == "Hello, whoever you are."
+
+
+async def test_retrying_ends():
+    naps = Naps()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        sim.fail_next("503", times=10)
+        with pytest.raises(ProviderOverloaded):
+            await items_of(RetryingProvider(inner, RetryPolicy(attempts=3), sleep=naps), ask("chat"))
+        assert len(sim.requests) == 3
+
+
+async def test_what_cannot_succeed_is_not_tried_again():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        sim.fail_next("401")
+        with pytest.raises(AuthenticationFailed):
+            await items_of(RetryingProvider(inner, RetryPolicy(), sleep=Naps()), ask("chat"))
+        assert len(sim.requests) == 1
+
+
+async def test_a_provider_that_says_when_is_believed():
+    naps = Naps()
+    async with Simulator(HELLO) as sim, connect("anthropic", sim) as inner:
+        sim.fail_next("429", retry_after=90)
+        await items_of(RetryingProvider(inner, RetryPolicy(max_delay=30), sleep=naps), ask("anthropic"))
+    assert 90 <= naps.taken[0] <= 91
+
+
+@given(st.integers(1, 60), st.floats(0, 1, exclude_max=True))
+def test_pauses_grow_and_stay_below_the_ceiling(attempt: int, chance: float):
+    policy = RetryPolicy(base_delay=1, max_delay=30)
+    delay = policy.delay(attempt, ProviderOverloaded("x"), chance)
+    assert 0 <= delay <= min(30, 2 ** (attempt - 1))
+
+
+def test_the_environment_sets_the_policy():
+    env = {
+        "AI_RETRY_ATTEMPTS": "2",
+        "AI_RETRY_BASE_DELAY": "0.5",
+        "AI_RETRY_MAX_DELAY": "9",
+        "AI_RETRY_LOG_SILENT": "yes",
+        "AI_REQUEST_INTERVAL": "1.5",
+    }
+    assert RetryPolicy.from_env(env) == RetryPolicy(2, 0.5, 9.0, False, 1.5)
+    assert RetryPolicy.from_env({}) == RetryPolicy()
+
+
+@pytest.mark.parametrize("value", ["many", "-1", "nan", "inf"])
+def test_a_senseless_variable_is_named(value: str):
+    with pytest.raises(OpenAgentError, match="AI_RETRY_MAX_DELAY"):
+        RetryPolicy.from_env({"AI_RETRY_MAX_DELAY": value})
+
+
+@pytest.mark.parametrize("silent", [False, True])
+async def test_retries_are_logged_unless_silenced(silent: bool, caplog: pytest.LogCaptureFixture):
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        sim.fail_next("500")
+        with caplog.at_level(logging.WARNING, "openagent.providers.retry"):
+            await items_of(RetryingProvider(inner, RetryPolicy(log=not silent), sleep=Naps()), ask("chat"))
+    assert bool(caplog.records) != silent
+    assert "test-key" not in caplog.text
+
+
+async def test_requests_keep_their_distance():
+    naps = Naps()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = RetryingProvider(inner, RetryPolicy(interval=5), sleep=naps)
+        await asyncio.gather(*(items_of(provider, ask("chat")) for _ in range(3)))
+    assert [round(nap) for nap in naps.taken] == [5, 10]
+
+
+async def test_a_cancel_reaches_through_every_layer():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = FailoverProvider(make_resilient(CachingProvider(inner), RetryPolicy()), [])
+        sim.fail_next("stall", after=1)
+        async with aclosing(provider.stream(ask("chat"))) as items:
+            await anext(items)
+        left_at = time.monotonic()
+        await sim.until(lambda: sim.requests[0].disconnected_at)
+        assert (sim.requests[0].disconnected_at or 0) - left_at < 0.1
+
+
+class Clock:
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_a_provider_that_keeps_failing_is_left_alone_then_probed():
+    clock = Clock()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=2, cooldown=20, clock=clock)
+        sim.fail_next("500", times=3)
+        for expected in (ProviderOverloaded, ProviderOverloaded, CircuitOpen):
+            with pytest.raises(expected):
+                await items_of(provider, ask("chat"))
+        assert len(sim.requests) == 2
+        clock.now += 21
+        with pytest.raises(ProviderOverloaded):
+            await items_of(provider, ask("chat"))
+        with pytest.raises(CircuitOpen, match="left alone for 20 seconds"):
+            await items_of(provider, ask("chat"))
+        clock.now += 21
+        await items_of(provider, ask("chat"))
+        await items_of(provider, ask("chat"))
+        assert len(sim.requests) == 5
+
+
+async def test_a_refused_request_says_nothing_about_a_providers_health():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=1)
+        sim.fail_next("bad_request")
+        sim.fail_next("429")
+        for _ in range(2):
+            with pytest.raises(OpenAgentError):
+                await items_of(provider, ask("chat"))
+        await items_of(provider, ask("chat"))
+
+
+@pytest.mark.parametrize("fault", ["401", "404", "quota", "500", "disconnect"])
+async def test_another_model_takes_over_and_keeps_the_session(fault: str):
+    clock = Clock(time.time())
+    async with (
+        Simulator(HELLO) as sim,
+        Simulator(HELLO) as spare,
+        connect("anthropic", sim) as first,
+        connect("gemini", spare) as second,
+    ):
+        provider = FailoverProvider(first, [ModelChoice(second, MODELS["gemini"])], clock=clock)
+        sim.fail_next(fault, after=2)
+        items = await items_of(provider, ask("anthropic"))
+        (notice,) = [item for item in items if isinstance(item, FailoverNotice)]
+        assert notice.from_model == f"anthropic/{MODELS['anthropic']}"
+        assert notice.to_model == f"gemini/{MODELS['gemini']}"
+        assert notice.reason
+        assert shown(items) == "Hello, whoever you are."
+
+        await answer_to(provider, ask("anthropic"))
+        assert (len(sim.requests), len(spare.requests)) == (1, 2), "the session stays where it was helped"
+        await answer_to(provider, ask("anthropic", session="another"))
+        assert (len(sim.requests), len(spare.requests)) == (2, 2), "other sessions are not affected"
+        clock.now += 301
+        await answer_to(provider, ask("anthropic"))
+        assert (len(sim.requests), len(spare.requests)) == (3, 2), "later the first is tried again"
+
+
+async def test_when_nobody_can_answer_the_last_error_is_raised():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as first, connect("responses", sim) as second:
+        sim.fail_next("500")
+        sim.fail_next("401")
+        with pytest.raises(AuthenticationFailed):
+            await items_of(FailoverProvider(first, [ModelChoice(second, MODELS["responses"])]), ask("chat"))
+
+
+async def test_a_request_at_fault_is_not_passed_around():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as first, connect("responses", sim) as second:
+        sim.fail_next("context_too_long")
+        with pytest.raises(ContextTooLong):
+            await items_of(FailoverProvider(first, [ModelChoice(second, "gpt-5")]), ask("chat"))
+        assert len(sim.requests) == 1
+
+
+async def test_a_used_up_quota_is_waited_for_when_so_configured():
+    naps = Naps()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as first, connect("responses", sim) as second:
+        policy = FailoverPolicy(on_quota="wait")
+        provider = FailoverProvider(first, [ModelChoice(second, MODELS["responses"])], policy, sleep=naps)
+        sim.fail_next("429", retry_after=7200)
+        items = await items_of(provider, ask("chat"))
+        assert [record.format for record in sim.requests] == ["openai-chat", "openai-chat"]
+    (notice,) = [item for item in items if isinstance(item, RetryNotice)]
+    assert notice.error.code == "quota_exhausted"
+    assert naps.taken == [notice.delay_s] == [pytest.approx(7200, abs=30)]
+
+
+async def test_a_quota_that_resets_too_late_is_not_waited_for():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as first:
+        provider = FailoverProvider(first, [], FailoverPolicy(on_quota="wait", longest_wait_s=60))
+        sim.fail_next("429", retry_after=7200)
+        with pytest.raises(QuotaExhausted):
+            await items_of(provider, ask("chat"))
+
+
+def working(*results: ToolResultPart, steps: int = 1) -> list[Message]:
+    history = [user("Fix the flaky test")]
+    for number in range(steps):
+        history.append(Message(2 * number + 2, "assistant", [ToolCallPart("c", "shell")]))
+        history.append(Message(2 * number + 3, "tool", list(results)))
+    return history
+
+
+def outcome(tool: str, *, is_error: bool = False) -> ToolResultPart:
+    return ToolResultPart("c", tool, "…", is_error=is_error)
+
+
+@pytest.mark.parametrize(
+    ("history", "tier", "reason"),
+    [
+        ([user("Fix it")], "strong", "a new task is being understood"),
+        (working(outcome("read_file")), "cheap", "reading and running"),
+        (working(outcome("read_file"), outcome("edit_file")), "strong", "no rule applies"),
+        (working(outcome("shell", is_error=True)), "strong", "something went wrong"),
+        (working(outcome("shell"), steps=21), "strong", "the turn is taking long"),
+    ],
+)
+def test_the_default_rules_choose_by_what_just_happened(history: list[Message], tier: str, reason: str):
+    assert choose(ask("chat", *history), DEFAULT_RULES) == (tier, reason)
+
+
+def test_rules_of_ones_own_are_tried_in_order():
+    rules = [
+        RoutingRule(use="strong", prompt_contains=["FLAKY"]),
+        RoutingRule(use="cheap", prompt_shorter_than=100),
+    ]
+    assert choose(ask("chat", user("a flaky one")), rules) == ("strong", "prompt_contains = ['FLAKY']")
+    assert choose(ask("chat", user("a short one")), rules) == ("cheap", "prompt_shorter_than = 100")
+    assert choose(ask("chat", user("a long one" * 50)), rules) == ("strong", "no rule applies")
+
+
+async def test_auto_says_which_model_and_why_before_anything_else():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as strong, connect("responses", sim) as cheap:
+        provider = RoutingProvider(ModelChoice(strong, "big"), ModelChoice(cheap, "gpt-5"))
+        first = await items_of(provider, ask("chat", model="auto"))
+        second = await items_of(provider, ask("chat", *working(outcome("shell")), model="auto"))
+        assert [record.json()["model"] for record in sim.requests] == ["big", "gpt-5"]
+    assert first[0] == RoutedNotice("chat/big", "strong: a new task is being understood")
+    assert second[0] == RoutedNotice("responses/gpt-5", "cheap: reading and running")
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "chat", "gemini"])
+async def test_an_identical_request_at_temperature_0_is_answered_from_the_cache(wire: str):
+    async with Simulator(HELLO) as sim, connect(wire, sim) as inner:
+        provider = CachingProvider(inner)
+        first = await answer_to(provider, ask(wire, temperature=0, session="a", thinking=None))
+        again = await answer_to(provider, ask(wire, temperature=0, session="b", thinking=None))
+        assert len(sim.requests) == 1
+        assert again.parts == first.parts
+        assert again.usage.input_tokens == 0 < first.usage.input_tokens
+        await answer_to(provider, ask(wire, temperature=0, system="Other.", thinking=None))
+        await answer_to(provider, ask(wire, temperature=0.5, thinking=None))
+        await answer_to(provider, ask(wire, temperature=0.5, thinking=None))
+        assert len(sim.requests) == 4
+
+
+async def test_the_cache_is_bounded():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CachingProvider(inner, max_bytes=1)
+        for _ in range(2):
+            await answer_to(provider, ask("chat", temperature=0))
+        assert len(sim.requests) == 2
+
+
+async def test_a_failed_answer_is_not_cached():
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CachingProvider(inner)
+        sim.fail_next("429")
+        with pytest.raises(RateLimited):
+            await items_of(provider, ask("chat", temperature=0))
+        assert text_of((await answer_to(provider, ask("chat", temperature=0))).parts)

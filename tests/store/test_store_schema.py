@@ -1,0 +1,147 @@
+"""A database has the same schema whether it was created at once or migrated step by step."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, inspect, text
+
+from openagent.plugins.store import AuditEntry, Batch
+from openagent.plugins.testing.store_contract import SESSION, created, filled
+from openagent.protocol.errors import OpenAgentError
+from openagent.store import open_store, schema
+from openagent.store.tables import metadata
+
+pytestmark = pytest.mark.anyio
+
+DESCRIPTION = {
+    "sqlite": ["SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"],
+    "postgresql": [
+        "SELECT table_name, column_name, data_type, is_nullable, collation_name, is_identity, column_default "
+        "FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, column_name",
+        "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY indexname",
+        "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint "
+        "WHERE connamespace = current_schema()::regnamespace ORDER BY conname",
+        "SELECT tgname, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid "
+        "WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal ORDER BY tgname",
+        "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace",
+    ],
+}
+
+
+@contextmanager
+def connected(url: str) -> Generator[Connection]:
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def described(connection: Connection) -> list[list[Any]]:
+    """The whole schema in the database's own words, white space aside."""
+    return [
+        [tuple(" ".join(str(value).split()) for value in row) for row in connection.execute(text(query))]
+        for query in DESCRIPTION[connection.dialect.name]
+    ]
+
+
+async def schema_of_new_store(url: str) -> list[list[Any]]:
+    await open_store(url).close()
+    with connected(url) as connection:
+        return described(connection)
+
+
+async def test_a_new_database_equals_a_migrated_one(database_url: str) -> None:
+    created_at_once = await schema_of_new_store(database_url)
+    with connected(database_url) as connection:
+        config = schema.alembic_config(connection)
+        command.downgrade(config, "base")
+        command.upgrade(config, "head")
+        assert described(connection) == created_at_once
+
+
+async def test_the_tables_in_the_code_are_those_the_migrations_make(database_url: str) -> None:
+    with connected(database_url) as connection:
+        command.upgrade(schema.alembic_config(connection), "head")
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+async def test_going_down_to_nothing_leaves_nothing_and_the_store_opens_again(database_url: str) -> None:
+    before = await schema_of_new_store(database_url)
+    with connected(database_url) as connection:
+        command.downgrade(schema.alembic_config(connection), "base")
+        assert inspect(connection).get_table_names() == ["alembic_version"]
+    assert await schema_of_new_store(database_url) == before
+
+
+def test_the_revision_in_the_code_is_the_newest(sqlite_url: str) -> None:
+    with connected(sqlite_url) as connection:
+        assert ScriptDirectory.from_config(schema.alembic_config(connection)).get_heads() == [schema.HEAD]
+
+
+def test_a_database_that_needs_no_migration_is_opened_without_alembic(sqlite_url: str) -> None:
+    script = (
+        "import sys; from openagent.store import open_store\n"
+        f"open_store({sqlite_url!r}); open_store({sqlite_url!r})\n"
+        "sys.exit('alembic' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+async def test_a_migrated_database_keeps_its_content(database_url: str) -> None:
+    store = open_store(database_url)
+    messages = await filled(store, 3)
+    await store.close()
+    with connected(database_url) as connection:
+        command.upgrade(schema.alembic_config(connection), "head")
+    store = open_store(database_url)
+    assert await store.messages(SESSION, limit=5) == messages
+    await store.close()
+
+
+async def test_a_database_of_a_newer_program_is_left_alone(database_url: str) -> None:
+    await open_store(database_url).close()
+    with connected(database_url) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'from-the-future'"))
+    with pytest.raises(OpenAgentError, match="newer OpenAgent") as refused:
+        open_store(database_url)
+    assert refused.value.info.code == "store_error"
+    assert refused.value.info.hint
+
+
+async def test_a_database_of_another_program_is_left_alone(database_url: str) -> None:
+    with connected(database_url) as connection:
+        connection.execute(text("CREATE TABLE sessions (theirs INTEGER)"))
+    with pytest.raises(OpenAgentError, match="another program: sessions"):
+        open_store(database_url)
+    with connected(database_url) as connection:
+        assert inspect(connection).get_table_names() == ["sessions"]
+
+
+async def test_daemons_that_start_at_once_agree_on_who_creates_the_tables(database_url: str) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        stores = list(threads.map(open_store, [database_url] * 4))
+    await created(stores[0])
+    for store in stores:
+        assert await store.count_sessions() == 1
+        await store.close()
+
+
+@pytest.mark.parametrize("tampering", ["UPDATE audit SET kind = 'x'", "DELETE FROM audit"])
+async def test_the_audit_trail_cannot_be_changed_by_hand(database_url: str, tampering: str) -> None:
+    store = open_store(database_url)
+    await store.commit(Batch(SESSION, audit=[AuditEntry("command", "rm -rf build")]))
+    with pytest.raises(Exception, match="append-only"), connected(database_url) as connection:
+        connection.execute(text(tampering))
+    assert [entry.subject for entry in await store.audit()] == ["rm -rf build"]
+    await store.close()

@@ -2,7 +2,8 @@
 
 import sys
 
-_SERVE_AS_CLIENT = {"--daemon", "--status", "--stop", "--help", "-h"}
+_HELP = {"--help", "-h"}
+_SERVE_AS_CLIENT = {"--daemon", "--status", "--stop", *_HELP}
 
 
 def main() -> int:
@@ -16,6 +17,10 @@ def main() -> int:
             from openagent.app import main as serve
 
             return serve(rest)
+        case ["rpc", *rest] if not _HELP.intersection(rest):
+            from openagent.rpc import main as speak
+
+            return speak(rest)
         case ["simulator", *rest]:
             from openagent.simulator.__main__ import main as simulate
 

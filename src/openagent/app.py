@@ -13,26 +13,31 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import uvloop
 
 from openagent import __version__, config
 from openagent.config.project import find_project_file
+from openagent.config.settings import PROVIDER_KINDS
 from openagent.daemon.daemon import Daemon, Place
 from openagent.daemon.lifecycle import HomeLock, report_ready
 from openagent.daemon.logs import start_logging
 from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event
 from openagent.protocol.ops import ConfigList
 from openagent.protocol.sessions import Settings as SessionSettings
 
 if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
     from openagent.models import ModelCatalog
+    from openagent.plugins.store import Store
+    from openagent.telemetry.ledger import BudgetLedger
 
 _log = logging.getLogger(__name__)
 
@@ -95,25 +100,66 @@ def build_manager(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[Se
     from openagent.daemon.manager import SessionManager
     from openagent.jail.host import HostJail
     from openagent.models import ModelCatalog
-    from openagent.plugins.testing.open_ledger import OpenLedger
     from openagent.policy.rules import RuleSet
     from openagent.store import open_store
+    from openagent.telemetry.cache_misses import CacheWatch
     from openagent.tools.registry import BUILT_IN
 
     settings = configs.load().settings
+    store = open_store(settings.store.url)
+    caches = CacheWatch()
+
+    def tell_budget(session: str, event: Event) -> None:
+        if loaded := manager.loaded(session):
+            loaded.post(event)
+
     catalog = ModelCatalog(configs.load, configs.environment)
     rules = RuleSet.builtin()
     runtime = Runtime(
-        store=open_store(settings.store.url),
+        store=store,
         resolve_model=catalog.resolve,
         tools=BUILT_IN,
         jail=HostJail(background_after=settings.jail.background_after, log_dir=home / "output"),
-        ledger=OpenLedger(),
+        ledger=build_ledger(settings, configs.environment({}), store, tell_budget),
         collectors={"truncate": Truncate()},
         context=ContextSettings("truncate", settings.context.threshold, settings.context.keep_turns),
         rules=lambda _workspace: rules,
+        explain_cache=lambda session, model, request, usage: (
+            caches.observe(session, model, request, usage, time.time()).detail
+        ),
     )
-    return SessionManager(runtime, daemon.bus, configs.session_settings), catalog
+    manager = SessionManager(runtime, daemon.bus, configs.session_settings)
+    return manager, catalog
+
+
+def build_ledger(
+    settings: config.Settings, env: Mapping[str, str], store: "Store", tell: Callable[[str, Event], None]
+) -> "BudgetLedger":
+    from openagent.telemetry.accounts import BudgetNotice, Spent
+    from openagent.telemetry.journal import Journal
+    from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
+    from openagent.telemetry.prices import PriceBook, PricedProvider
+
+    def on_notice(notice: BudgetNotice) -> None:
+        kind = BudgetWarning if notice.kind == "warning" else BudgetExceeded
+        tell(notice.session, kind(scope=notice.scope, spent=notice.spent, limit=notice.limit, unit=notice.unit))
+
+    async def spent_since(start: float) -> Spent:
+        tokens, cost_usd, _ = await store.usage_totals(since=start)
+        return Spent(tokens.input_tokens + tokens.output_tokens, cost_usd)
+
+    budget = settings.budget
+    kinds = {kind: PricedProvider(kind) for kind in PROVIDER_KINDS}
+    named = {name: PricedProvider(given.kind, given.base_url) for name, given in settings.providers.items()}
+    return BudgetLedger(
+        PriceBook({**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()}),
+        defaults=Limits(tree_usd=budget.session_usd, tree_tokens=budget.session_tokens),
+        day=DayLimits(usd=budget.day_usd, tokens=budget.day_tokens),
+        warn_at=budget.warn_at,
+        spent_since=spent_since,
+        on_notice=on_notice,
+        on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,
+    )
 
 
 class WebAddress:

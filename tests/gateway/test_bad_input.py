@@ -259,8 +259,8 @@ async def _connect_as_nobody(socket: Path) -> str:
 async def _ws(house: House, token: str, **headers: str) -> str:
     url = house.daemon.place.web_url.replace("http", "ws") + "/ws"
     async with ws_connect(url, additional_headers={"Authorization": f"Bearer {token}", **headers}) as socket:
-        await socket.send(json.dumps(HELLO))
         try:
+            await socket.send(json.dumps(HELLO))
             return str(await asyncio.wait_for(socket.recv(), 5))
         except ConnectionClosed as closed:
             return f"closed {closed.rcvd.code if closed.rcvd else ''}"

@@ -297,7 +297,7 @@ async def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
             await client.send(session, prompt)
             await attachment.until_turn_ends()
         fork = await client.request(SessionFork(id="f", session=session, through=2), SessionInfo)
-        assert fork.parent == session
+        assert fork.forked_from == session
         forked = await client.attach(fork.id)
         await client.send(fork.id, "c")
         completed, _ = await forked.until_turn_ends()

@@ -6,15 +6,16 @@ user first.
 
 import argparse
 import asyncio
-import concurrent.futures.thread  # noqa: F401  once another user, this program may not be able to read its own library
+import importlib
 import json
 import os
+import platform
 import shlex
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -68,7 +69,7 @@ def _say(command: str) -> str:
     return f"{command} && echo ESC''APED"
 
 
-ATTEMPTS = [
+_ALL = [
     Attempt("read ~/.ssh", "cat {home}/.ssh/id_rsa", True),
     Attempt("read ~/.ssh through a symbolic link", "ln -sf {home}/.ssh leak; cat leak/id_rsa; rm -f leak", True),
     Attempt("read ~/.ssh through a hard link", "ln {home}/.ssh/id_rsa hard; cat hard; rm -f hard"),
@@ -168,11 +169,14 @@ ATTEMPTS = [
     Attempt("fill the workspace with one file", _say("head -c 60000000 /dev/zero > fill") + "; rm -f fill"),
 ]
 
+ATTEMPTS = [attempt for attempt in _ALL if ".syscall(" not in attempt.command or platform.machine() == "x86_64"]
+"""System calls are tried by the number they have on one machine."""
+
 LIMITS = Limits(memory=512 << 20, processes=100, file_size=48 << 20, disk=40 << 20)
 
 
 @asynccontextmanager
-async def surroundings(root: Path) -> AsyncIterator[dict[str, str]]:
+async def surroundings(root: Path) -> AsyncGenerator[dict[str, str]]:
     """A home with a secret, a repository, services, and a process to attack."""
     home, workspace, sockets = (root / name for name in ("home", "workspace", "sockets"))
     (home / ".ssh").mkdir(parents=True)
@@ -214,6 +218,7 @@ async def surroundings(root: Path) -> AsyncIterator[dict[str, str]]:
 async def try_all(kind: str, uid: int | None) -> dict[str, str]:
     root = Path(tempfile.mkdtemp(prefix="escapes-"))
     if uid is not None:
+        importlib.import_module("concurrent.futures.thread")  # that user may not be able to read our library
         os.chown(root, uid, uid)
         os.setgroups([])
         os.setgid(uid)

@@ -21,8 +21,9 @@ Kind = type[HostJail] | type[BwrapJail]
 
 
 async def test_a_long_command_goes_on_in_the_background_and_its_end_is_reported(kind: Kind, workspace: Path):
-    ends: asyncio.Queue[BackgroundCommand] = asyncio.Queue()
-    shell = await kind(background_after=0.2, on_background_end=ends.put_nowait).open("session", workspace)
+    ends: asyncio.Queue[tuple[str, BackgroundCommand]] = asyncio.Queue()
+    jail = kind(background_after=0.2, on_background_end=lambda *end: ends.put_nowait(end))
+    shell = await jail.open("session", workspace)
     await shell.run("cd /; export KEPT=yes; f() { echo fn; }")
     command = f"echo started; until [ -e {workspace}/go ]; do sleep 0.01; done; echo finished; exit 5"
     result = await shell.run(command)
@@ -32,15 +33,17 @@ async def test_a_long_command_goes_on_in_the_background_and_its_end_is_reported(
     assert shell.read_background(result.background).stdout == "started\n"
     (workspace / "go").touch()
     async with asyncio.timeout(5):
-        end = await ends.get()
+        session, end = await ends.get()
+    assert session == "session"
     assert (end.id, end.command, end.running, end.exit_code) == (result.background, command, False, 5)
     assert shell.read_background(result.background).stdout == "started\nfinished\n"
     await shell.close()
 
 
 async def test_a_server_in_the_background_is_reachable_from_the_next_command(kind: Kind, workspace: Path):
-    ends: asyncio.Queue[BackgroundCommand] = asyncio.Queue()
-    shell = await kind(background_after=0.3, on_background_end=ends.put_nowait).open("session", workspace)
+    ended = asyncio.Event()
+    jail = kind(background_after=0.3, on_background_end=lambda _session, _command: ended.set())
+    shell = await jail.open("session", workspace)
     serve = (
         "python3 -c \"import http.server as h; s=h.HTTPServer(('127.0.0.1',0),h.SimpleHTTPRequestHandler);"
         "open('port','w').write(str(s.server_port)); s.serve_forever()\""
@@ -53,7 +56,7 @@ async def test_a_server_in_the_background_is_reachable_from_the_next_command(kin
     )
     if fetched.background:
         async with asyncio.timeout(20):
-            await ends.get()
+            await ended.wait()
         fetched = shell.read_background(fetched.background)
     assert fetched.stdout == "200\n"
     await shell.close()

@@ -109,6 +109,24 @@ async def test_odd_commands_keep_their_exit_code_and_leave_the_shell_usable(
     assert (after.stdout, after.exit_code) == ("still here\n", 11)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "set -n",
+        "builtin() { :; }",
+        "shopt -s extdebug; trap false DEBUG",
+        "script=/proc/$$/fd/255; read -r line < $script; read -r line < $script; read -r -d '' line < $script",
+    ],
+)
+async def test_a_command_that_makes_the_shell_deaf_ends_and_the_next_finds_a_new_one(shell: Shell, command: str):
+    async with asyncio.timeout(20):
+        await shell.run(command)
+        result = await shell.run("echo on")
+        if result.exit_code is None:
+            result = await shell.run("echo on")
+    assert (result.stdout, result.exit_code) == ("on\n", 0)
+
+
 async def test_output_that_imitates_reports_is_only_output(shell: Shell):
     forged = " ".join(["0" * 32, "R", "0", "/", "0" * 32, "X", "0"])
     result = await shell.run(f"printf '%s\\0' '{forged}' '{'f' * 32} S x'; printf '%s\\0' '{forged}' >&2; (exit 9)")

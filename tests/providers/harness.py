@@ -1,5 +1,6 @@
 """Our four adapters behind one small face, so that every test can be run over every format."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -60,6 +61,28 @@ async def connect(wire: str, sim: Simulator | ThreadedSimulator, **changes: Any)
         yield provider
     finally:
         await provider.close()
+
+
+@asynccontextmanager
+async def canned(
+    body: str, *, status: str = "200 OK", content_type: str = "application/json", headers: str = ""
+) -> AsyncGenerator[str]:
+    """A server that says the same to everybody."""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{headers}Connection: close\r\n\r\n"
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        if "content-length: " in asked:
+            await reader.readexactly(int(asked.split("content-length: ")[1].split("\r\n")[0]))
+        writer.write((head + body).encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
 
 
 def user(text: str, *images: Part, number: int = 1) -> Message:

@@ -1,18 +1,20 @@
 """Settings and environment to providers: what people have works unasked."""
 
+import tomllib
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
 import pytest
 
-from openagent.plugins.provider import RequestRejected
+from openagent.plugins.provider import ModelInfo, ProviderError, RequestRejected
 from openagent.protocol.errors import OpenAgentError
-from openagent.providers.build import ProviderSettings, build_provider, default_providers
+from openagent.providers.build import ProviderKind, ProviderSettings, build_provider, default_providers
 from openagent.providers.http import HttpProvider
+from openagent.providers.wire import AUTH, WireProfile
 from openagent.simulator import Simulator
 
-from .harness import answer_to, ask, items_of, text_of
+from .harness import answer_to, ask, canned, items_of, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -183,3 +185,42 @@ def test_an_address_that_is_none_is_refused_by_name(address: str):
 def test_a_compatible_provider_needs_an_address():
     with pytest.raises(OpenAgentError, match=r"Set base_url in \[providers.mine\], or OPENAI_BASE_URL"):
         build_provider("mine", ProviderSettings(kind="compatible"), {})
+
+
+async def test_github_lists_its_catalogue():
+    catalogue = '[{"id": "openai/gpt-4.1", "limits": {"max_input_tokens": 9, "max_output_tokens": 8}}, {"id": "x/y"}]'
+    async with canned(catalogue) as address:
+        provider = build_provider("mine", ProviderSettings(kind="github", base_url=address, api_key="t"), {})
+        listed = await provider.models()
+        await provider.close()
+    assert listed == [ModelInfo("openai/gpt-4.1", 9, 8), ModelInfo("x/y")]
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai", "gemini", "github", "compatible"])
+@pytest.mark.parametrize(
+    ("status", "body", "complaint"),
+    [
+        ("200 OK", "<html>Sign in</html>", "does not list its models as its format promises"),
+        ("404 Not Found", "", "answered 404"),
+        ("302 Found", "", "points to https://elsewhere/"),
+    ],
+)
+async def test_a_list_of_models_that_is_none_is_said_plainly(
+    kind: ProviderKind, status: str, body: str, complaint: str
+):
+    async with canned(body, status=status, headers="Location: https://elsewhere/\r\n") as address:
+        provider = build_provider("mine", ProviderSettings(kind=kind, base_url=address, api_key="t"), {})
+        with pytest.raises(ProviderError, match=complaint) as caught:
+            await provider.models()
+        await provider.close()
+    assert caught.value.info.message.startswith("mine")
+    assert caught.value.info.hint
+
+
+def test_a_wire_profile_can_be_written_in_toml():
+    written = tomllib.loads("""
+        name = "mine"
+        headers."*" = [["X-First", "1"], ["@auth", ""]]
+    """)
+    profile = msgspec.convert(written, WireProfile)
+    assert profile.template("gemini") == [("X-First", "1"), AUTH]

@@ -94,6 +94,15 @@ async def take_step(provider: Provider, wire: str, history: list[Message]) -> No
 
 
 @pytest.mark.parametrize("wire", FORMATS)
+async def test_a_person_may_speak_in_the_middle_of_a_turn_that_began_elsewhere(wire: str):
+    call = ToolCallPart("call_1", "shell", {"command": "ls"})
+    history = [user("hi"), Message(2, "assistant", [call]), result(3, call, "files"), user("hurry", number=4)]
+    async with Simulator({"steps": [{"text": "Fine."}], "loop": True}) as sim, connect(wire, sim) as provider:
+        await answer_to(provider, ask(wire, *history))
+        assert wire != "anthropic" or sim.requests[0].json()["thinking"] == {"type": "disabled"}
+
+
+@pytest.mark.parametrize("wire", FORMATS)
 async def test_thinking_of_ones_own_stays_thinking(wire: str):
     """It must not come back as text: the model would take it for something it said."""
     async with Simulator([step(wire, 0), {"text": "Done."}]) as sim, connect(wire, sim) as provider:

@@ -101,7 +101,11 @@ async def test_malformed_http_is_refused(sent: bytes, status: bytes):
         assert (await post(sim, CHAT, BODY)).status_code == 200
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"a":' + b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"\xff", b'{"a":' + b"[" * 100_000],
+    ids=["empty", "cut off", "array", "no UTF-8", "too deep"],
+)
 async def test_a_body_that_is_no_json_object_is_refused_in_the_vendors_shape(body: bytes):
     async with Simulator() as sim, client(sim) as http:
         assert (await http.post(CHAT, content=body)).json()["error"]["type"] == "invalid_request_error"

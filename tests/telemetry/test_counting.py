@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.protocol.messages import ImagePart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from openagent.protocol.usage import Usage
-from openagent.telemetry.counting import estimate_tokens, exact_tokens, local_usage, prompt_ceiling
+from openagent.telemetry.counting import counted_usage, estimate_tokens, exact_tokens, prompt_ceiling
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +88,7 @@ def test_an_image_does_not_count_by_its_bytes() -> None:
 
 async def test_usage_is_counted_locally_when_a_provider_reports_none() -> None:
     request = request_of(Message(number=1, role="user", parts=[TextPart(PROSE)]), system=CODE)
-    usage = await local_usage(request, [ThinkingPart(text="hmm, well"), TextPart("Yes, I think so.")])
+    usage = counted_usage(request, [ThinkingPart(text="hmm, well"), TextPart("Yes, I think so.")], exact_tokens)
     assert usage.estimated
     assert usage.input_tokens == pytest.approx(exact_tokens(PROSE) + exact_tokens(CODE), rel=0.02)
     assert usage.output_tokens > usage.reasoning_tokens > 0

@@ -134,7 +134,7 @@ async def test_a_raised_budget_lets_a_waiting_request_go() -> None:
     await ledger.reserve("s", "test/dear", a_request(output=2000), "conversation")
     waiting = asyncio.create_task(ledger.reserve("s", "test/dear", a_request(output=2000), "conversation"))
     await asyncio.sleep(0)
-    ledger.register("s", limits=Limits(session_tokens=10_000))
+    ledger.enrol("s", limits=Limits(session_tokens=10_000))
     assert (await waiting).max_output_tokens == 2000
 
 
@@ -153,9 +153,9 @@ async def test_settling_twice_or_releasing_afterwards_counts_once() -> None:
 
 async def test_a_tree_shares_its_cap_at_any_depth_and_a_session_cap_is_its_own() -> None:
     ledger = BudgetLedger(BOOK)
-    ledger.register("root", limits=Limits(tree_tokens=2000, session_tokens=100))
-    ledger.register("child", "root")
-    ledger.register("grandchild", "child")
+    ledger.enrol("root", limits=Limits(tree_tokens=2000, session_tokens=100))
+    ledger.enrol("child", "root")
+    ledger.enrol("grandchild", "child")
     granted = await ledger.reserve("grandchild", "test/dear", a_request(), "subagent")
     granted.settle(Usage(input_tokens=10, output_tokens=1000))
     (await ledger.reserve("child", "test/dear", a_request(output=500), "subagent")).settle(Usage(10, 480))
@@ -198,7 +198,7 @@ async def test_the_day_goes_on_after_a_restart_and_ends_at_midnight() -> None:
 
 async def test_a_reloaded_session_starts_from_what_it_had_spent() -> None:
     ledger = BudgetLedger(BOOK)
-    ledger.register("s", limits=Limits(session_usd=1.0, tree_usd=2.0), spent=Spent(1, 0.5), tree_spent=Spent(1, 1.999))
+    ledger.enrol("s", limits=Limits(session_usd=1.0, tree_usd=2.0), spent=Spent(1, 0.5), tree_spent=Spent(1, 1.999))
     assert "$1.9990 of $2.00" in await refusal(ledger.reserve("s", "test/dear", a_request(), "conversation"))
 
 
@@ -214,17 +214,26 @@ async def test_a_grown_system_prompt_is_added_to_what_the_last_answer_counted() 
         await refusal(ledger.reserve("s", "test/dear", large, "conversation"))
 
 
+async def test_after_a_collection_the_shorter_prompt_counts() -> None:
+    ledger = BudgetLedger(BOOK, defaults=Limits(session_tokens=20_000))
+    answer = Message(
+        number=9, role="assistant", parts=[TextPart("yes")], model="test/dear", usage=Usage(input_tokens=150_000)
+    )
+    request = ModelRequest(model="dear", system="short", messages=[answer], max_output_tokens=1000)
+    assert (await ledger.reserve("s", "test/dear", request, "conversation")).max_output_tokens == 1000
+
+
 async def test_eight_subagents_at_once_never_pass_half_a_dollar() -> None:
     notices: list[BudgetNotice] = []
     ledger = BudgetLedger(BOOK, on_notice=notices.append)
-    ledger.register("root", limits=Limits(tree_usd=0.50))
+    ledger.enrol("root", limits=Limits(tree_usd=0.50))
     chance = random.Random(7)
     spent = reported = 0.0
     tokens = 0
 
     async def agent(name: str) -> int:
         nonlocal spent, reported, tokens
-        ledger.register(name, "root")
+        ledger.enrol(name, "root")
         steps = 0
         while True:
             request = a_request("word " * 2000, 8192, "claude-sonnet-4-5")
@@ -280,7 +289,7 @@ async def _play(steps: list[Step], parents: list[int], caps: list[int | None]) -
     above = {0: None, **{index + 1: min(parent, index) for index, parent in enumerate(parents)}}
     for session, parent in above.items():
         limits = Limits(session_tokens=session_cap, tree_tokens=tree_cap if session == 0 else None, tree_usd=usd)
-        ledger.register(str(session), None if parent is None else str(parent), limits)
+        ledger.enrol(str(session), None if parent is None else str(parent), limits)
     used = dict.fromkeys(above, 0)
     dollars = 0.0
     open_now: list[tuple[int, GrantedReservation, int]] = []

@@ -71,14 +71,14 @@ class View:
         self._cancelling: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
-        tasks = [following := asyncio.create_task(self._follow())]
+        tasks = [asyncio.create_task(self._follow())]
         if self._may_type:
             say(paint("Type a message and Enter to send it. Ctrl-C cancels the turn, Ctrl-D leaves.", DIM))
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
             tasks.append(asyncio.create_task(self._type()))
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            return following.result() if following.done() else 0
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return max(task.result() for task in done)
         finally:
             for task in tasks:
                 task.cancel()
@@ -125,13 +125,14 @@ class View:
                 await asyncio.sleep(RETRY_SECONDS)
         self._conversation.note("Attached again; nothing was missed.", DIM)
 
-    async def _type(self) -> None:
+    async def _type(self) -> int:
         with Keyboard() as keyboard:
             async for line in keyboard.lines():
                 try:
                     await self._conversation.take(line, self._client)
                 except OpenAgentError as problem:
                     self._conversation.note(str(problem), RED)
+        return 0
 
     def _interrupt(self) -> None:
         self._cancelling = asyncio.create_task(self._cancel())

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TextIO
 
 import click
@@ -137,12 +137,16 @@ async def _export(session: str, write: "Writer", output: str | None = None) -> N
     async with daemon() as client:
         info = await _get(client, session)
         try:
-            with open(output, "w", encoding="utf-8") if output else nullcontext(sys.stdout) as file:
+            with _open(output) as file:
                 await write(client, info, file)
         except OSError as problem:
             if output is None:
                 raise
             raise OpenAgentError("invalid_argument", f"{output} cannot be written: {problem.strerror}.") from None
+
+
+def _open(output: str | None) -> AbstractContextManager[TextIO]:
+    return open(output, "w", encoding="utf-8") if output else nullcontext(sys.stdout)
 
 
 async def _write_json(client: Client, info: SessionInfo, file: TextIO) -> None:

@@ -20,6 +20,16 @@ def stop(as_json: bool) -> int:
 
 
 def stop_daemon(socket: str, as_json: bool) -> int:
+    pid = end_daemon(socket)
+    if as_json:
+        print_json({"stopped": pid is not None, "pid": pid})
+    else:
+        say("No daemon was running." if pid is None else f"The daemon (pid {pid}) has stopped.")
+    return 0
+
+
+def end_daemon(socket: str = "") -> int | None:
+    """The pid of the one that was ended; None when none was running."""
     try:
         process = complete(_ask_to_stop(socket))
     except OpenAgentError as problem:
@@ -27,8 +37,7 @@ def stop_daemon(socket: str, as_json: bool) -> int:
     except ProcessLookupError:
         process = None
     if process is None:
-        _report(None, as_json)
-        return 0
+        return None
     with closing(process):
         if not process.wait(STOP_SECONDS):
             raise OpenAgentError(
@@ -36,8 +45,7 @@ def stop_daemon(socket: str, as_json: bool) -> int:
                 f"The daemon (pid {process.pid}) did not end within {STOP_SECONDS:.0f} s.",
                 hint=f"`kill -9 {process.pid}` ends it; what was stored stays.",
             )
-    _report(process.pid, as_json)
-    return 0
+    return process.pid
 
 
 async def _ask_to_stop(socket: str) -> Process:
@@ -58,10 +66,3 @@ def _terminate(problem: OpenAgentError) -> Process | None:
     process = Process(pid)
     os.kill(pid, signal.SIGTERM)
     return process
-
-
-def _report(pid: int | None, as_json: bool) -> None:
-    if as_json:
-        print_json({"stopped": pid is not None, "pid": pid})
-    else:
-        say("No daemon was running." if pid is None else f"The daemon (pid {pid}) has stopped.")

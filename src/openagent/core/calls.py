@@ -70,9 +70,9 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
     """A person's call: decided on, shown and audited like a model's, but no part of the history."""
     call = ToolCallPart(f"user-{uuid4().hex[:12]}", tool, arguments)
     if not session.running:
-        session.post(StatusChanged(status="executing_tool", detail=tool))
+        session.post(StatusChanged(status="executing_tool", detail=tool), op_id=op_id)
     try:
-        performed = await _perform(session, call)
+        performed = await _perform(session, call, op_id)
     except asyncio.CancelledError:
         performed = Performed(ToolOutcome(CANCELLED, is_error=True), None, 0.0)
     idle = () if session.running else (StatusChanged(status="idle"),)
@@ -91,7 +91,7 @@ class Performed(Struct, frozen=True):
     duration_ms: float
 
 
-async def _perform(session: "Session", call: ToolCallPart) -> Performed:
+async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> Performed:
     tool = session.tools.get(call.name)
     began = time.monotonic()
     decision: Decision | None = None
@@ -106,7 +106,8 @@ async def _perform(session: "Session", call: ToolCallPart) -> Performed:
             decision = await _ask_person(session, tool, call, decision)
         if decision.kind == "allow":
             summary = tool.summarize(call.arguments)
-            session.post(ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary))
+            started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
+            session.post(started, op_id=op_id)
             began = time.monotonic()
             outcome = await _run(session, tool, call)
         else:

@@ -63,7 +63,7 @@ async def collect(session: "Session", resolved: ResolvedModel, reason: CollectRe
             tokens_after=after,
         ),
         collection=CollectionRecord(
-            id=0,
+            id=view.collections,
             hidden=collection.hidden,
             summary=collection.summary,
             replaced=collection.replaced,

@@ -14,6 +14,9 @@ class Draft:
             self._runs.append((kind, []))
         self._runs[-1][1].append(text)
 
+    def clear(self) -> None:
+        self._runs.clear()
+
     @property
     def parts(self) -> list[Part]:
         return [kind("".join(chunks)) for kind, chunks in self._runs]

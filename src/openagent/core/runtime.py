@@ -10,11 +10,11 @@ from msgspec import Struct
 from openagent.plugins.collector import Collector
 from openagent.plugins.jail import Jail
 from openagent.plugins.ledger import Ledger
-from openagent.plugins.provider import Provider
+from openagent.plugins.provider import ModelRequest, Provider
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
-from openagent.policy.facts import CallFacts
-from openagent.policy.rules import RuleSet
+from openagent.policy.rules import Rule, RuleSet
+from openagent.protocol.usage import Usage
 
 
 class ResolvedModel(Struct, frozen=True):
@@ -50,7 +50,9 @@ class Runtime:
     collectors: Mapping[str, Collector]
     context: ContextSettings = field(default_factory=ContextSettings)
     rules: Callable[[Path], RuleSet] = lambda _workspace: RuleSet()
-    remember_grant: Callable[[CallFacts], None] = lambda _facts: None
+    explain_cache: Callable[[str, str, ModelRequest, Usage], str] = lambda _s, _m, _r, _u: ""
+    """Session, model, request and usage to why less of the prompt came from the provider's cache than could have."""
+    remember_grant: Callable[[Rule], None] = lambda _rule: None
     """Write an "always allow this" to the user's rules."""
     ask_timeout: float | None = 600.0
     """Seconds after which a permission request that nobody answered is denied."""

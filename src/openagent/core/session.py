@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
@@ -12,6 +11,7 @@ from uuid import uuid4
 import msgspec
 from msgspec import UNSET
 
+from openagent.core.asking import Asking
 from openagent.core.asks import Asks
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
@@ -21,10 +21,12 @@ from openagent.core.runtime import ResolvedModel, Runtime
 from openagent.core.turn import Turn
 from openagent.core.view import DEFAULT_WINDOW, View
 from openagent.plugins.jail import Shell
-from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
+from openagent.plugins.ledger import Budget
+from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
 from openagent.plugins.tool import Tool, ToolOutcome
 from openagent.policy.facts import CallFacts
+from openagent.policy.grants import grant_rule
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
     Event,
@@ -85,6 +87,12 @@ class Session:
         self.rules = runtime.rules(self.workspace)
         self.tools: dict[str, Tool] = {}
         self._choose_tools()
+        self._register_budget()
+
+    def _register_budget(self) -> None:
+        settings = self.info.settings
+        budget = Budget(usd=settings.budget_usd, tokens=settings.budget_tokens)
+        self.runtime.ledger.register(self.id, self.info.parent, budget, self.info.usage)
 
     @property
     def workspace(self) -> Path:
@@ -100,9 +108,9 @@ class Session:
 
     # Recording: stored first, then published, in one order for everybody.
 
-    def post(self, *events: Event) -> None:
+    def post(self, *events: Event, op_id: str = "") -> None:
         """Record soon, without waiting for it."""
-        self._posted.extend(self._stamp(event) for event in events)
+        self._posted.extend(self._stamp(event, op_id) for event in events)
         if self._post_timer is None:
             self._post_timer = asyncio.get_running_loop().call_later(POST_DELAY, self._flush_soon)
 
@@ -305,23 +313,25 @@ class Session:
 
     def grant(self, facts: CallFacts, scope: Literal["session", "always"]) -> None:
         """From now on calls like this one need not be asked for."""
-        self.rules = self.rules.granting(facts)
+        rule = grant_rule(facts, scope)
+        self.rules = self.rules.granting(rule)
         if scope == "always":
-            self.runtime.remember_grant(facts)
+            self.runtime.remember_grant(rule)
 
     async def summarize(self, resolved: ResolvedModel, messages: Sequence[Message], instruction: str) -> str:
         """One request to the session's model outside the conversation, counted against its budget."""
         asked = Message(number=0, role="user", parts=[TextPart(instruction)])
         request = ModelRequest(model=resolved.model, system="", messages=[*messages, asked], session=self.id)
-        reservation = await self.runtime.ledger.reserve(self.id, resolved.name, request, "summarizing")
+        asking = Asking(self, "summarizing", shown=False)
         try:
-            async with aclosing(resolved.provider.stream(request)) as stream:
-                answer = [item async for item in stream if isinstance(item, Answer)][-1]
-        except BaseException:
-            reservation.release()
-            raise
-        cost_usd = reservation.settle(answer.usage).cost_usd
-        await self.record(usage=[UsageRecord(None, resolved.name, answer.usage, cost_usd, "summarizing", time.time())])
+            answer = await asking.ask(resolved, request)
+        finally:
+            await self.record(
+                usage=[
+                    UsageRecord(None, paid.model, paid.usage, paid.cost_usd, "summarizing", time.time())
+                    for paid in asking.spent
+                ]
+            )
         return "".join(part.text for part in answer.parts if isinstance(part, TextPart))
 
     async def set_plan(self, plan: list[PlanItem]) -> None:
@@ -347,6 +357,7 @@ class Session:
         if "instructions" in given:
             self._view = None
         self._choose_tools()
+        self._register_budget()
 
     async def snapshot(self, messages: int) -> Snapshot:
         """Call with the lock held, so that nothing is published between the reading and the attaching."""
@@ -368,6 +379,8 @@ class Session:
     async def recover(self) -> None:
         """Close what a crash left open, so that the history is one every provider accepts."""
         if not self._open_turn:
+            if self.info.status not in ("idle", "error"):  # a person's own call was running
+                await self.record(StatusChanged(status="idle"))
             return
         turn, self._open_turn = self._open_turn, 0
         newest = await self.runtime.store.messages(self.id, limit=200)

@@ -3,29 +3,26 @@
 import asyncio
 import logging
 import time
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from openagent.core.asking import Asking
 from openagent.core.calls import run_calls
 from openagent.core.collect import collect, collect_when_full
-from openagent.core.draft import Draft
 from openagent.core.history import CANCELLED, closing_result
 from openagent.core.limits import LoopGuard
 from openagent.core.runtime import ResolvedModel
 from openagent.plugins.ledger import Activity
-from openagent.plugins.provider import Answer, ContextTooLong, ModelRequest, TextChunk, ThinkingChunk
+from openagent.plugins.provider import Answer, ContextTooLong
 from openagent.plugins.store import RawAnswer, UsageRecord
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     ErrorRaised,
     MessageAdded,
     StatusChanged,
-    TextDelta,
-    ThinkingDelta,
     TurnCompleted,
     UsageUpdated,
 )
-from openagent.protocol.messages import Message, Part, StopReason, TextPart, ThinkingPart
+from openagent.protocol.messages import Message, Part, StopReason
 from openagent.protocol.sessions import TurnEnd
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -45,6 +42,7 @@ class Turn:
         self.task: asyncio.Task[None] | None = None
         self.guard = LoopGuard()
         self._steps = 0
+        self._asking: Asking | None = None
         self._usage = Usage()
         self._cost_usd = 0.0
         self._final_text = ""
@@ -109,66 +107,56 @@ class Turn:
         session = self.session
         view = await session.view(resolved)
         request = view.request(session.id, resolved, session.info.settings, session.tool_schemas())
-        activity: Activity = "conversation" if self._steps == 1 else "tool_use"
-        reservation = await session.runtime.ledger.reserve(session.id, resolved.name, request, activity)
+        asking = self._asking = Asking(session, "conversation" if self._steps == 1 else "tool_use")
         began = time.monotonic()
-        try:
-            answer = await self._stream(resolved, request)
-        except BaseException:
-            reservation.release()
-            raise
-        cost_usd = reservation.settle(answer.usage).cost_usd
+        answer = await asking.ask(resolved, request)
+        paid = asking.spent[-1]
         message = Message(
             number=session.next_number,
             role="assistant",
             parts=answer.parts,
             turn=self.number,
             created_at=time.time(),
-            model=resolved.name,
+            model=paid.model,
             usage=answer.usage,
-            cost_usd=cost_usd,
+            cost_usd=paid.cost_usd,
             latency_ms=round((time.monotonic() - began) * 1000, 3),
             stop_reason=answer.stop_reason,
         )
-        await self._keep(message, answer, activity, resolved.context_window)
+        cache_miss = session.runtime.explain_cache(session.id, paid.model, request, answer.usage)
+        await self._keep(message, answer, cache_miss, resolved.context_window)
         return message
 
-    async def _stream(self, resolved: ResolvedModel, request: ModelRequest) -> Answer:
-        session = self.session
-        draft = session.draft = Draft(session.next_number)
-        async with aclosing(resolved.provider.stream(request)) as stream:
-            async for item in stream:
-                if isinstance(item, TextChunk):
-                    draft.add(TextPart, item.text)
-                    session.show(TextDelta(message_number=draft.message_number, text=item.text))
-                elif isinstance(item, ThinkingChunk):
-                    draft.add(ThinkingPart, item.text)
-                    session.show(ThinkingDelta(message_number=draft.message_number, text=item.text))
-                elif isinstance(item, Answer):
-                    return item
-        raise OpenAgentError("provider_error", f"{resolved.name} ended its stream without an answer.")
-
-    async def _keep(self, message: Message, answer: Answer, activity: Activity, window: int) -> None:
+    async def _keep(self, message: Message, answer: Answer, cache_miss: str, window: int) -> None:
         """The answer is stored before anything acts on it."""
-        used, cost_usd = answer.usage, message.cost_usd
-        self._usage += used
-        self._cost_usd += cost_usd or 0.0
-        totals = self.session.info.usage
-        usage = SessionUsage(
-            tokens=totals.tokens + used,
-            cost_usd=totals.cost_usd + (cost_usd or 0.0),
-            requests=totals.requests + 1,
-            context_tokens=used.input_tokens + used.output_tokens,
-            context_window=window,
-        )
+        used = answer.usage
+        records, usage = self._account(message.number, used.input_tokens + used.output_tokens, window)
         await self.session.record(
             MessageAdded(message=message),
-            UsageUpdated(usage=usage, last=used, last_cost_usd=cost_usd),
+            UsageUpdated(usage=usage, last=used, last_cost_usd=message.cost_usd, cache_miss=cache_miss),
             messages=[message],
             raw=RawAnswer(message.number, answer.raw_request, answer.raw_response),
-            usage=[UsageRecord(message.number, message.model or "", used, cost_usd, activity, message.created_at)],
+            usage=records,
             changes={"usage": usage},
         )
+
+    def _account(self, message_number: int, context_tokens: int, window: int) -> tuple[list[UsageRecord], SessionUsage]:
+        """Enter what the last request has cost into this turn's sums and the session's."""
+        asking, self._asking = self._asking, None
+        spent = asking.spent if asking is not None else []
+        totals = self.session.info.usage
+        tokens, cost_usd = totals.tokens, totals.cost_usd
+        for paid in spent:
+            tokens += paid.usage
+            cost_usd += paid.cost_usd or 0.0
+            self._usage += paid.usage
+            self._cost_usd += paid.cost_usd or 0.0
+        activity: Activity = "conversation" if self._steps == 1 else "tool_use"
+        records = [
+            UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, activity, time.time()) for paid in spent
+        ]
+        usage = SessionUsage(tokens, cost_usd, totals.requests + len(spent), context_tokens, window)
+        return records, usage
 
     async def _complete(self, reason: TurnEnd, error: ErrorInfo | None) -> None:
         session = self.session
@@ -191,6 +179,8 @@ class Turn:
         for call in session.open_calls.values():
             add("tool", [closing_result(call, CANCELLED)])
         session.draft = None
+        totals = session.info.usage
+        records, usage = self._account(session.info.message_count, totals.context_tokens, totals.context_window)
         await session.record(
             *(MessageAdded(message=message) for message in messages),
             *([ErrorRaised(error=error)] if error else []),
@@ -206,4 +196,6 @@ class Turn:
             ),
             StatusChanged(status="error" if reason == "error" else "idle"),
             messages=messages,
+            usage=records,
+            changes={"usage": usage},
         )

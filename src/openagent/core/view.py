@@ -30,6 +30,7 @@ class View:
         self._messages = list(messages)
         self._summary = ""
         self._replaced: dict[int, str] = {}
+        self.collections = len(collections)
         for record in collections:
             self._apply(record.hidden, record.summary, record.replaced)
 
@@ -38,6 +39,7 @@ class View:
 
     def collect(self, collection: Collection) -> None:
         self._apply(collection.hidden, collection.summary, collection.replaced)
+        self.collections += 1
 
     def items(self) -> list[ContextItem]:
         return [ContextItem(message, estimate_tokens(message)) for message in self._shown()]

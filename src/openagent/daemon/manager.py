@@ -37,8 +37,11 @@ class SessionManager:
     def running(self) -> int:
         return sum(session.running for session in self._loaded.values())
 
+    def loaded(self, session: str) -> Session | None:
+        return self._loaded.get(session)
+
     async def create(self, op: SessionCreate, env: Mapping[str, str]) -> Session:
-        workspace = Path(op.cwd or ".").expanduser()
+        workspace = Path(op.cwd)
         if not workspace.is_absolute() or not await asyncio.to_thread(workspace.is_dir):
             raise OpenAgentError(
                 "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
@@ -114,7 +117,7 @@ class SessionManager:
             "name": op.name or f"{source.info.name} (fork)".strip(),
             "created_at": now,
             "updated_at": now,
-            "parent": source.id,
+            "forked_from": source.id,
             "status": "idle",
             "seq": 1,
         }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from openagent.jail.capture import Capture, Log
 from openagent.jail.enclosure import CONTROL_FD, Enclosure
-from openagent.jail.output_pipe import READ_SIZE, OutputPipe
+from openagent.jail.output_pipe import READ_SIZE, OutputPipe, waiting_bytes
 from openagent.jail.processes import Moment
 from openagent.plugins.jail import OnOutput
 
@@ -23,6 +23,13 @@ _INLINE_LIMIT = 8 * 1024
 _CONTROL_LIMIT = 8 * 1024 * 1024
 
 _INTRODUCED_WITHIN_S = 15.0
+_WATCH_EVERY_S = 0.25
+_REPORT = (
+    b'\\builtin printf \'%%s R %%s %%s\\0\' "$1" "$?" "${2-$PWD}" >&%d\n'
+    b"{ \\builtin printf '%%s S ' \"$1\"; \\builtin export -p; \\builtin declare -f; \\builtin alias -p; "
+    b"\\builtin printf '\\0'; } >&%d\n" % (CONTROL_FD, CONTROL_FD)
+)
+"""Run after each command with its token: first how it ended, then, in nobody's way, what a next shell would need."""
 
 
 class Running:
@@ -40,6 +47,8 @@ class Running:
         self.exit_code: int | None = None
         self.shell_ended = False
         self.on_end: Callable[[], None] | None = None
+        self.on_lost: Callable[[], None] | None = None
+        """The command is over, or has made its shell deaf, and no report will come."""
         self.input_fd: int | None = None
 
     @property
@@ -83,12 +92,13 @@ class Bash:
 
     def _introduce(self, state: bytes, fallback: str) -> None:
         prelude = b""
+        (self._outer / "report").write_bytes(_REPORT)
         if state:
             (self._outer / "state").write_bytes(state)
             prelude = b"\\builtin source " + _quote(f"{self._inner}/state".encode()) + b"\n"
         self._send(
             prelude
-            + b"\\builtin cd -- %s || \\builtin cd -- %s\n" % (_path(self.directory), _path(fallback))
+            + b"\\builtin cd -- %s || \\builtin cd -- %s\nOLDPWD=$PWD\n" % (_path(self.directory), _path(fallback))
             + b'\\builtin printf \'%s H %%s %%s\\0\' "$$" "$PWD" >&%d\n' % (self._token.encode(), CONTROL_FD)
         )
 
@@ -97,13 +107,11 @@ class Bash:
         self._running = running
         if self._pipes is None:
             self._pipes_made += 1
-            self._pipes = (
-                OutputPipe(self._outer / f"o{self._pipes_made}"),
-                OutputPipe(self._outer / f"e{self._pipes_made}"),
-            )
-        for pipe, capture in zip(self._pipes, (running.out, running.err), strict=True):
-            pipe.open()
-            self._loop.add_reader(pipe.fd, self._read_output, pipe.fd, capture)
+            out, err = (self._outer / f"{stream}{self._pipes_made}" for stream in "oe")
+            self._pipes = OutputPipe(out, self._loop), OutputPipe(err, self._loop)
+        self._pipes[0].carry(running.out)
+        self._pipes[1].carry(running.err)
+        self._watch(running, suspicious=False)
         stdin = b"/dev/null"
         if interactive:
             self._hide_pipes("input")
@@ -113,8 +121,22 @@ class Bash:
         self._send(
             b"\n\\builtin eval %s <%s >%s/o%d 2>%s/e%d %d>&-\n"
             % (self._eval_argument(running.command, directory), stdin, *outputs, *outputs, CONTROL_FD)
-            + self._report_line(running.token, self.directory if directory is not None else None)
+            + self._report_lines(running.token, self.directory if directory is not None else None)
         )
+
+    def _watch(self, running: Running, *, suspicious: bool) -> None:
+        self._watching = self._loop.call_later(_WATCH_EVERY_S, self._look_after, running, suspicious)
+
+    def _look_after(self, running: Running, suspicious: bool) -> None:
+        """Bash reads the line that reports a command's end only when it gets there: with the line gone and no report
+        come, it was swallowed (`set -n`, a function named `builtin`, a thief at the pipe)."""
+        if running is not self._running or not self.alive:
+            return
+        swallowed = not self._unsent and waiting_bytes(self._input) == 0 and bool(self.inner_pid)
+        if swallowed and suspicious and running.on_lost is not None:
+            running.on_lost()
+        else:
+            self._watch(running, suspicious=swallowed)
 
     def _eval_argument(self, command: str, directory: str | None) -> bytes:
         data = command.encode("utf-8", "surrogateescape")
@@ -127,25 +149,15 @@ class Bash:
             return quoted
         return _quote(b"\\builtin cd -- %s && \\builtin eval %s" % (_path(directory), quoted))
 
-    @staticmethod
-    def _report_line(token: str, return_to: str | None) -> bytes:
-        name = token.encode()
-        directory = b'"$PWD"' if return_to is None else _path(return_to)
-        back = b"" if return_to is None else b"\\builtin cd -- %s\n" % directory
-        return (
-            b"\\builtin printf '%s R %%s %%s\\0' \"$?\" %s >&%d\n%s" % (name, directory, CONTROL_FD, back)
-            + b"{ \\builtin printf '%s S '; \\builtin export -p; \\builtin declare -f; \\builtin alias -p; " % name
-            + b"\\builtin printf '\\0'; } >&%d\n" % CONTROL_FD
-        )
+    def _report_lines(self, token: str, return_to: str | None) -> bytes:
+        """The empty line at the end is read once the report is written, which `_look_after` relies on."""
+        report = (self._inner.encode(), token.encode())
+        if return_to is None:
+            return b"\\builtin . %s/report %s\n\n" % report
+        directory = _path(return_to)
+        return b"\\builtin . %s/report %s %s\n\\builtin cd -- %s\n" % (*report, directory, directory)
 
     # --- what comes back -------------------------------------------------------------------------------------------
-
-    def _read_output(self, fd: int, capture: Capture) -> None:
-        try:
-            data = os.read(fd, READ_SIZE)
-        except BlockingIOError:
-            return
-        capture.feed(data)
 
     def _read_control(self) -> None:
         try:
@@ -208,26 +220,30 @@ class Bash:
         if running is None or self._pipes is None:
             return
         self._running = None
-        for pipe in self._pipes:
-            self._loop.remove_reader(pipe.fd)
-        ends = [pipe.drain(capture) for pipe, capture in zip(self._pipes, (running.out, running.err), strict=True)]
-        if not all(ends):
+        self._watching.cancel()
+        running.ended = time.perf_counter()
+        running.exit_code = exit_code
+        running.shell_ended = shell_ended
+        if running.input_fd is not None:
+            os.close(running.input_fd)
+            running.input_fd = None
+        try:
+            self._collect(running, self._pipes)
+        finally:  # whatever those who listen to the output did
+            if running.on_end is not None:
+                running.on_end()
+
+    def _collect(self, running: Running, pipes: tuple[OutputPipe, OutputPipe]) -> None:
+        free = [pipe.finish() for pipe in pipes]
+        if not all(free):
             # Processes the command left behind hold its pipes: they go on being read, but for no other command.
-            for pipe in self._pipes:
+            for pipe in pipes:
                 self._enclosure.read_late(pipe.release(), running.log)
             self._pipes = None
         elif running.log is not None:
             running.log.close()
         running.out.finish()
         running.err.finish()
-        if running.input_fd is not None:
-            os.close(running.input_fd)
-            running.input_fd = None
-        running.ended = time.perf_counter()
-        running.exit_code = exit_code
-        running.shell_ended = shell_ended
-        if running.on_end is not None:
-            running.on_end()
 
     # --- what goes in ----------------------------------------------------------------------------------------------
 

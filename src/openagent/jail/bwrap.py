@@ -12,16 +12,18 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from openagent.jail.egress import HANDOVER, EgressProxy, proxy_env
 from openagent.jail.enclosure import EnclosurePlan, Launch
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.seccomp import filter_program
-from openagent.jail.shell import OnBackgroundEnd, PersistentShell
+from openagent.jail.shell import PersistentShell
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
 from openagent.jail.walls import checked_workspace, home_directories, workspace_walls
+from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
 _UID = 1000
@@ -55,6 +57,14 @@ _GET_IT = (
 )
 
 
+class _Host(NamedTuple):
+    """What was found on this machine, once."""
+
+    bwrap: str
+    toolchains: Toolchains
+    git_identity: list[tuple[str, str]]
+
+
 class BwrapJail:
     kind = "bwrap"
 
@@ -67,7 +77,7 @@ class BwrapJail:
         hidden: Sequence[Path] = (),
         background_after: float | None = None,
         log_dir: Path | None = None,
-        on_background_end: OnBackgroundEnd | None = None,
+        on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
     ) -> None:
         """`network` is off, on, or the hosts that may be reached; `hidden` is kept out even below the workspace."""
         self._network = network
@@ -77,8 +87,8 @@ class BwrapJail:
         self._background_after = background_after
         self._log_dir = log_dir
         self._on_background_end = on_background_end
-        self._toolchains: Toolchains | None = None
-        self._git_identity: list[tuple[str, str]] = []
+        self._host: _Host | None = None
+        self._endings: set[asyncio.Task[int]] = set()
 
     def describe(self) -> str:
         if isinstance(self._network, str):
@@ -86,30 +96,54 @@ class BwrapJail:
         return f"bwrap, network to {', '.join(self._network) or 'no host'}"
 
     async def open(self, session: str, workspace: Path) -> PersistentShell:
-        bwrap = shutil.which("bwrap")
-        if bwrap is None:
-            raise OpenAgentError("jail_error", "There is no bubblewrap (bwrap) on this machine.", hint=_GET_IT)
         workspace = checked_workspace(workspace)
         log_dir = self._log_dir / session if self._log_dir is not None else None
         if log_dir is not None:
             log_dir.mkdir(parents=True, exist_ok=True)
-        if self._toolchains is None:
-            self._toolchains = find_toolchains(os.environ, home_directories())
-            self._git_identity = await asyncio.to_thread(_read_git_identity)
-        arguments = [
-            *(*self._namespaces(), *self._file_system(self._toolchains), *workspace_walls(workspace, self._hidden)),
-            *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
-            *("--chdir", str(workspace)),
-        ]
+        host = await self._look_at_host()
         return PersistentShell(
-            EnclosurePlan(
-                functools.partial(self._launch, bwrap, arguments), self._environment(self._toolchains), _PIPES
-            ),
+            EnclosurePlan(functools.partial(self._launch, host, workspace, log_dir), self._environment(host), _PIPES),
             str(workspace),
             background_after=self._background_after,
             log_dir=log_dir,
-            on_background_end=self._on_background_end,
+            on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
         )
+
+    async def start_process(
+        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> asyncio.subprocess.Process:
+        """A program of its own behind the same walls, an MCP server for one; its three streams are pipes."""
+        workspace = checked_workspace(workspace)
+        host = await self._look_at_host()
+        launch = self._launch(host, workspace, None, None)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(*launch.argv, "bash", "-c", f'{launch.setup}\nexec "$@"', "bash", *argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**self._environment(host), **(env or {})},
+                pass_fds=launch.fds,
+                cwd="/",
+                start_new_session=True,
+            )
+        finally:
+            for fd in launch.fds:
+                os.close(fd)
+        ending = asyncio.get_running_loop().create_task(process.wait())
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+        ending.add_done_callback(lambda _: launch.on_end())
+        return process
+
+    async def _look_at_host(self) -> _Host:
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise OpenAgentError("jail_error", "There is no bubblewrap (bwrap) on this machine.", hint=_GET_IT)
+        if self._host is None:
+            toolchains = find_toolchains(os.environ, home_directories())
+            self._host = _Host(bwrap, toolchains, await asyncio.to_thread(_read_git_identity))
+        return self._host
 
     # --- what is inside --------------------------------------------------------------------------------------------
 
@@ -129,21 +163,21 @@ class BwrapJail:
                 arguments += ["--ro-bind", directory, directory]
         for name in _ETC_FOLDERS:
             if os.path.isdir(f"/etc/{name}"):
-                arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+                arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
         arguments += ["--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
         arguments += ["--proc", "/proc", *(("--remount-ro", "/proc") if os.geteuid() == 0 else ())]
         for directory in ("/tmp", _HOME):  # noqa: S108  the jail's own
             arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
         arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
         for directory in toolchains.readable:
-            arguments += ["--ro-bind", directory, directory]
+            arguments += ["--ro-bind-try", directory, directory]
         return arguments
 
-    def _environment(self, toolchains: Toolchains) -> dict[str, str]:
+    def _environment(self, host: _Host) -> dict[str, str]:
         """All that is inside; bubblewrap itself has no other, since its own can be read there as /proc/1/environ."""
-        git = [("safe.directory", "*"), *self._git_identity]
+        git = [("safe.directory", "*"), *host.git_identity]
         return {
-            "PATH": toolchains.path,
+            "PATH": host.toolchains.path,
             "HOME": _HOME,
             "USER": "agent",
             "LOGNAME": "agent",
@@ -156,15 +190,20 @@ class BwrapJail:
             "GIT_CONFIG_COUNT": str(len(git)),
             **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(git)},
             **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(git)},
-            **toolchains.env,
+            **host.toolchains.env,
             **({} if isinstance(self._network, str) else proxy_env(self._network)),
             **self._env,
         }
 
     # --- one start -------------------------------------------------------------------------------------------------
 
-    def _launch(self, bwrap: str, arguments: Sequence[str], pipes: Path) -> Launch:
-        argv = [*arguments, "--ro-bind", str(pipes), _PIPES]
+    def _launch(self, host: _Host, workspace: Path, log_dir: Path | None, pipes: Path | None) -> Launch:
+        argv = [
+            *(*self._namespaces(), *self._file_system(host.toolchains), *workspace_walls(workspace, self._hidden)),
+            *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
+            *(("--ro-bind", str(pipes), _PIPES) if pipes is not None else ()),
+            *("--chdir", str(workspace)),
+        ]
         fds: list[int] = []
         for path, source in self._copied_files():
             fds.append(source)
@@ -189,7 +228,7 @@ class BwrapJail:
                 _remove(group, _REMOVE_ATTEMPTS)
 
         fds.append(_in_memory(b"\0".join(os.fsencode(argument) for argument in argv) + b"\0"))
-        command = [*_confinement(self._limits, group), bwrap, "--args", str(fds[-1])]
+        command = [*_confinement(self._limits, group), host.bwrap, "--args", str(fds[-1])]
         return Launch(command, fds, "\n".join(setup), on_end)
 
     def _copied_files(self) -> list[tuple[str, int]]:

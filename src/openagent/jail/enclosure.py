@@ -6,11 +6,12 @@ one command left behind is reachable from the next, whichever shell runs it.
 
 import asyncio
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from openagent.protocol.errors import OpenAgentError
 
 CONTROL_FD = 60
 _STDERR_KEPT = 4096
+_PREFIX = "openagent-shell-"
 _READ_SIZE = 64 * 1024
 
 _LAUNCHER = f"""\
@@ -61,7 +63,7 @@ class Enclosure:
     def __init__(self, plan: EnclosurePlan) -> None:
         self._plan = plan
         self._loop = asyncio.get_running_loop()
-        self.outer_pipes = Path(tempfile.mkdtemp(prefix="openagent-shell-", dir=_pipes_parent()))
+        self.outer_pipes = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_pipes_parent()))
         self.inner_pipes = plan.inner_pipes or str(self.outer_pipes)
         self.worked = False
         """A shell has run in it."""
@@ -176,14 +178,14 @@ class Enclosure:
         self._loop.remove_reader(self._process.stderr.fileno())
         self._process.stdin.close()
         self._process.stderr.close()
-        shutil.rmtree(self.outer_pipes, ignore_errors=True)
-        for fd in list(self._late):
-            self._close_late(fd)
         self._ended.set_result(None)
-        self._after()
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
             listener()
+        for fd in list(self._late):
+            self._close_late(fd)
+        shutil.rmtree(self.outer_pipes, ignore_errors=True)
+        self._after()
 
     def kill(self) -> None:
         if not self.alive:
@@ -195,9 +197,19 @@ class Enclosure:
         await asyncio.shield(self._ended)
 
 
-def _pipes_parent() -> str | None:
-    """Memory rather than disk, where there is some."""
+@functools.cache
+def _pipes_parent() -> str:
+    """Memory rather than disk, where there is some. What a killed daemon left there is removed."""
+    parent = next(_writable_places())
+    for leftover in Path(parent).glob(f"{_PREFIX}*"):
+        owner = leftover.name.removeprefix(_PREFIX).partition("-")[0]
+        if owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
+            shutil.rmtree(leftover, ignore_errors=True)
+    return parent
+
+
+def _writable_places() -> Iterator[str]:
     for candidate in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):  # noqa: S108  mkdtemp makes a private directory in it
         if candidate and os.access(candidate, os.W_OK | os.X_OK):
-            return candidate
-    return None
+            yield candidate
+    yield tempfile.gettempdir()

@@ -1,13 +1,15 @@
 """No jail: commands run as the person who started the daemon. Only by explicit choice."""
 
+import functools
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from openagent.jail.enclosure import EnclosurePlan, Launch
-from openagent.jail.shell import OnBackgroundEnd, PersistentShell
+from openagent.jail.shell import PersistentShell
+from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
 _PASSED_ON = frozenset(
@@ -35,7 +37,7 @@ class HostJail:
         env: Mapping[str, str] | None = None,
         background_after: float | None = None,
         log_dir: Path | None = None,
-        on_background_end: OnBackgroundEnd | None = None,
+        on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
     ) -> None:
         self._env = dict(env or {})
         self._background_after = background_after
@@ -51,7 +53,7 @@ class HostJail:
             str(workspace),
             background_after=self._background_after,
             log_dir=self._log_dir / session if self._log_dir is not None else None,
-            on_background_end=self._on_background_end,
+            on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
         )
 
     def _environment(self) -> dict[str, str]:

@@ -87,8 +87,8 @@ def _make_unified(limits: Limits, root: Path, own_path: str, name: str) -> Contr
         if parent != root and root not in parent.parents:
             return None
         _sweep(parent)
-        with contextlib.suppress(OSError):
-            (parent / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+        for controllers in ("+memory +pids", "+cpu"):
+            _apply(parent, {"cgroup.subtree_control": controllers}, required=())
         directory = parent / name
         try:
             directory.mkdir()

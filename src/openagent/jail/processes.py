@@ -1,6 +1,7 @@
 """Finding and ending the processes of one command, from outside the jail, through /proc."""
 
 import contextlib
+import functools
 import os
 import signal
 import time
@@ -10,6 +11,12 @@ from typing import NamedTuple
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _MAX_PASSES = 64
 """A process may fork while its tree is being killed, so the tree is read again until nothing is left."""
+
+
+@functools.cache
+def _load_average() -> int:
+    """Kept open: it is read at every command."""
+    return os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
 
 
 class Moment(NamedTuple):
@@ -22,8 +29,7 @@ class Moment(NamedTuple):
 
     @classmethod
     def now(cls) -> "Moment":
-        with open("/proc/loadavg", "rb", buffering=0) as load:
-            last_pid = int(load.read(128).split()[-1])
+        last_pid = int(os.pread(_load_average(), 128, 0).split()[-1])
         return cls(int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_SECOND), last_pid)
 
     def before(self, pid: int) -> bool:

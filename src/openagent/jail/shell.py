@@ -92,6 +92,7 @@ class PersistentShell:
                 done.set_result(outcome)
 
         running.on_end = lambda: settle("ended")
+        running.on_lost = lambda: settle("lost")
         timers: list[asyncio.TimerHandle] = []
         if timeout is not None:
             timers.append(loop.call_later(timeout, settle, "timeout"))
@@ -112,6 +113,8 @@ class PersistentShell:
         if outcome == "timeout":
             self._kill(running, bash)
             return self._result(running, timed_out=True)
+        if outcome == "lost":
+            self._kill(running, bash)
         self._remember(bash)
         if running.shell_ended and not bash.inner_pid and not self._closed:
             await self._enclosure.close()
@@ -215,6 +218,7 @@ class PersistentShell:
         self._in_background[name] = (running, bash)
         running.out.on_output = running.err.on_output = None
         running.on_end = lambda: self._background_ended(name)
+        running.on_lost = lambda: self._kill(running, bash)
         self._bash = self._start_bash()
         return self._result(running, background=name)
 

@@ -1,11 +1,13 @@
 """Who counts tokens and money, and refuses a request that could pass a cap."""
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
 from openagent.plugins.provider import ModelRequest
-from openagent.protocol.usage import Usage
+from openagent.protocol.messages import Part
+from openagent.protocol.usage import SessionUsage, Usage
 
 Activity = Literal["conversation", "tool_use", "summarizing", "subagent"]
 
@@ -14,6 +16,13 @@ class Charge(Struct, frozen=True):
     """What one answer cost. None: the model's price is not known."""
 
     cost_usd: float | None
+
+
+class Budget(Struct, frozen=True):
+    """A session's own caps; None: the configured ones."""
+
+    usd: float | None = None
+    tokens: int | None = None
 
 
 class Reservation(Protocol):
@@ -35,6 +44,16 @@ class Ledger(Protocol):
         """Raises OpenAgentError('budget_exceeded') when the worst case does not fit."""
         ...
 
-    def count_tokens(self, text: str) -> int:
-        """A local estimate."""
+    def estimate(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
+        """What an answer that broke off has probably cost: at once, and a little wrong."""
         ...
+
+    async def measure(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
+        """What an answer has cost whose provider reports nothing: counted, which may take a moment."""
+        ...
+
+    def register(self, session: str, parent: str | None, budget: Budget, spent: SessionUsage) -> None:
+        """A session is loaded, or its budget has changed. `spent` counts the first time only."""
+        ...
+
+    def forget(self, session: str) -> None: ...

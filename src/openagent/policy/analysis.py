@@ -15,12 +15,15 @@ from openagent.policy.builtin.network import FETCHING, host_of
 from openagent.policy.builtin.output import lists_workspace_files, static_output
 from openagent.policy.builtin.system import assigns
 from openagent.policy.builtin.table import COMMANDS
+from openagent.policy.names import names
 from openagent.policy.shell.grammar import parse
 from openagent.policy.shell.syntax import Assignment, Command, Compound, Function, Pipeline, Redirect, Script, Simple
 from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, Expander, State, Value
+from openagent.policy.shell.walk import assigned_names, calls_itself_twice, command_names
 from openagent.policy.shell.words import NotUnderstood
 
 _MAX_UNITS = 400
+_EVALUATING = names("test [ printf read unset let declare typeset local export readonly mapfile wait")
 _MAX_DEPTH = 12
 _MAX_LOOP_VALUES = 6
 _HIDDEN = re.compile(
@@ -151,7 +154,7 @@ class _Analyser:
         return self._compound(command, given)
 
     def _define(self, function: Function) -> None:
-        if _calls_itself_twice(function):
+        if calls_itself_twice(function):
             self._add((function.name,), [Finding(catalogue.FORK_BOMB, function.name)])
             return
         if function.name in COMMANDS:
@@ -179,12 +182,16 @@ class _Analyser:
         if compound.kind == "group":
             return self.script(compound.blocks[0], redirected)
         if compound.kind in ("loop", "for"):
-            for name in _assigned(compound.blocks):
+            for name in assigned_names(compound.blocks):
                 state.forget(name)
         values = self._expander.fields(compound.words) if compound.kind == "for" and compound.variable else []
         if compound.kind != "for" or not compound.variable:
-            for word in compound.words:
-                self._expander.single(word)
+            tested = [self._expander.single(word) for word in compound.words]
+            outcomes = list(_subscript_code(tested))
+            if outcomes:
+                self._add((compound.kind,), [outcome for outcome in outcomes if isinstance(outcome, Finding)])
+                for outcome in outcomes:
+                    list(self._inner(outcome))
         state.conditional += 1
         outputs: list[_Output] = []
         for value in self._loop_values(compound, values):
@@ -197,8 +204,8 @@ class _Analyser:
                     state.forget(compound.variable)
             for block in compound.blocks:
                 outputs.append(self.script(block, redirected))
-                if compound.kind == "subshell" or compound.kind == "if":
-                    state.cwd = cwd if compound.kind == "subshell" or state.cwd == cwd else None
+                if compound.kind == "subshell":
+                    state.cwd = cwd
         state.conditional -= 1
         if compound.variable:
             state.forget(compound.variable)
@@ -241,8 +248,7 @@ class _Analyser:
         found: list[Finding] = []
         for assignment in assignments:
             value = self._expander.single(assignment.value) if assignment.value else Value("", known=False)
-            for element in assignment.elements:
-                self._expander.single(element)
+            elements = tuple(self._expander.fields(assignment.elements))
             call = self._make_call("=", (), Input())
             for outcome in assigns(call, assignment.name, value):
                 found.extend([outcome] if isinstance(outcome, Finding) else self._inner(outcome))
@@ -251,7 +257,9 @@ class _Analyser:
             if re.search(r"\$\(|`", value.text) and value.known:
                 found.append(Finding(catalogue.DYNAMIC, "code kept in a variable"))
             if persist:
-                self._state.assign(assignment.name, value.text if value.known and not assignment.append else None)
+                self._state.assign(assignment.name, value.text, known=value.known and not assignment.append)
+                if assignment.value is None and not assignment.append:
+                    self._state.arrays[assignment.name] = elements
         return found
 
     def _run(self, values: list[Value] | tuple[Value, ...], given: Input) -> _Output:
@@ -268,12 +276,15 @@ class _Analyser:
             return self._run_alias(first.text, arguments, given)
         call = self._make_call(name, arguments, given)
         handler = COMMANDS.get(name)
-        outcomes = list(handler(call)) if handler else [Finding(catalogue.UNKNOWN_COMMAND, first.text)]
+        outcomes: list[Outcome] = list(handler(call)) if handler else [Finding(catalogue.UNKNOWN_COMMAND, first.text)]
         if handler and "/" in first.text and not first.text.startswith(_STANDARD_FOLDERS):
             outcomes.append(Finding(catalogue.UNKNOWN_COMMAND, first.text))
         findings = [outcome for outcome in outcomes if isinstance(outcome, Finding)]
         if not handler and any(call.is_critical(value) for value in arguments) and name != first.text:
             findings.append(Finding(catalogue.DYNAMIC_DANGER, first.text))
+        if name in _EVALUATING:
+            outcomes.extend(_subscript_code(values))
+            findings = [outcome for outcome in outcomes if isinstance(outcome, Finding)]
         self._add(tuple(v.text for v in values), findings, known=all(v.known for v in values))
         inner_findings = [finding for outcome in outcomes for finding in self._inner(outcome)]
         return self._output(call, given, [*findings, *inner_findings])
@@ -290,9 +301,10 @@ class _Analyser:
         elif any(call.is_critical(value) or call.place(value) in ("device", "system") for value in values[1:]):
             rule = catalogue.DYNAMIC_DANGER
         self._add(tuple(v.text for v in values), [Finding(rule, text)], known=False)
-        if UNKNOWN not in text and text:
-            # A guess at its name: what is never allowed stays so.
-            self._run([Value(text), *values[1:]], Input())
+        # It may be empty, or be what it was guessed to be: what is never allowed stays so.
+        likely = [Value(text), *values[1:]] if text and UNKNOWN not in text else list(values[1:])
+        if likely and self._depth < _MAX_DEPTH:
+            list(self._inner(Inner(tuple(likely), speculative=True)))
         return _Output()
 
     def _run_alias(self, name: str, arguments: tuple[Value, ...], given: Input) -> _Output:
@@ -359,7 +371,7 @@ class _Analyser:
                 findings.extend(writes(call, target))
             if redirect.operator in ("<", "<&", "<>"):
                 sensitive = any(isinstance(f, Finding) and f.rule is catalogue.READS_CREDENTIALS for f in findings)
-                producers = tuple(name for script in target.scripts for name in _command_names(script))
+                producers = tuple(name for script in target.scripts for name in command_names(script))
                 given = Input(None, producers, True, sensitive)
             kept = [finding for finding in findings if isinstance(finding, Finding)]
             self._add((redirect.operator, target.text), kept, known=target.known, redirection=True)
@@ -398,6 +410,14 @@ class _Analyser:
         self.units.append(Unit(argv, known, tuple(findings), self._state.cwd, redirection))
 
 
+def _subscript_code(values: Iterable[Value]) -> Iterator[Outcome]:
+    """`[ -v 'a[$(rm x)]' ]`: these commands evaluate array subscripts found in their words."""
+    for value in values:
+        if value.known and (code := re.search(r"\[.*(?:\$\((.*)\)|`(.*)`)", value.text, re.DOTALL)):
+            yield Finding(catalogue.DYNAMIC, value.text)
+            yield InnerScript(code[1] or code[2] or "", speculative=True)
+
+
 def _together(outputs: list[_Output]) -> _Output:
     if len(outputs) == 1:
         return outputs[0]
@@ -418,37 +438,3 @@ def _reading_output(simple: Simple, given: Input) -> _Output:
 
 def _diverts_output(redirects: Iterable[Redirect]) -> bool:
     return any(redirect.operator in ("&>", "&>>") for redirect in redirects)
-
-
-def _command_names(script: Script) -> Iterator[str]:
-    for pipeline in script:
-        for stage in pipeline.stages:
-            if isinstance(stage, Simple) and stage.words:
-                yield base_name("".join(getattr(part, "text", UNKNOWN) for part in stage.words[0].parts))
-            elif isinstance(stage, Compound):
-                for block in stage.blocks:
-                    yield from _command_names(block)
-
-
-def _calls_itself_twice(function: Function) -> bool:
-    """`f() { f | f & }`: it starts more of itself than it ends."""
-    if not isinstance(function.body, Compound):
-        return False
-    for block in function.body.blocks:
-        for pipeline in block:
-            names = [name for name in _command_names((pipeline,)) if name == function.name]
-            if len(names) > 1 or (names and pipeline.background):
-                return True
-    return False
-
-
-def _assigned(blocks: Iterable[Script]) -> Iterator[str]:
-    for block in blocks:
-        for pipeline in block:
-            for stage in pipeline.stages:
-                if isinstance(stage, Simple):
-                    yield from (assignment.name for assignment in stage.assignments)
-                elif isinstance(stage, Compound):
-                    yield from _assigned(stage.blocks)
-                    if stage.variable:
-                        yield stage.variable

@@ -201,7 +201,7 @@ def _ruled(target: Target, mode: Mode, rules: RuleSet, worst: Finding | None, ri
         if kind == "ask" and (denied or mode == "plan"):
             continue
         if meeting == "maybe":
-            if kind == "deny" and mode != "plan" and not denied:
+            if kind == "deny" and mode != "plan" and worst is not None and not denied:
                 reason = "It may be something a rule forbids; that is decided only when it runs."
                 return Decision(kind="ask", risk="high", reason=reason, rule=compiled.name)
             continue

@@ -4,6 +4,7 @@ import os.path
 import re
 from typing import Literal
 
+from openagent.policy.names import names
 from openagent.policy.shell.values import UNKNOWN
 
 Place = Literal[
@@ -16,6 +17,7 @@ _DEVICE = re.compile(r"/dev/(?!shm/).+|/proc/kcore|/dev/mem")
 _SYSTEM = re.compile(
     r"/(?:etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|sys|proc|dev|root/\.\.|System|Library|Windows)(?:/.*)?"
 )
+_TOP_GLOB = re.compile(r"/[^/]*[*?\[]")
 _HOME = re.compile(r"(?:~[^/]*|/root|/home/[^/]+|/Users/[^/]+)(?=/|$)")
 _STARTUP = re.compile(
     r"\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|inputrc|xinitrc|xprofile|"
@@ -36,37 +38,14 @@ _CREDENTIALS = re.compile(
     r"|\.mozilla(?:/.*)?|\.config/(?:google-chrome|chromium)(?:/.*)?|Library/Keychains(?:/.*)?|\.(?:bash|zsh|python|psql|mysql)_history"
     r"|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]+\.(?:pem|p12|pfx|kdbx|keystore|jks)|credentials\.json|service-account[^/]*\.json"
     r")"
-    r"|/etc/(?:shadow|gshadow|sudoers|ssh/ssh_host_.*key|master\.passwd)(?:[-.].*)?|/proc/[^/]+/(?:environ|mem|maps)|/run/secrets(?:/.*)?"
+    r"|/etc/(?:shadow|gshadow|sudoers|ssh/ssh_host_.*key|master\.passwd)(?:[-.].*)?|/proc/[^/]+/(?:environ|mem|maps)|/run/secrets(?:/.*)?|/dev/(?:sd|hd|vd|nvme|mem|kmem|mapper).*"
     r"|/var/run/secrets(?:/.*)?"
 )
-_CREDENTIAL_SAMPLES = [
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".azure",
-    ".kube",
-    ".env",
-    ".env.local",
-    ".netrc",
-    ".pgpass",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    "id_rsa",
-    "id_ed25519",
-    "id_ecdsa",
-    "id_dsa",
-    "shadow",
-    "gshadow",
-    "sudoers",
-    "environ",
-    ".bash_history",
-    ".zsh_history",
-    ".vault-token",
-    ".password-store",
-    "keyrings",
-    "credentials.json",
-]
+_CREDENTIAL_SAMPLES = names(
+    ".ssh .aws .gnupg .azure .kube .env .env.local .netrc .pgpass .npmrc .pypirc .git-credentials id_rsa "
+    "id_ed25519 id_ecdsa id_dsa shadow gshadow sudoers environ .bash_history .zsh_history .vault-token "
+    ".password-store keyrings credentials.json"
+)
 _PUBLIC_KEY = re.compile(r".*\.pub|(?:.*/)?known_hosts|.*/certs?/.*\.pem|.*/cacert\.pem")
 _CRITICAL = re.compile(
     r"/|/[^/]+|(?:~[^/]*|/root|/home/[^/]+|/Users/[^/]+|/home|/Users)|/var/(?:lib|log|db)|/usr/[^/]+|/etc/.*|/boot/.*|/(?:s?bin|lib\d*)/.*"
@@ -96,22 +75,35 @@ def locate(path: str, cwd: str | None, workspace: str) -> Place:
     resolved = resolve(path, cwd)
     if _NULL.fullmatch(resolved):
         return "null"
-    if is_inside(resolved, workspace):
+    broad = workspace == "/" or bool(_HOME.fullmatch(workspace))
+    if is_inside(resolved, workspace) and not (broad and _is_delicate(resolved)):
         inside = resolved[len(workspace.rstrip("/")) :].lstrip("/")
         if UNKNOWN in inside and "/../" in f"/{path}/":
             return "unknown"
         return "protected" if _PROTECTED.fullmatch(inside) else "workspace"
-    if _DEVICE.fullmatch(resolved):
-        return "device"
-    if _SYSTEM.fullmatch(resolved) or resolved == "/":
-        return "system"
-    if home := _HOME.match(resolved):
-        return "startup" if _STARTUP.fullmatch(resolved[home.end() :].lstrip("/")) else "home"
-    if UNKNOWN in resolved:
-        return "unknown"
-    if resolved.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")):  # noqa: S108
-        return "temporary"
-    return "outside"
+    return _outside(resolved)
+
+
+def _outside(resolved: str) -> Place:
+    home = _HOME.match(resolved)
+    if resolved.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) and UNKNOWN not in resolved:  # noqa: S108
+        place: Place = "temporary"
+    elif _DEVICE.fullmatch(resolved):
+        place = "device"
+    elif _SYSTEM.fullmatch(resolved) or resolved == "/" or _TOP_GLOB.match(resolved):
+        place = "system"
+    elif home:
+        place = "startup" if _STARTUP.fullmatch(resolved[home.end() :].lstrip("/")) else "home"
+    else:
+        place = "unknown" if UNKNOWN in resolved else "outside"
+    return place
+
+
+def _is_delicate(resolved: str) -> bool:
+    """Inside a workspace as wide as a home directory or the whole disk, yet no project's own file."""
+    home = _HOME.match(resolved)
+    startup = home is not None and bool(_STARTUP.fullmatch(resolved[home.end() :].lstrip("/")))
+    return startup or resolved == "/" or bool(_DEVICE.fullmatch(resolved) or _SYSTEM.fullmatch(resolved))
 
 
 def is_critical(path: str, cwd: str | None, workspace: str) -> bool:
@@ -125,11 +117,17 @@ def is_critical(path: str, cwd: str | None, workspace: str) -> bool:
         return stripped in ("/", "/home", "/Users", "/usr", "/etc") or bool(
             _HOME.fullmatch(stripped) and resolved != path
         )
-    if resolved == stripped and stripped.startswith(("/tmp", "/var/tmp")):  # noqa: S108
+    if stripped in ("/tmp", "/var/tmp"):  # noqa: S108
         return False
-    if stripped != workspace and is_inside(stripped, workspace) and stripped not in ("/", "~"):
-        return False
-    return bool(_CRITICAL.fullmatch(stripped)) and stripped != workspace
+    critical = bool(_CRITICAL.fullmatch(stripped))
+    if workspace == "/" or _HOME.fullmatch(workspace):
+        return critical and not (is_inside(stripped, workspace) and workspace not in (stripped, "/"))
+    return critical and not is_inside(stripped, workspace)
+
+
+def may_be_critical(path: str) -> bool:
+    """`/$x`: critical should the unknown part be empty."""
+    return bool(re.match(rf"(?:/|~/?|/home/?|/etc/?|/usr/?)[*./]*{UNKNOWN}", path))
 
 
 def names_credentials(path: str, cwd: str | None = "") -> bool:

@@ -3,13 +3,13 @@
     [[rule]]
     name = "no-deploys"
     decision = "deny"                    # allow | ask | deny
-    command = ["make deploy", "fly *"]   # the first words of a simple command; `*` and `?` stand for parts of a word
+    command = ["make deploy", "fly *"]   # the first words of a simple command; `*`: any part of a word
     reason = "Deploys go through CI."
     match = ["cd app && make deploy"]    # checked when the file is loaded
     not_match = ["make test"]
 
-Further conditions, all of which must hold: `tool`, `path`, `host` (globs), `argv` (every word of a simple command, as a list),
-`text` (the whole command, literally), `workspace`.
+Further conditions, all of which must hold: `tool`, `path`, `host` (globs), `argv` (a list: every word of a simple
+command), `text` (the whole command, literally), `workspace`.
 """
 
 import json

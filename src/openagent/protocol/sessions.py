@@ -67,7 +67,8 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     turn_count: int = 0
     usage: SessionUsage = SessionUsage()
     parent: str | None = None
-    """The session this one was forked from or works for."""
+    """The session this one works for."""
+    forked_from: str | None = None
     seq: int = 0
     """The number of the session's newest durable event."""
 

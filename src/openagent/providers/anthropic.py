@@ -86,7 +86,7 @@ class AnthropicProvider(HttpProvider):
         return AnthropicReader(who)
 
     async def models(self) -> list[ModelInfo]:
-        listed = msgspec.json.decode(await self.get("/v1/models?limit=1000"), type=_ModelList)
+        listed = await self.get("/v1/models?limit=1000", _ModelList)
         return [ModelInfo(model.id, model.max_input_tokens or 0, model.max_tokens or 0) for model in listed.data]
 
 
@@ -119,14 +119,14 @@ def _turn_began_elsewhere(messages: Sequence[Message]) -> bool:
     """With a thinking budget, a turn in the middle of tool calls must have begun with thinking of Anthropic's own."""
     answers: list[Message] = []
     for message in reversed(messages):
-        if message.role == "user":
-            break
         if message.role == "assistant":
             answers.append(message)
-    if not answers or messages[-1].role != "tool":
+        elif message.role == "user" and answers:
+            break
+    if not answers or not answers[0].tool_calls:
         return False
     foreign = any(call.origin != ORIGIN for answer in answers for call in answer.tool_calls)
-    first = answers[-1].parts[0]
+    first = answers[-1].parts[0] if answers[-1].parts else None
     return foreign or not (isinstance(first, ThinkingPart) and _is_own(first))
 
 

@@ -59,8 +59,6 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     connect_timeout: float = 10.0
     prompt_cache: bool = True
     """Anthropic: mark what may be cached. Off for gateways that do not know the marks."""
-    prices: Mapping[str, Mapping[str, float]] = {}
-    """Model to dollars per million tokens (input, output, cached, cache_write): overrides for accounting."""
 
     def __repr__(self) -> str:
         return f"ProviderSettings(kind={self.kind!r}, base_url={self.base_url!r}, auth={self.auth!r})"

@@ -88,7 +88,7 @@ class ChatProvider(HttpProvider):
         return ChatReader(who)
 
     async def models(self) -> list[ModelInfo]:
-        listed = msgspec.json.decode(await self.get(f"/models{self._query}"), type=_ModelList)
+        listed = await self.get(f"/models{self._query}", _ModelList)
         return [ModelInfo(name=model.id) for model in listed.data]
 
 
@@ -255,7 +255,7 @@ class ChatReader:
             self.complete = True
             return ()
         chunk = _decode_chunk(event)
-        if chunk.error and chunk.error != b"null":
+        if chunk.error and bytes(chunk.error) != b"null":
             raise from_stream(self._who, chunk.error)
         if chunk.usage is not None:
             self._usage = chunk.usage
@@ -292,7 +292,7 @@ class ChatReader:
         pending = self._calls.get(index)
         started = None
         if pending is None:
-            pending = _PendingCall(delta.id or f"call_{uuid.uuid4().hex[:24]}", function.name or "")
+            pending = _PendingCall(self._new_id(delta.id), function.name or "")
             self._calls[index] = pending
             started = CallChunk(pending.id, pending.name)
         elif function.name and not pending.name:
@@ -300,6 +300,12 @@ class ChatReader:
         if function.arguments:
             pending.arguments.append(function.arguments)
         return started
+
+    def _new_id(self, given: str | None) -> str:
+        """Some servers give no id, or the same one to every call."""
+        if given and all(pending.id != given for pending in self._calls.values()):
+            return given
+        return f"call_{uuid.uuid4().hex[:24]}"
 
     def _index(self, delta: _CallDelta, function: _FunctionDelta) -> int:
         """Some servers give no index: a name then starts the next call, anything else continues the last one."""

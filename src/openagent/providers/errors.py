@@ -96,6 +96,8 @@ class _Said(Struct):
 
 
 def from_response(who: Who, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    if status < 400:
+        return _elsewhere(who, status, headers.get("location", ""))
     content_type = headers.get("content-type", "")
     if content_type.startswith("text/html") or body.lstrip()[:1] == b"<":
         return _from_page(who, status)
@@ -108,6 +110,13 @@ def from_stream(who: Who, error: bytes | msgspec.Raw) -> ProviderError:
     said = _read(bytes(error))
     status = next((_STATUS_OF_KIND[kind] for kind in said.kinds if kind in _STATUS_OF_KIND), 500)
     return _classify(who, status, said, said.retry_delay)
+
+
+def _elsewhere(who: Who, status: int, location: str) -> ProviderError:
+    return RequestRejected(
+        f"{who.name} at {who.base_url} answered {status} and points to {location or 'nowhere'}.",
+        hint="The key is not sent there unasked: set base_url to where the API really is.",
+    )
 
 
 def _from_page(who: Who, status: int) -> ProviderError:
@@ -177,9 +186,9 @@ def _too_much(who: Who, status: int, said: _Said, quoted: str, retry_after: floa
 
 
 def _not_found(who: Who, said: _Said, quoted: str) -> ProviderError:
-    if not said.kinds and not said.message:
+    if not who.model or not (said.kinds or said.message):
         return RequestRejected(
-            f"There is no model API at {who.base_url}: it answered 404.", hint=f"Check base_url of {who.name}."
+            f"{who.name} at {who.base_url} answered 404: {quoted}", hint=f"Check base_url of {who.name}."
         )
     return ModelNotFound(
         f"{who.name} has no model named {who.model!r}: {quoted}",

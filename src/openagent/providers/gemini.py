@@ -86,7 +86,7 @@ class GeminiProvider(HttpProvider):
 
     async def models(self) -> list[ModelInfo]:
         prefix = "/v1beta1/publishers/google" if self._place else "/v1beta"
-        listed = msgspec.json.decode(await self.get(f"{prefix}/models?pageSize=1000"), type=_ModelList)
+        listed = await self.get(f"{prefix}/models?pageSize=1000", _ModelList)
         return [
             ModelInfo(model.name.rsplit("/", 1)[-1], model.inputTokenLimit, model.outputTokenLimit)
             for model in (listed.models or listed.publisherModels)
@@ -282,7 +282,7 @@ class GeminiReader:
 
     def feed(self, event: bytes) -> Sequence[StreamItem]:
         chunk = _decode_chunk(event)
-        if chunk.error and chunk.error != b"null":
+        if chunk.error and bytes(chunk.error) != b"null":
             raise from_stream(self._who, chunk.error)
         if chunk.usage_metadata is not None:
             self._usage = chunk.usage_metadata

@@ -21,7 +21,7 @@ class GithubProvider(ChatProvider):
         return f"{self._owner}/inference/chat/completions"
 
     async def models(self) -> list[ModelInfo]:
-        catalogue = msgspec.json.decode(await self.get("/catalog/models"), type=list[_Model])
+        catalogue = await self.get("/catalog/models", list[_Model])
         return [
             ModelInfo(model.id, model.limits.max_input_tokens or 0, model.limits.max_output_tokens or 0)
             for model in catalogue

@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +28,7 @@ from openagent.providers.wire import NATIVE, AuthKind, WireFormat, WireProfile, 
 if TYPE_CHECKING:
     import httpx2
 
+Shape = TypeVar("Shape")
 Credential = str | Callable[[], Awaitable[str]]
 """A key, or what to ask for a token that may have been refreshed since the last request."""
 
@@ -35,7 +36,6 @@ MAX_EVENT = 32 * 1024 * 1024
 MAX_RAW = 4 * 1024 * 1024
 """How much of an answer is kept as it came."""
 MAX_ERROR_BODY = 64 * 1024
-_NOT_THE_FORMAT = (msgspec.DecodeError, UnicodeDecodeError)
 _LOOPBACK = re.compile(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(?=[:/]|$)")
 
 
@@ -112,15 +112,13 @@ class HttpProvider(ABC):
                     kept += len(chunk)
                     received.append(chunk)
                 for event in parser.feed(chunk):
-                    try:
-                        items = reader.feed(event)
-                    except _NOT_THE_FORMAT as problem:
-                        raise _malformed(who, problem) from None
-                    for item in items:
+                    for item in _read_event(reader, event, who):
                         yield item
                 if len(parser.rest) > MAX_EVENT:
                     raise MalformedAnswer(f"{who.name} sent an event without an end.", hint="Try again.")
-            _finish(reader, parser, who)
+            for event in parser.end():
+                for item in _read_event(reader, event, who):
+                    yield item
         if not reader.complete:
             raise _incomplete(who, b"".join(received[:1]))
         yield reader.answer(body, b"".join(received))
@@ -133,11 +131,18 @@ class HttpProvider(ABC):
             client, self._client = self._client, None
             await client.aclose()
 
-    async def get(self, path: str) -> bytes:
+    async def get(self, path: str, shape: type[Shape]) -> Shape:
         """A small answer, whole."""
         who = self.endpoint.who()
         async with self._send("GET", path, None, "", who) as response:
-            return await response.aread()
+            body = await response.aread()
+        try:
+            return msgspec.json.decode(body, type=shape)
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            raise MalformedAnswer(
+                f"{who.name} at {who.base_url} does not list its models as its format promises: {problem}.",
+                hint=f"Check base_url of {who.name}.",
+            ) from None
 
     async def credential(self) -> str:
         credential = self.endpoint.credential
@@ -179,7 +184,7 @@ class HttpProvider(ABC):
             )
             response = await self._open().send(request, stream=True)
             try:
-                if response.status_code >= 400:
+                if response.status_code >= 300:
                     raise from_response(who, response.status_code, response.headers, await _bounded_body(response))
                 yield response
             finally:
@@ -209,20 +214,14 @@ def _host_of(base_url: str, endpoint: Endpoint) -> str:
     return host.removesuffix(":443" if scheme == "https" else ":80")
 
 
-def _finish(reader: AnswerReader, parser: EventParser, who: Who) -> None:
-    """What is left when a stream ends without a last blank line can only be the end mark, or half an event."""
+def _read_event(reader: AnswerReader, event: bytes, who: Who) -> Sequence[StreamItem]:
     try:
-        for event in parser.end():
-            reader.feed(event)
-    except _NOT_THE_FORMAT as problem:
-        raise _malformed(who, problem) from None
-
-
-def _malformed(who: Who, problem: Exception) -> MalformedAnswer:
-    return MalformedAnswer(
-        f"{who.name} sent something in its answer that is not the JSON its format promises: {problem}.",
-        hint="Try again; if it stays, check that base_url points to the right kind of API.",
-    )
+        return reader.feed(event)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise MalformedAnswer(
+            f"{who.name} sent something in its answer that is not the JSON its format promises: {problem}.",
+            hint="Try again; if it stays, check that base_url points to the right kind of API.",
+        ) from None
 
 
 def _incomplete(who: Who, beginning: bytes) -> ProviderError:

@@ -90,7 +90,7 @@ class ResponsesProvider(HttpProvider):
         return ResponsesReader(who)
 
     async def models(self) -> list[ModelInfo]:
-        listed = msgspec.json.decode(await self.get(f"{self._prefix}/models{self._query}"), type=_ModelList)
+        listed = await self.get(f"{self._prefix}/models{self._query}", _ModelList)
         return [ModelInfo(name=model.id) for model in listed.data]
 
 

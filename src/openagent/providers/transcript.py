@@ -9,7 +9,7 @@ the beginning of a request never changes from step to step.
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import is_
 from typing import Any, TypeGuard
 
@@ -24,7 +24,7 @@ NO_RESULT = "Interrupted: this call has no result."
 NO_OUTPUT = "(no output)"
 _EMPTY = TextPart("(empty message)")
 _CONTINUE = Message(0, "user", [TextPart("Continue.")])
-_BEGINNING = Message(0, "user", [TextPart("[The beginning of the conversation is left out.]")])
+"""After an answer that was cut short: providers insist that a user has the last word."""
 
 encode_json = msgspec.json.Encoder().encode
 
@@ -41,10 +41,22 @@ class Exchange(Struct, frozen=True):
     """The id by which each call of the answer goes over the wire."""
 
 
-class _Encoded(Struct, frozen=True):
-    group: Sequence[Message]
-    fragment: bytes
-    wire_ids: Sequence[str]
+_BEGINNING = Exchange(
+    None, (), (Message(0, "user", [TextPart("[The beginning of the conversation is left out.]")]),), {}
+)
+"""Before an answer that nobody asked for: providers insist that a user has the first word, too."""
+
+
+class _Settled(Struct):
+    """The beginning of a conversation that will not change any more: everything before the last answer."""
+
+    messages: list[Message] = []
+    encoded: bytes = b""
+    wire_ids: set[str] = set()
+
+    def begins(self, messages: Sequence[Message]) -> bool:
+        """Messages never change once said, so being the same object is enough, and cheap to see."""
+        return len(self.messages) <= len(messages) and all(map(is_, self.messages, messages))
 
 
 class TranscriptEncoder:
@@ -55,60 +67,54 @@ class TranscriptEncoder:
         may be."""
         self._encode = encode
         self._id_limit = id_limit
-        self._sessions: OrderedDict[tuple[str, str], list[_Encoded]] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str], _Settled] = OrderedDict()
 
     def encode(self, request: ModelRequest) -> bytes:
         """The messages as JSON, separated by commas, without the brackets around them."""
+        settled = self._remembered(request)
+        *closed, last = exchanges(request.messages[len(settled.messages) :]) or ((),)
+        if closed:
+            fragments = [settled.encoded, *(self._settle(settled, group, request.model) for group in closed)]
+            settled.encoded = b",".join(filter(None, fragments))
+        fragment, _ = self._fragment(settled, last, request.model)
+        return b",".join(filter(None, (settled.encoded, fragment)))
+
+    def _settle(self, settled: _Settled, group: Sequence[Message], model: str) -> bytes:
+        fragment, wire_ids = self._fragment(settled, group, model)
+        settled.wire_ids.update(wire_ids)
+        settled.messages.extend(group)
+        return fragment
+
+    def _fragment(self, settled: _Settled, group: Sequence[Message], model: str) -> tuple[bytes, Iterable[str]]:
+        if not group:
+            return b"", ()
+        exchange = arrange(group, settled.wire_ids, self._id_limit)
+        encoded = list(self._encode(exchange, model))
+        if exchange.answer and not settled.messages:
+            encoded = [*self._encode(_BEGINNING, model), *encoded]
+        return b",".join(map(encode_json, encoded)), exchange.wire_ids.values()
+
+    def _remembered(self, request: ModelRequest) -> _Settled:
         session = (request.session, request.model)
-        known = self._sessions.get(session, []) if request.session else []
-        entries: list[_Encoded] = []
-        taken: set[str] = set()
-        reusable = True
-        for number, group in enumerate(exchanges(request.messages)):
-            reusable = reusable and number < len(known) and _same(known[number].group, group)
-            entry = known[number] if reusable else self._fragment(group, request.model, taken)
-            taken.update(entry.wire_ids)
-            entries.append(entry)
+        settled = self._sessions.get(session)
+        if settled is None or not settled.begins(request.messages):
+            settled = _Settled()
         if request.session:
-            self._remember(session, entries)
-        return b",".join(entry.fragment for entry in entries if entry.fragment)
-
-    def _fragment(self, group: Sequence[Message], model: str, taken: Set[str]) -> _Encoded:
-        exchange = arrange(group, taken, self._id_limit)
-        fragment = b",".join(map(encode_json, self._encode(exchange, model)))
-        return _Encoded(group, fragment, list(exchange.wire_ids.values()))
-
-    def _remember(self, session: tuple[str, str], entries: list[_Encoded]) -> None:
-        self._sessions[session] = entries
-        self._sessions.move_to_end(session)
-        if len(self._sessions) > REMEMBERED_SESSIONS:
-            self._sessions.popitem(last=False)
+            self._sessions[session] = settled
+            self._sessions.move_to_end(session)
+            if len(self._sessions) > REMEMBERED_SESSIONS:
+                self._sessions.popitem(last=False)
+        return settled
 
 
-def _same(known: Sequence[Message], group: Sequence[Message]) -> bool:
-    """Messages never change once said, so being the same object is enough, and cheap to see."""
-    return len(known) == len(group) and all(map(is_, known, group))
-
-
-def exchanges(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
-    """The messages, cut before every answer. Providers insist that a user begins, and that a user has the last word."""
-    current: list[Message] = []
-    if messages and messages[0].role == "assistant":
-        current = [_BEGINNING]
+def exchanges(messages: Sequence[Message]) -> Sequence[Sequence[Message]]:
+    """The messages, cut before every answer."""
+    groups: list[list[Message]] = []
     for message in messages:
-        if message.role == "assistant" and current:
-            yield _answered(current)
-            current = []
-        current.append(message)
-    if current:
-        yield _answered(current)
-
-
-def _answered(group: list[Message]) -> Sequence[Message]:
-    """An answer without calls that nobody replied to was cut short, and is to go on."""
-    return (
-        [*group, _CONTINUE] if len(group) == 1 and group[0].role == "assistant" and not group[0].tool_calls else group
-    )
+        if message.role == "assistant" or not groups:
+            groups.append([])
+        groups[-1].append(message)
+    return groups
 
 
 def arrange(messages: Sequence[Message], taken: Set[str], id_limit: int) -> Exchange:
@@ -127,6 +133,8 @@ def arrange(messages: Sequence[Message], taken: Set[str], id_limit: int) -> Exch
                     found[part.call_id] = part
                 else:
                     said.append(_orphan(message, part))
+    if answer and not calls and not said:
+        said.append(_CONTINUE)
     results = [found.get(call.id) or ToolResultPart(call.id, call.name, NO_RESULT, is_error=True) for call in calls]
     return Exchange(answer, results, said, wire_ids)
 

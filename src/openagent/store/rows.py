@@ -38,6 +38,7 @@ def session_row(info: SessionInfo) -> dict[str, Any]:
         "turn_count": info.turn_count,
         "seq": info.seq,
         "parent": info.parent,
+        "forked_from": info.forked_from,
         "usage": to_json(info.usage),
         "settings": to_json(info.settings),
     }
@@ -56,6 +57,7 @@ def session_info(row: RowMapping) -> SessionInfo:
         turn_count=row["turn_count"],
         usage=_usage.decode(row["usage"]),
         parent=row["parent"],
+        forked_from=row["forked_from"],
         seq=row["seq"],
     )
 

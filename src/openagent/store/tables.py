@@ -45,6 +45,7 @@ sessions = Table(
     Column("seq", Integer, nullable=False),
     Column("open_turn", Integer, nullable=False),
     Column("parent", SessionId),
+    Column("forked_from", SessionId),
     Column("usage", Text, nullable=False),
     Column("settings", Text, nullable=False),
     Column("plan", Text, nullable=False),

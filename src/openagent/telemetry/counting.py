@@ -5,7 +5,6 @@
 reported no usage.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
@@ -47,14 +46,17 @@ def estimate_tokens(text: str) -> int:
     return max(1, round(0.2 * letters + digits + 0.14 * spaces + 0.54 * lines + 0.2 * foreign + 0.43 * other))
 
 
-def prompt_ceiling(request: ModelRequest, model: str) -> int:
+def prompt_ceiling(request: ModelRequest, model: str, *, thorough: bool = True) -> int:
     """At least as many tokens as the provider will count.
 
     Every tokenizer in use works on bytes, so text never has more tokens than bytes. Once an answer has told how many
-    tokens the conversation had up to it, only what came after needs this coarse bound.
+    tokens the conversation had up to it, only what came after needs this coarse bound. `thorough` measures the whole
+    prompt all the same: after a collection it is shorter than that answer says.
     """
-    strict = fixed_ceiling(request) + sum(_message_ceiling(message, request.model) for message in request.messages)
     anchored = _anchored_ceiling(request, model)
+    if anchored is not None and not thorough:
+        return anchored
+    strict = fixed_ceiling(request) + sum(_message_ceiling(message, request.model) for message in request.messages)
     return strict if anchored is None else min(strict, anchored)
 
 
@@ -112,18 +114,14 @@ def exact_tokens(text: str) -> int:
     return _tokenizer()(text.encode("utf-8", "replace").decode())
 
 
-async def local_usage(request: ModelRequest, answer: Sequence[Part]) -> Usage:
+def counted_usage(request: ModelRequest, answer: Sequence[Part], count: Callable[[str], int]) -> Usage:
     """For a provider that reported nothing, and for an answer that was cut off before it could."""
-    return await asyncio.to_thread(_count_locally, request, answer)
-
-
-def _count_locally(request: ModelRequest, answer: Sequence[Part]) -> Usage:
     prompt = [request.system, *(msgspec.json.encode(tool).decode() for tool in request.tools)]
     parts = [part for message in request.messages for part in message.parts]
     return Usage(
-        input_tokens=exact_tokens("\n".join([*prompt, *_texts(parts)])) + 4 * len(request.messages),
-        output_tokens=exact_tokens("\n".join(_texts(answer))),
-        reasoning_tokens=exact_tokens("\n".join(_texts(part for part in answer if isinstance(part, ThinkingPart)))),
+        input_tokens=count("\n".join([*prompt, *_texts(parts)])) + 4 * len(request.messages),
+        output_tokens=count("\n".join(_texts(answer))),
+        reasoning_tokens=count("\n".join(_texts(part for part in answer if isinstance(part, ThinkingPart)))),
         estimated=True,
     )
 

@@ -8,18 +8,19 @@ them. All calls belong on the event loop.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from openagent.plugins.ledger import Activity, Charge, Ledger
+from openagent.plugins.ledger import Activity, Budget, Charge, Ledger
 from openagent.plugins.provider import ModelRequest
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.usage import Usage
+from openagent.protocol.messages import Part
+from openagent.protocol.usage import SessionUsage, Usage
 from openagent.telemetry.accounts import NOTHING, Account, BudgetNotice, Demand, Spent
-from openagent.telemetry.counting import estimate_tokens, fixed_ceiling, prompt_ceiling
+from openagent.telemetry.counting import counted_usage, estimate_tokens, exact_tokens, fixed_ceiling, prompt_ceiling
 from openagent.telemetry.prices import PICO, Price, PriceBook
 from openagent.telemetry.tokens import TokenTracker, TokenUsage
 
@@ -139,7 +140,17 @@ class BudgetLedger:
         self._seeding = asyncio.Lock()
         self._waiting: set[asyncio.Future[None]] = set()
 
-    def register(
+    def register(self, session: str, parent: str | None, budget: Budget, spent: SessionUsage) -> None:
+        """A session's cap holds for all sessions that work for it, too."""
+        limits = structs.replace(
+            self._defaults,
+            tree_usd=self._defaults.tree_usd if budget.usd is None else budget.usd,
+            tree_tokens=self._defaults.tree_tokens if budget.tokens is None else budget.tokens,
+        )
+        tokens = spent.tokens.input_tokens + spent.tokens.output_tokens
+        self.enrol(session, parent, limits, spent=Spent(tokens, spent.cost_usd))
+
+    def enrol(
         self,
         session: str,
         parent: str | None = None,
@@ -171,23 +182,30 @@ class BudgetLedger:
         await self._seed_day()
         return Spent(self._day.tokens, self._day.money / PICO)
 
-    def count_tokens(self, text: str) -> int:
-        return estimate_tokens(text)
+    def estimate(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
+        return counted_usage(request, answer, estimate_tokens)
+
+    async def measure(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
+        return await asyncio.to_thread(counted_usage, request, answer, exact_tokens)
 
     async def reserve(self, session: str, model: str, request: ModelRequest, activity: Activity) -> GrantedReservation:
         await self._seed_day()
         remembered = self._prices.remembered(model)
         price = remembered[0] if remembered else await asyncio.to_thread(self._prices.price, model)
-        subject = _Subject(session, model, activity, fixed_ceiling(request))
         accounts = self._accounts(session)
         if not any(account.capped for account in accounts):
+            subject = _Subject(session, model, activity)
             return GrantedReservation(
                 self, subject, price, accounts, held=(0, 0), max_output_tokens=request.max_output_tokens
             )
         if price is None and any(account.money_limit is not None for account in accounts):
             raise _unknown_price(model)
-        demand = Demand.of(self._prompt_tokens(subject, request), price)
-        output = await self._wait_for_room(session, demand, request.max_output_tokens or DEFAULT_ANSWER)
+        subject = _Subject(session, model, activity, fixed_ceiling(request))
+        wanted = request.max_output_tokens or DEFAULT_ANSWER
+        demand = Demand.of(self._prompt_tokens(subject, request, thorough=False), price)
+        if min(account.output_room(demand, beside_held=True) for account in accounts) < wanted:
+            demand = Demand.of(self._prompt_tokens(subject, request, thorough=True), price)
+        output = await self._wait_for_room(session, demand, wanted)
         return GrantedReservation(
             self,
             subject,
@@ -277,7 +295,7 @@ class BudgetLedger:
 
     def _known(self, session: str) -> _Ledgered:
         if session not in self._sessions:
-            self.register(session)
+            self.enrol(session)
         return self._sessions[session]
 
     def _accounts(self, session: str) -> list[Account]:
@@ -290,11 +308,11 @@ class BudgetLedger:
             accounts.append(known.tree)
         return accounts
 
-    def _prompt_tokens(self, subject: _Subject, request: ModelRequest) -> int:
+    def _prompt_tokens(self, subject: _Subject, request: ModelRequest, *, thorough: bool) -> int:
         """An answer's count covers the system prompt and tools it was asked with: what they grew by is added."""
         before = self._known(subject.session).fixed_tokens
         grown = max(0, subject.fixed_tokens - before) if before else 0
-        return prompt_ceiling(request, subject.model) + grown
+        return prompt_ceiling(request, subject.model, thorough=thorough) + grown
 
     async def _seed_day(self) -> None:
         if self._day_ends == 0.0:

@@ -1,8 +1,13 @@
 """A ledger without caps or prices."""
 
-from openagent.plugins.ledger import Activity, Charge
+from collections.abc import Sequence
+
+import msgspec
+
+from openagent.plugins.ledger import Activity, Budget, Charge
 from openagent.plugins.provider import ModelRequest
-from openagent.protocol.usage import Usage
+from openagent.protocol.messages import Part
+from openagent.protocol.usage import SessionUsage, Usage
 
 
 class OpenReservation:
@@ -19,5 +24,15 @@ class OpenLedger:
     async def reserve(self, session: str, model: str, request: ModelRequest, activity: Activity) -> OpenReservation:
         return OpenReservation()
 
-    def count_tokens(self, text: str) -> int:
-        return len(text) // 4
+    def estimate(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
+        size = len(msgspec.json.encode((request.messages, answer)))
+        return Usage(input_tokens=size // 4, estimated=True)
+
+    async def measure(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
+        return self.estimate(request, answer)
+
+    def register(self, session: str, parent: str | None, budget: Budget, spent: SessionUsage) -> None:
+        """Every session is as good as another."""
+
+    def forget(self, session: str) -> None:
+        """Nothing was remembered."""

@@ -96,6 +96,7 @@ class StoreContract:
             settings=Settings(model="openai/gpt-5", mode="edits", disabled_tools=["web"], budget_usd=2.5),
             status="thinking",
             parent=OTHER,
+            forked_from=OTHER,
             usage=SessionUsage(tokens=Usage(input_tokens=5), cost_usd=0.5, requests=1, context_tokens=9),
             seq=1,
         )

@@ -36,10 +36,8 @@ class Finding(Struct, frozen=True):
 _rules: dict[str, BuiltinRule] = {}
 
 
-def _rule(
-    name: str, level: Level, risk: Risk, reason: str, match: tuple[str, ...], not_match: tuple[str, ...] = ()
-) -> BuiltinRule:
-    rule = BuiltinRule(name, level, risk, reason, match, not_match)
+def _rule(name: str, level: Level, risk: Risk, reason: str, *examples: tuple[str, ...]) -> BuiltinRule:
+    rule = BuiltinRule(name, level, risk, reason, *examples)
     _rules[name] = rule
     return rule
 
@@ -310,7 +308,7 @@ DYNAMIC_DANGER = _rule(
     Level.FIRM,
     "high",
     "What runs is decided only when it runs, and it aims at the system or a home directory.",
-    ("$x -rf /", '"$tool" ~'),
+    ("$x -rf /", '"$tool" ~', "rm -rf /$x"),
     ("$x --version",),
 )
 

@@ -45,11 +45,19 @@ def code_findings(call: Call, code: str) -> list[Outcome]:
     return found
 
 
+_VERSION_OPTIONS = {
+    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython"), ("-V", "-VV")),
+    **dict.fromkeys(("node", "nodejs", "perl", "ruby", "lua", "luajit", "php", "julia"), ("-v",)),
+    "bun": ("-v",),
+    "deno": ("-V",),
+}
+
+
 def _interpreter(code_options: str, module_option: str = "") -> Handler:
     options = code_options.split()
 
     def handle(call: Call) -> Iterable[Outcome]:
-        if only_asks_version(call) or call.texts == ["-VV"]:
+        if only_asks_version(call, *_VERSION_OPTIONS.get(call.name, ())):
             return ()
         texts = call.texts
         for index, text in enumerate(texts):

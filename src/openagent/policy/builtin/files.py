@@ -22,6 +22,8 @@ def deletes(call: Call, targets: Iterable[Value], *, recursive: bool) -> Iterabl
         place = call.place(target)
         if call.is_critical(target) or place == "system":
             found.append(Finding(catalogue.DESTROYS_SYSTEM, target.text))
+        elif recursive and paths.may_be_critical(target.text):
+            found.append(Finding(catalogue.DYNAMIC_DANGER, target.text))
         elif place == "device":
             found.append(Finding(catalogue.WRITES_DEVICE, target.text))
         elif re.search(r"\.(?:bash|zsh|python)_history$", target.text):

@@ -8,116 +8,22 @@ from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Handler, Inner, InnerScript, Outcome, reads, writes
 from openagent.policy.builtin.catalogue import Finding
 from openagent.policy.builtin.network import exfiltrates
+from openagent.policy.names import names
 from openagent.policy.shell.values import UNKNOWN, Value
 
-_READING = frozenset(
-    [
-        "status",
-        "log",
-        "diff",
-        "show",
-        "blame",
-        "annotate",
-        "shortlog",
-        "describe",
-        "rev-parse",
-        "rev-list",
-        "ls-files",
-        "ls-tree",
-        "cat-file",
-        "grep",
-        "for-each-ref",
-        "show-ref",
-        "name-rev",
-        "merge-base",
-        "count-objects",
-        "version",
-        "help",
-        "whatchanged",
-        "cherry",
-        "diff-tree",
-        "diff-index",
-        "diff-files",
-        "check-ignore",
-        "check-attr",
-        "check-mailmap",
-        "check-ref-format",
-        "verify-commit",
-        "verify-tag",
-        "var",
-        "fsck",
-        "show-branch",
-        "range-diff",
-        "merge-tree",
-        "get-tar-commit-id",
-        "patch-id",
-        "stripspace",
-        "column",
-    ]
+_READING = names(
+    "status log diff show blame annotate shortlog describe rev-parse rev-list ls-files ls-tree cat-file grep "
+    "for-each-ref show-ref name-rev merge-base count-objects version help whatchanged cherry diff-tree diff- "
+    "index diff-files check-ignore check-attr check-mailmap check-ref-format verify-commit verify-tag var "
+    "fsck show-branch range-diff merge-tree get-tar-commit-id patch-id stripspace column"
 )
-_CHANGING = frozenset(
-    [
-        "add",
-        "commit",
-        "merge",
-        "rebase",
-        "cherry-pick",
-        "revert",
-        "am",
-        "apply",
-        "mv",
-        "init",
-        "stash",
-        "tag",
-        "branch",
-        "checkout",
-        "switch",
-        "restore",
-        "reset",
-        "notes",
-        "worktree",
-        "bisect",
-        "sparse-checkout",
-        "rerere",
-        "gc",
-        "repack",
-        "pack-refs",
-        "prune",
-        "maintenance",
-        "update-index",
-        "write-tree",
-        "commit-tree",
-        "mktag",
-        "hash-object",
-        "submodule",
-        "format-patch",
-        "bundle",
-        "archive",
-        "config",
-        "remote",
-        "symbolic-ref",
-        "update-ref",
-        "read-tree",
-        "checkout-index",
-        "clone",
-    ]
+_CHANGING = names(
+    "add commit merge rebase cherry-pick revert am apply mv init stash tag branch checkout switch restore "
+    "reset notes worktree bisect sparse-checkout rerere gc repack pack-refs prune maintenance update-index "
+    "write-tree commit-tree mktag hash-object submodule format-patch bundle archive config remote symbolic- "
+    "ref update-ref read-tree checkout-index clone"
 )
-_NETWORK = frozenset(
-    [
-        "fetch",
-        "pull",
-        "clone",
-        "ls-remote",
-        "remote-update",
-        "fetch-pack",
-        "send-pack",
-        "archive-remote",
-        "svn",
-        "p4",
-        "cvsimport",
-        "lfs",
-    ]
-)
+_NETWORK = names("fetch pull clone ls-remote remote-update fetch-pack send-pack archive-remote svn p4 cvsimport lfs")
 _HARMLESS_KEYS = re.compile(
     r"color\.|user\.(?:name|email)$|core\.(?:quotepath|autocrlf|abbrev|commentchar|ignorecase|filemode|eol|safecrlf)$|advice\.|log\.|commit\.(?:gpgsign|verbose|cleanup)$"
     r"|diff\.(?:algorithm|renames|noprefix|mnemonicprefix|colormoved|context|submodule|wserrorhighlight)$|tag\.(?:gpgsign|sort)$|gc\.auto$|safe\.directory$|http\.version$"
@@ -155,11 +61,9 @@ def _global_option(call: Call, name: str, value: Value) -> Iterable[Outcome]:
     if name == "-c":
         key, _, setting = value.text.partition("=")
         yield from _setting(key, Value(setting, value.known))
-    elif name == "-C":
-        if call.place(value) not in ("workspace", "temporary"):
-            return
-    elif name in ("--exec-path", "--config-env"):
-        yield Finding(catalogue.STEERS_SHELL, name)
+    elif name in ("--exec-path", "--config-env") or call.place(value) != "workspace":
+        # Another repository's configuration names programs that git runs.
+        yield Finding(catalogue.STEERS_SHELL, f"{name} {value.text}")
 
 
 def _setting(key: str, value: Value) -> Iterable[Outcome]:

@@ -7,6 +7,7 @@ from openagent.policy import paths
 from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Handler, InnerScript, Outcome, reads, writes
 from openagent.policy.builtin.catalogue import Finding
+from openagent.policy.names import names
 from openagent.policy.shell.values import SENSITIVE, Value
 
 _HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9_.-]+)(?::\d+)?(?:[/?#].*)?")
@@ -14,53 +15,11 @@ _NAMES_HOST = re.compile(
     r"[a-z][a-z0-9+.-]*://|^[\w.-]+\.[a-z]{2,}(?:[:/]|$)|^localhost\b|^\d+\.\d+\.\d+\.\d+|^[\w.-]+@[\w.-]+:"
 )
 
-FETCHING = frozenset(
-    [
-        "curl",
-        "wget",
-        "http",
-        "https",
-        "aria2c",
-        "fetch",
-        "lynx",
-        "w3m",
-        "links",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "ssh",
-        "scp",
-        "sftp",
-        "ftp",
-        "telnet",
-        "rsync",
-        "gh",
-        "aws",
-    ]
+FETCHING = names(
+    "curl wget http https aria2c fetch lynx w3m links nc ncat netcat socat ssh scp sftp ftp telnet rsync gh aws"
 )
-DECODING = frozenset(
-    [
-        "base64",
-        "base32",
-        "xxd",
-        "openssl",
-        "gunzip",
-        "zcat",
-        "bzcat",
-        "xzcat",
-        "gzip",
-        "rev",
-        "tr",
-        "uudecode",
-        "od",
-        "awk",
-        "sed",
-        "perl",
-        "python",
-        "python3",
-        "printf",
-    ]
+DECODING = names(
+    "base64 base32 xxd openssl gunzip zcat bzcat xzcat gzip rev tr uudecode od awk sed perl python python3 printf"
 )
 
 
@@ -91,7 +50,10 @@ _CURL_DATA = (
     "upload-file",
     "url-query",
 )
-_CURL_VALUES = "-X -H -A -e -u -b -m -w --connect-timeout --max-time --request --header --user-agent --retry --user --proxy -x --cacert"
+_CURL_VALUES = (
+    "-X -H -A -e -u -b -m -w --connect-timeout --max-time --request --heade"
+    "r --user-agent --retry --user --proxy -x --cacert"
+)
 
 
 def _curl(call: Call) -> Iterable[Outcome]:
@@ -218,7 +180,7 @@ def _gh(call: Call) -> Iterable[Outcome]:
 
 def _cloud(call: Call) -> Iterable[Outcome]:
     line = " ".join(call.texts)
-    if call.texts in (["--version"], ["version"], ["help"]):
+    if call.texts in (["--version"], ["help"]):
         return ()
     if re.search(r"\b(?:delete|destroy|terminate|rm|rb|remove|purge|drop)\b|apply .*auto-approve", line):
         return [Finding(catalogue.PUBLISHES, "it removes things in the cloud"), *exfiltrates(call)]
@@ -234,11 +196,13 @@ def _table() -> dict[str, Handler]:
         "ssh mosh autossh sshpass ssh-copy-id": _ssh,
         "scp sftp rsync rclone": _transfer,
         "nc ncat netcat socat telnet rlogin ngrok cloudflared chisel": _sockets,
-        "http https httpie xh aria2c ftp lftp tftp lynx w3m links fetch ping ping6 dig nslookup host traceroute mtr whois nmap tcpdump "
+        "http https httpie xh aria2c ftp lftp tftp lynx w3m links fetch ping ping6 dig nslookup host "
+        "traceroute mtr whois nmap tcpdump "
         "arp-scan websocat grpcurl redis-cli psql mysql mongo mongosh sqlcmd": _network,
         "mail mailx sendmail mutt swaks": _mail,
         "gh hub glab": _gh,
-        "aws gcloud az gsutil doctl heroku flyctl fly vercel netlify terraform tofu pulumi ansible ansible-playbook kubectl helm oc "
+        "aws gcloud az gsutil doctl heroku flyctl fly vercel netlify terraform tofu pulumi ansible "
+        "ansible-playbook kubectl helm oc "
         "wrangler firebase supabase": _cloud,
     }
     return {name: handler for names, handler in groups.items() for name in names.split()}

@@ -3,10 +3,12 @@
 import base64
 import binascii
 import re
+from collections.abc import Callable
 
 from openagent.policy.builtin.calls import Call
+from openagent.policy.builtin.printing import echoed, printed
+from openagent.policy.paths import names_credentials
 from openagent.policy.shell.values import UNKNOWN
-from openagent.policy.shell.words import decode_escapes
 
 _GIT_CONSTANTS: dict[tuple[str, ...], str] = {
     ("rev-parse", "HEAD"): "HEAD",
@@ -21,86 +23,75 @@ _FILTERS = frozenset(("grep", "head", "tail", "sort", "uniq", "egrep", "fgrep"))
 
 
 def static_output(call: Call) -> str | None:
+    printer = _PRINTERS.get(call.name)
+    return printer(call) if printer and call.known else None
+
+
+def _silent(call: Call) -> str | None:
+    return ""
+
+
+def _passed_on(call: Call) -> str | None:
+    """`cat` and `tee` of what comes in."""
+    files = call.name == "cat" and any(value.text != "-" for value in call.operands())
+    return call.input.text if call.input.given and not files else None
+
+
+def _git(call: Call) -> str | None:
     texts = call.texts
-    if not call.known:
+    return "HEAD" if texts[:1] == ["merge-base"] and len(texts) == 3 else _GIT_CONSTANTS.get(tuple(texts))
+
+
+def _base64(call: Call) -> str | None:
+    return _bytes(call, base64.b64decode) if call.has("dD", "decode") else None
+
+
+def _base32(call: Call) -> str | None:
+    return _bytes(call, base64.b32decode) if call.has("dD", "decode") else None
+
+
+def _xxd(call: Call) -> str | None:
+    return _bytes(call, bytes.fromhex) if call.has("r") and call.has("p") else None
+
+
+def _bytes(call: Call, decode: Callable[[str], bytes]) -> str | None:
+    if call.input.text is None or UNKNOWN in call.input.text:
         return None
-    match call.name:
-        case "echo":
-            return _echo(texts)
-        case "printf":
-            return _printf(texts)
-        case "pwd":
-            return call.state.cwd
-        case "nproc":
-            return "1"
-        case "true" | "false" | ":" | "cd" | "export" | "set" | "test" | "[":
-            return ""
-        case "cat" if not call.operands() and call.input.given:
-            return call.input.text
-        case "base64" | "base32" | "xxd" | "rev" | "tr" if call.input.given and call.input.text is not None:
-            return _decoded(call, call.input.text)
-        case "git":
-            if texts[:1] == ["merge-base"] and len(texts) == 3:
-                return "HEAD"
-            return _GIT_CONSTANTS.get(tuple(texts))
-        case _:
-            return None
-
-
-def _echo(texts: list[str]) -> str:
-    escapes = False
-    newline = "\n"
-    while texts and re.fullmatch(r"-[neE]+", texts[0]):
-        escapes = escapes or "e" in texts[0]
-        newline = "" if "n" in texts[0] else newline
-        texts = texts[1:]
-    line = " ".join(texts)
-    return (decode_escapes(line) if escapes else line) + newline
-
-
-def _printf(texts: list[str]) -> str | None:
-    if not texts or texts[0].startswith("-"):
-        return None
-    template, arguments = decode_escapes(texts[0]), texts[1:]
-    pieces = re.split(r"(%[sbdq%])", template)
-    if any("%" in piece for piece in pieces[::2]):
-        return None
-    printed: list[str] = []
-    remaining = list(arguments)
-    for _ in range(max(1, len(arguments))):
-        for piece in pieces:
-            if piece == "%%":
-                printed.append("%")
-            elif piece[:1] == "%" and len(piece) == 2:
-                argument = remaining.pop(0) if remaining else ""
-                printed.append(decode_escapes(argument) if piece == "%b" else argument)
-            else:
-                printed.append(piece)
-        if not remaining or len(pieces) == 1:
-            break
-    return "".join(printed)
-
-
-def _decoded(call: Call, given: str) -> str | None:
-    if UNKNOWN in given:
-        return None
-    texts = call.texts
     try:
-        if call.name == "base64" and call.has("dD", "decode"):
-            return base64.b64decode(given, validate=False).decode("utf-8", "replace")
-        if call.name == "base32" and call.has("dD", "decode"):
-            return base64.b32decode(given.strip()).decode("utf-8", "replace")
-        if call.name == "xxd" and call.has("r") and call.has("p"):
-            return bytes.fromhex(re.sub(r"\s", "", given)).decode("utf-8", "replace")
+        return decode("".join(call.input.text.split())).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
         return None
-    if call.name == "rev" and not texts:
-        return "\n".join(line[::-1] for line in given.split("\n"))
-    if call.name == "tr" and len(texts) == 2 and texts[0] == "-d":
+
+
+def _rev(call: Call) -> str | None:
+    given = call.input.text
+    return "\n".join(line[::-1] for line in given.split("\n")) if given is not None and not call.values else None
+
+
+def _tr(call: Call) -> str | None:
+    texts, given = call.texts, call.input.text
+    if given is None or len(texts) != 2:
+        return None
+    if texts[0] == "-d":
         return given.translate(str.maketrans("", "", texts[1]))
-    if call.name == "tr" and len(texts) == 2 and not texts[0].startswith("-"):
-        return _translated(given, texts[0], texts[1])
-    return None
+    return _translated(given, texts[0], texts[1]) if not texts[0].startswith("-") else None
+
+
+_PRINTERS: dict[str, Callable[[Call], str | None]] = {
+    "echo": lambda call: echoed(call.texts),
+    "printf": lambda call: printed(call.texts),
+    "pwd": lambda call: call.state.cwd,
+    "nproc": lambda call: "1",
+    **dict.fromkeys(("true", "false", ":", "cd", "export", "set", "test", "["), _silent),
+    "cat": _passed_on,
+    "tee": _passed_on,
+    "base64": _base64,
+    "base32": _base32,
+    "xxd": _xxd,
+    "rev": _rev,
+    "tr": _tr,
+    "git": _git,
+}
 
 
 def _translated(given: str, old: str, new: str) -> str | None:
@@ -131,4 +122,7 @@ def lists_workspace_files(call: Call) -> bool:
         lists = not call.has("l")
     else:
         lists = name in ("find", "fd", "fdfind") or call.has("lL", "files", "files-with-matches")
-    return lists and all(text[:1] not in ("/", "~") and ".." not in text and "-printf" not in text for text in texts)
+    return lists and all(
+        text[:1] not in ("/", "~") and ".." not in text and "-printf" not in text and not names_credentials(text)
+        for text in texts
+    )

@@ -8,13 +8,13 @@ from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Handler, Inner, InnerScript, Outcome
 from openagent.policy.builtin.catalogue import Finding
 from openagent.policy.builtin.network import exfiltrates
+from openagent.policy.names import names
 from openagent.policy.shell.values import Value
 
-_ASKING_VERSION = frozenset(("--version", "-version", "-V", "-v", "version", "--help", "-h", "help"))
 
-
-def only_asks_version(call: Call) -> bool:
-    return len(call.values) == 1 and call.values[0].text in _ASKING_VERSION
+def only_asks_version(call: Call, *also: str) -> bool:
+    """Words such as `help` and `-v` do not count by themselves: `make help` and `pytest -v` run code."""
+    return len(call.values) == 1 and call.values[0].text in ("--version", "--help", *also)
 
 
 def verbs(reading: str = "", installing: str = "", publishing: str = "", with_value: str = "") -> Handler:
@@ -43,6 +43,8 @@ def _npx(call: Call) -> Iterable[Outcome]:
 
 
 def _npm(call: Call) -> Iterable[Outcome]:
+    if only_asks_version(call, "-v"):
+        return ()
     operands = call.operands("--prefix -w --workspace -C --registry")
     verb = operands[0].text if operands else ""
     if verb in ("exec", "x", "dlx"):
@@ -56,7 +58,8 @@ def _npm(call: Call) -> Iterable[Outcome]:
 
 _NPM = verbs(
     "ls list ll why explain root prefix bin config fund licenses",
-    "install i add ci update upgrade remove uninstall rm link rebuild dedupe prune global import audit init create self-update",
+    "install i add ci update upgrade remove uninstall rm link rebuild dedupe prune global import "
+    "audit init create self-update",
     "publish unpublish deprecate dist-tag owner access login logout adduser token team star",
     "--prefix -w --workspace -C --registry --cwd",
 )
@@ -65,7 +68,7 @@ _NPM = verbs(
 def _go(call: Call) -> Iterable[Outcome]:
     if call.texts[:1] == ["env"] and call.has("wu"):
         return [Finding(catalogue.STEERS_SHELL, "go env -w")]
-    if call.texts[:1] in (["list"], ["vet"]) and call.has("", "toolexec", "exec", "vettool"):
+    if call.texts[:1] in (["list"], ["vet"]) and call.has("", "toolexec", "exec", "vettool", "export", "compiled"):
         return [Finding(catalogue.RISKY_CODE)]
     return verbs("version env list doc", "install get mod")(call)
 
@@ -74,16 +77,22 @@ def _cargo(call: Call) -> Iterable[Outcome]:
     if any(text.startswith(("--config", "-Z")) for text in call.texts):
         return [Finding(catalogue.STEERS_SHELL)]
     return verbs(
-        "tree metadata search locate-project pkgid version",
+        "version",
         "install add update uninstall remove fetch vendor",
         "publish yank owner login",
     )(call)
 
 
 def _pip(call: Call) -> Iterable[Outcome]:
-    return verbs(
-        "list show freeze check help inspect debug index hash", "install uninstall download wheel cache config"
-    )(call)
+    return verbs("list show freeze check help inspect debug hash", "install uninstall download wheel cache config")(
+        call
+    )
+
+
+_HOST_RIGHTS = re.compile(
+    r"--privileged|--(?:pid|userns)[= ]host|--cap-add[= ](?:ALL|SYS_ADMIN)"
+    r"|--security-opt[= ]\S*unconfined|--device[= ]/dev/(?:sd|nvme)"
+)
 
 
 def _docker(call: Call) -> Iterable[Outcome]:
@@ -94,10 +103,7 @@ def _docker(call: Call) -> Iterable[Outcome]:
     if only_asks_version(call) or (verb in ("ps", "images", "version", "info") and not call.has("H", "host")):
         return ()
     found: list[Outcome] = []
-    if re.search(
-        r"--privileged|--pid[= ]host|--cap-add[= ](?:ALL|SYS_ADMIN)|--security-opt[= ]\S*unconfined|--userns[= ]host|--device[= ]/dev/(?:sd|nvme)",
-        line,
-    ):
+    if _HOST_RIGHTS.search(line):
         found.append(Finding(catalogue.CONTAINER_ESCAPE, line))
     for mount in re.findall(r"(?:-v|--volume|--mount)[= ](\S+)", line):
         source = re.sub(r".*(?:src|source)=([^,]*).*", r"\1", mount).partition(":")[0]
@@ -119,7 +125,7 @@ def _docker(call: Call) -> Iterable[Outcome]:
 
 
 def _make(call: Call) -> Iterable[Outcome]:
-    if only_asks_version(call):
+    if only_asks_version(call, "-v") and call.name in ("make", "gmake"):
         return ()
     found: list[Outcome] = [Finding(catalogue.UNKNOWN_COMMAND, " ".join([call.name, *call.texts]))]
     for text in call.texts:
@@ -150,6 +156,9 @@ def _twine(call: Call) -> Iterable[Outcome]:
     )
 
 
+_COMPILERS = names("gcc g++ cc clang clang++ rustc java javac ghc")
+
+
 def _version_only(call: Call) -> Iterable[Outcome]:
     """Compilers, test runners and the like: they run code of the project."""
     return (
@@ -159,31 +168,38 @@ def _version_only(call: Call) -> Iterable[Outcome]:
 
 def _table() -> dict[str, Handler]:
     groups: dict[str, Handler] = {
-        "npm yarn pnpm": _npm,
+        "npm": _npm,
+        # Both run what the project names as its own version of them.
+        "yarn pnpm": lambda call: list(_npm(call)) or [Finding(catalogue.UNKNOWN_COMMAND, call.name)],
         "npx bunx pnpx uvx pipx": _npx,
         "pip pip3": _pip,
         "cargo": _cargo,
         "go": _go,
         "docker podman nerdctl docker-compose podman-compose": _docker,
         "make gmake ninja just task": _make,
-        "apt apt-get aptitude dpkg yum dnf rpm zypper pacman apk brew port snap flatpak nix-env emerge apt-cache apt-mark": _system_packages,
+        "apt apt-get aptitude dpkg yum dnf rpm zypper pacman apk brew port snap flatpak nix-env "
+        "emerge apt-cache apt-mark": _system_packages,
         "twine": _twine,
-        "uv": verbs("tree version", "add remove sync lock venv tool self python pip", "publish"),
-        "poetry": verbs("show check version env", "add remove install update lock", "publish"),
+        "uv": verbs("", "add remove sync lock venv tool self python pip", "publish"),
+        "poetry": verbs("show check", "add remove install update lock", "publish"),
         "gem": verbs("list environment which", "install uninstall update", "push yank owner signin"),
-        "bundle": verbs("list show info check", "install update add remove"),
-        "composer": verbs("show validate licenses", "install update require remove create-project global"),
-        "mix": verbs("help", "deps.get deps.update archive.install escript.install", "hex.publish"),
-        "dotnet": verbs("--info --list-sdks --list-runtimes", "add restore tool", "nuget"),
+        "bundle": verbs("", "install update add remove"),
+        "composer": verbs("", "install update require remove create-project global"),
+        "mix": verbs("", "deps.get deps.update archive.install escript.install", "hex.publish"),
+        "dotnet": verbs("", "add restore tool", "nuget"),
         "mvn gradle": verbs("", "", "deploy release:perform publish"),
-        "conda mamba": verbs("list info search", "install create update remove env"),
-        "rustup": verbs("show which", "install update default toolchain target component"),
+        "conda mamba": verbs("list info", "install create update remove env"),
+        "rustup": verbs("which", "install update default toolchain target component"),
         "vsce ovsx": verbs("", "", "publish"),
-        "lerna changeset": verbs("ls list", "", "publish version"),
-        "gcc g++ cc clang clang++ rustc javac java scalac kotlinc swift swiftc tsc cmake meson bazel pytest tox nox mypy pyright eslint prettier "
-        "jest vitest mocha black isort flake8 pylint coverage rspec rake phpunit ctest gdb lldb valgrind perf elixir iex erl ghc stack cabal "
-        "opam dune zig nim crystal dart flutter hugo jekyll sphinx-build mkdocs pre-commit act shellcheck hadolint golangci-lint rustfmt "
-        "gofmt clang-format terraform-docs protoc node-gyp playwright cypress storybook next nuxt vite webpack rollup esbuild turbo nx": _version_only,
+        "lerna changeset": verbs("", "", "publish version"),
+        "gcc g++ cc clang clang++ rustc javac java scalac kotlinc swift swiftc tsc cmake meson bazel "
+        "pytest tox nox mypy pyright eslint prettier "
+        "jest vitest mocha black isort flake8 pylint coverage rspec rake phpunit ctest gdb lldb "
+        "valgrind perf elixir iex erl ghc stack cabal "
+        "opam dune zig nim crystal dart flutter hugo jekyll sphinx-build mkdocs pre-commit act "
+        "shellcheck hadolint golangci-lint rustfmt "
+        "gofmt clang-format terraform-docs protoc node-gyp playwright cypress storybook next nuxt "
+        "vite webpack rollup esbuild turbo nx": _version_only,
     }
     return {name: handler for names, handler in groups.items() for name in names.split()}
 

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterable
 
+from openagent.policy import paths
 from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Handler, InnerScript, Outcome, reads, writes
 from openagent.policy.builtin.catalogue import Finding
-from openagent.policy.shell.values import UNKNOWN, Value
+from openagent.policy.builtin.network import FETCHING
+from openagent.policy.builtin.printing import printed
+from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, Value
 
 
 def harmless(call: Call) -> Iterable[Outcome]:
@@ -26,15 +29,22 @@ def reader(with_value: str = "", writing: str = "", running: str = "", first_is_
             return [Finding(catalogue.RUNS_CODE, program), InnerScript(program)]
         if writing and (target := call.option(write_short, *write_long)) is not None:
             return writes(call, Value(target, call.known))
-        files = call.operands(taking)
+        operands = call.operands(taking)
         if first_is_text and not call.has("ef", "regexp", "file"):
-            files = files[1:]
-        for value in call.values:
-            if value.text.startswith("--") and "=" in value.text and "." in value.text:
-                files.append(Value(value.text.partition("=")[2]))
-        return reads(call, files)
+            pattern, operands = operands[:1], operands[1:]
+        else:
+            pattern = []
+        # Keys are looked for everywhere: an option may take a file, or take none where it was thought to.
+        named = [value for value in _files(call) if value not in pattern and paths.names_credentials(value.text)]
+        return reads(call, named or operands)
 
     return handle
+
+
+def _files(call: Call) -> Iterable[Value]:
+    """Every word that may name a file, the values of `--option=value` among them."""
+    for value in call.values:
+        yield Value(value.text.partition("=")[2], value.known) if value.text.startswith("-") else value
 
 
 def _options(text: str) -> tuple[str, tuple[str, ...]]:
@@ -55,12 +65,14 @@ def only_without(forbidden: str, rule: catalogue.BuiltinRule) -> Handler:
     return handle
 
 
-def _one_file_read(call: Call) -> Iterable[Outcome]:
-    """`uniq` and `xxd`: a second operand is written."""
-    operands = call.operands("-f -s -w -l -c -g -o")
-    if len(operands) > 1:
-        return writes(call, operands[1])
-    return reads(call, operands)
+def _second_is_written(with_value: str) -> Handler:
+    """`uniq IN OUT`."""
+
+    def handle(call: Call) -> Iterable[Outcome]:
+        operands = call.operands(with_value)
+        return writes(call, operands[1]) if len(operands) > 1 else reads(call, operands)
+
+    return handle
 
 
 def _hostname(call: Call) -> Iterable[Outcome]:
@@ -85,13 +97,22 @@ def _history(call: Call) -> Iterable[Outcome]:
     return [Finding(catalogue.HIDES_TRACKS)] if call.has("cdwr") else ()
 
 
+_SED_BRACKET = r"\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n\[])*\]"
+_SED_REGEX = rf"/(?:\\.|{_SED_BRACKET}|[^/\\\n\[])*/I?"
 _SED_COMMAND = re.compile(
-    r"""[ \t;\n{}]*
-    (?:(?:\d+|\$|/(?:\\.|[^/\\\n])*/I?|\d+~\d+)(?:,[ ]*(?:\+?\d+|\$|~\d+|/(?:\\.|[^/\\\n])*/I?))?[ ]*!?[ ]*)?
-    (?:[pdqQ=NPDGHhgxnzl{}]\d*|s([/|,\#:@!%_~])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1[gpiI0-9]*|y/[^/\n]*/[^/\n]*/|[aic]\\?[ ]?[^\n]*|[:btT][ ]*\w*)?
-    [ \t;\n{}]*""",
+    rf"""[ \t;\n{{}}]*
+    (?:(?:\d+~\d+|\d+|\$|{_SED_REGEX})(?:,[ ]*(?:\+?\d+|\$|~\d+|{_SED_REGEX}))?[ ]*!?[ ]*)?
+    (?:
+        [pdqQ=NPDGHhgxnzl{{}}]\d*
+        | s([/|,\#:@!%_~])(?:\\.|{_SED_BRACKET}|(?!\1)[^\\\n\[])*\1(?:\\.|(?!\1)[^\\\n])*\1[gpiI0-9]*
+        | y/[^/\\\n]*/[^/\\\n]*/
+        | [:btT][ ]*\w*
+    )?
+    (?=[ \t;\n{{}}]|$)[ \t;\n{{}}]*""",
     re.VERBOSE,
 )
+"""The sed commands that neither write a file nor start a program. A bracket may hold the delimiter."""
+
 _SED_EXECUTES = re.compile(
     r"(?:^|[;{\n\d$/!])\s*e(?:\s+([^\n]*))?$|s(.)(?:\\.|(?!\2).)*\2((?:\\.|(?!\2).)*)\2\w*e\w*", re.MULTILINE
 )
@@ -111,7 +132,7 @@ def sed(call: Call) -> Iterable[Outcome]:
     """Its own little language can write files (`w`) and run commands (`e`)."""
     found: list[Outcome] = []
     scripts: list[Value] = []
-    files = call.operands("-e -f -l -E --expression --file")
+    files = call.operands("-e -f -l --expression --file --line-length")
     values = iter(call.values)
     for value in values:
         if value.text in ("-e", "--expression") or (re.fullmatch(r"-[nErsuz]+e", value.text)):
@@ -150,7 +171,7 @@ _AWK_TEXT = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 
 def awk(call: Call) -> Iterable[Outcome]:
-    if call.has("fiEl", "file", "include", "exec", "load", "source"):
+    if call.has("fiEle", "file", "include", "exec", "load", "source"):
         return [Finding(catalogue.RUNS_CODE, "an awk program from a file")]
     operands = call.operands("-F -v --assign --field-separator")
     if not operands:
@@ -159,10 +180,14 @@ def awk(call: Call) -> Iterable[Outcome]:
     if not program.known:
         return [Finding(catalogue.DYNAMIC, program.text)]
     found: list[Outcome] = list(reads(call, [file for file in files if "=" not in file.text]))
+    if "ENVIRON" in program.text:
+        found.append(Finding(catalogue.DUMPS_ENVIRONMENT))
     if _AWK_ACTS.search(_AWK_REGEX.sub(r"\1\2//", program.text)) or "system" in program.text:
         found.append(Finding(catalogue.RISKY_CODE, program.text))
         found.extend(InnerScript(text, speculative=True) for text in _AWK_TEXT.findall(program.text) if " " in text)
-        texts = [call.option("v", "assign") or "", *_AWK_TEXT.findall(program.text)]
+        given = (call.option("v", "assign") or "").partition("=")[2]
+        found.append(InnerScript(given, speculative=True))
+        texts = [given, *_AWK_TEXT.findall(program.text)]
         found.extend(
             Finding(catalogue.WRITES_SYSTEM, text) for text in texts if text.startswith(("/etc/", "/usr/", "/boot/"))
         )
@@ -170,8 +195,17 @@ def awk(call: Call) -> Iterable[Outcome]:
 
 
 def _jq(call: Call) -> Iterable[Outcome]:
-    files = call.operands("--arg --argjson --slurpfile --rawfile --indent -L")[1:]
-    return reads(call, files)
+    program, *files = call.operands("--arg --argjson --slurpfile --rawfile --indent -L") or [Value("")]
+    named = [value for value in _files(call) if paths.names_credentials(value.text)]
+    if re.search(r"(?<!\.)\benv\b|\$ENV\b", program.text) and not named:
+        return [Finding(catalogue.DUMPS_ENVIRONMENT)]
+    return reads(call, named or files)
+
+
+def _ps(call: Call) -> Iterable[Outcome]:
+    """`ps auxe` shows every process's environment."""
+    shows = any("e" in text and not text.startswith("-") and text.isalpha() for text in call.texts[:1])
+    return [Finding(catalogue.DUMPS_ENVIRONMENT)] if shows else ()
 
 
 def _yq(call: Call) -> Iterable[Outcome]:
@@ -185,10 +219,15 @@ def _tree(call: Call) -> Iterable[Outcome]:
 
 
 def _read_builtin(call: Call) -> Iterable[Outcome]:
-    for operand in call.operands("-p -d -n -N -t -u -i"):
+    names = call.operands("-p -d -n -N -t -u -i")
+    if call.name == "read" and len(names) == 1 and call.input.text is not None and names[0].known:
+        call.state.assign(names[0].text, call.input.text.partition("\n")[0].strip())
+        return ()
+    origin = FROM_NETWORK if FETCHING & set(call.input.producers) else ""
+    for operand in names:
         if operand.text.startswith(UNKNOWN):
             return [Finding(catalogue.DYNAMIC)]
-        call.state.forget(operand.text)
+        call.state.assign(operand.text, UNKNOWN + origin, known=False)
     for name in ("REPLY", "MAPFILE"):
         call.state.forget(name)
     return ()
@@ -199,7 +238,8 @@ def _printf(call: Call) -> Iterable[Outcome]:
     if texts[:1] == ["-v"] and len(texts) > 1:
         if not call.values[1].known:
             return [Finding(catalogue.DYNAMIC)]
-        call.state.forget(texts[1])
+        text = printed(texts[2:])
+        call.state.assign(texts[1], text or "", known=call.known and text is not None)
     return ()
 
 
@@ -213,14 +253,17 @@ def _unset(call: Call) -> Iterable[Outcome]:
     return ()
 
 
+_SHELL_OPTION = re.compile(r"[-+][euxfnvCo]+|pipefail|errexit|nounset|xtrace|noglob|noclobber")
+
+
 def _set(call: Call) -> Iterable[Outcome]:
-    if not call.values:
+    texts = call.texts
+    if not texts:
         return [Finding(catalogue.DUMPS_ENVIRONMENT)]
-    if any(
-        not re.fullmatch(r"[-+][euxfnvCo]+|pipefail|errexit|nounset|xtrace|noglob|noclobber", text)
-        for text in call.texts
-    ):
-        return [Finding(catalogue.DYNAMIC, "set " + " ".join(call.texts))]
+    if texts[0] == "--":
+        call.state.positional = call.values[1:]
+    elif not all(map(_SHELL_OPTION.fullmatch, texts)):
+        return [Finding(catalogue.DYNAMIC, "set " + " ".join(texts))]
     return ()
 
 
@@ -236,25 +279,33 @@ def _ruff(call: Call) -> Iterable[Outcome]:
 
 
 _ALWAYS = (
-    "true false : pwd ls dir vdir wc basename dirname realpath readlink stat which whereis type whoami id groups uname uptime df du free "
-    "nproc arch cal seq sleep test [ expr ps pgrep tty locale getconf lscpu lsblk lsusb lspci lsof vmstat iostat "
-    "cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum sum echo tput clear wait jobs hash times shift return break "
-    "continue exit cmp factor numfmt who w last logname users dircolors infocmp ldd nm objdump readelf size tokei cloc scc lsb_release sw_vers"
+    "true false : pwd ls dir vdir wc basename dirname realpath readlink stat which whereis type "
+    "whoami id groups uname uptime df du free "
+    "nproc arch cal seq sleep test [ expr pgrep tty locale getconf lscpu lsblk lsusb lspci lsof vmstat iostat "
+    "cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum sum echo tput clear wait jobs "
+    "hash times return break "
+    "continue exit cmp factor numfmt who w last logname users dircolors infocmp nm objdump "
+    "readelf size lsb_release sw_vers"
 )
 _READERS = {
-    "cat bat batcat head tail tac rev nl od hexdump strings fold expand unexpand fmt pr column paste join comm cut tr zcat bzcat xzcat "
-    "zless iconv colrm look tsort delta": reader("-n -c -d -f -s -w -b -t -A -j -N -F -m -M"),
-    "grep egrep fgrep zgrep zegrep ag pcregrep": reader(
-        "-e -f -m -A -B -C --include --exclude --exclude-dir", first_is_text=True
-    ),
-    "rg": reader("-e -f -g -t -T -m -A -B -C -r -j -M --glob --type", "", "--pre --hostname-bin", first_is_text=True),
+    "cat tac rev nl strings expand unexpand fmt pr comm tr zcat bzcat xzcat colrm look tsort paste join": reader(),
+    "bat batcat": reader("-l -r -H", running="--pager"),
+    "head tail": reader("-n -c --lines --bytes"),
+    "od hexdump": reader("-A -t -j -N -n -s -e"),
+    "fold": reader("-w"),
+    "column": reader("-s -o -c"),
+    "cut": reader("-d -f -b -c"),
+    "iconv": reader("-f -t", "-o --output"),
+    "grep egrep fgrep zgrep zegrep pcregrep": reader("-e -f -m -A -B -C", first_is_text=True),
+    "ag": reader("-A -B -C -m -G", running="--pager", first_is_text=True),
+    "rg": reader("-e -f -g -t -T -m -A -B -C -r -j -M", running="--pre --hostname-bin", first_is_text=True),
     "sort": reader("-k -t -S -T", "-o --output", "--compress-program"),
     "diff": reader("-U -C -I -x -W -L"),
     "file": reader("-m -F -P", "-C --compile"),
     "shuf": reader("-n -i", "-o --output"),
     "base64 base32": reader("-w --wrap"),
-    "jp": reader(),
-    "man info help apropos whatis": harmless,
+    "man": reader("-S -s", running="-P -H --pager --html --preprocessor"),
+    "info help apropos whatis": harmless,
 }
 
 
@@ -264,10 +315,11 @@ def _table() -> dict[str, Handler]:
         table.update(dict.fromkeys(names.split(), handler))
     table.update(
         {
-            "date": only_without("-s --set", catalogue.STEERS_SYSTEM),
+            "date": only_without("-s -f --set --file", catalogue.STEERS_SYSTEM),
             "hostname": _hostname,
-            "uniq": _one_file_read,
-            "xxd": _one_file_read,
+            "ps": _ps,
+            "uniq": _second_is_written("-f -s -w --skip-fields --skip-chars --check-chars"),
+            "xxd": _second_is_written("-c -g -l -o -s -cols -len -seek -offset -groupsize"),
             "printenv": _printenv,
             "history": _history,
             "sed": sed,

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Handler, InnerScript, Outcome
 from openagent.policy.builtin.catalogue import BuiltinRule, Finding
+from openagent.policy.names import names
 from openagent.policy.shell.values import Value
 
 
@@ -43,23 +44,10 @@ def _init(call: Call) -> Iterable[Outcome]:
     return [Finding(catalogue.STOPS_MACHINE if call.texts[:1] in (["0"], ["6"]) else catalogue.STEERS_SYSTEM)]
 
 
-_SYSTEMCTL_READS = frozenset(
-    [
-        "status",
-        "show",
-        "list-units",
-        "list-unit-files",
-        "is-active",
-        "is-enabled",
-        "is-failed",
-        "cat",
-        "list-timers",
-        "--version",
-    ]
+_SYSTEMCTL_READS = names(
+    "status show list-units list-unit-files is-active is-enabled is-failed cat list-timers --version"
 )
-_SYSTEMCTL_STOPS = frozenset(
-    ["poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "emergency", "rescue", "isolate", "exit"]
-)
+_SYSTEMCTL_STOPS = names("poweroff reboot halt kexec suspend hibernate emergency rescue isolate exit")
 
 
 def _systemctl(call: Call) -> Iterable[Outcome]:
@@ -89,95 +77,19 @@ def _disks(call: Call) -> Iterable[Outcome]:
     return () if call.texts in (["-l"], ["--list"]) else [Finding(catalogue.FORMATS_DISK, " ".join(call.texts))]
 
 
-_STEERING_VARIABLES = frozenset(
-    [
-        "PATH",
-        "LD_PRELOAD",
-        "LD_LIBRARY_PATH",
-        "LD_AUDIT",
-        "DYLD_INSERT_LIBRARIES",
-        "DYLD_LIBRARY_PATH",
-        "BASH_ENV",
-        "ENV",
-        "PROMPT_COMMAND",
-        "PS0",
-        "PS1",
-        "PS2",
-        "PS4",
-        "SHELLOPTS",
-        "BASHOPTS",
-        "IFS",
-        "CDPATH",
-        "EDITOR",
-        "VISUAL",
-        "PAGER",
-        "BROWSER",
-        "MANPAGER",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "GIT_PAGER",
-        "GIT_EDITOR",
-        "GIT_SEQUENCE_EDITOR",
-        "GIT_SSH",
-        "GIT_SSH_COMMAND",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_ASKPASS",
-        "SSH_ASKPASS",
-        "GIT_EXEC_PATH",
-        "GIT_TEMPLATE_DIR",
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_CONFIG",
-        "GIT_CONFIG_GLOBAL",
-        "GIT_CONFIG_SYSTEM",
-        "GIT_CONFIG_COUNT",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_PROXY_COMMAND",
-        "PYTHONSTARTUP",
-        "PYTHONPATH",
-        "PYTHONHOME",
-        "PYTHONINSPECT",
-        "NODE_OPTIONS",
-        "NODE_PATH",
-        "PERL5OPT",
-        "PERL5LIB",
-        "PERL5DB",
-        "RUBYOPT",
-        "RUBYLIB",
-        "JAVA_TOOL_OPTIONS",
-        "_JAVA_OPTIONS",
-        "CLASSPATH",
-        "HOME",
-        "ZDOTDIR",
-        "SHELL",
-        "http_proxy",
-        "https_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY",
-        "PIP_INDEX_URL",
-        "npm_config_registry",
-        "RIPGREP_CONFIG_PATH",
-        "CARGO_HOME",
-        "RUSTC_WRAPPER",
-        "TAR_OPTIONS",
-        "MAKEFLAGS",
-        "MAKEFILES",
-        "CC",
-        "CXX",
-        "LD",
-        "DOCKER_HOST",
-        "KUBECONFIG",
-        "GREP_OPTIONS",
-        "POSIXLY_CORRECT",
-        "BASH_FUNC",
-        "EXINIT",
-        "VIMINIT",
-        "AWKPATH",
-        "AWKLIBPATH",
-    ]
+_STEERING_VARIABLES = names(
+    "PATH LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV "
+    "PROMPT_COMMAND PS0 PS1 PS2 PS4 SHELLOPTS BASHOPTS IFS CDPATH EDITOR VISUAL PAGER BROWSER MANPAGER "
+    "LESSOPEN LESSCLOSE GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF "
+    "GIT_ASKPASS SSH_ASKPASS GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_DIR GIT_WORK_TREE GIT_CONFIG "
+    "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_PROXY_COMMAND "
+    "PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONINSPECT NODE_OPTIONS NODE_PATH PERL5OPT PERL5LIB PERL5DB "
+    "RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS CLASSPATH HOME ZDOTDIR SHELL http_proxy https_proxy "
+    "HTTP_PROXY HTTPS_PROXY ALL_PROXY PIP_INDEX_URL npm_config_registry RIPGREP_CONFIG_PATH CARGO_HOME "
+    "RUSTC_WRAPPER TAR_OPTIONS MAKEFLAGS MAKEFILES CC CXX LD DOCKER_HOST KUBECONFIG GREP_OPTIONS "
+    "POSIXLY_CORRECT BASH_FUNC EXINIT VIMINIT AWKPATH AWKLIBPATH"
 )
-_HARMLESS_SETTINGS = frozenset(("cat", "less", "more", "", "true", "never", "nano", "vi", "vim"))
+_HARMLESS_SETTINGS = names("cat less more  true never nano vi vim")
 
 
 def assigns(call: Call, name: str, value: Value) -> list[Outcome]:
@@ -214,15 +126,20 @@ def _openssl(call: Call) -> Iterable[Outcome]:
 def _table() -> dict[str, Handler]:
     groups: dict[str, Handler] = {
         "shutdown reboot halt poweroff": always(catalogue.STOPS_MACHINE),
-        "mkfs mke2fs mkswap wipefs blkdiscard sgdisk mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs "
+        "mkfs mke2fs mkswap wipefs blkdiscard sgdisk mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs "
+        "mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs "
         "mkfs.f2fs hdparm cryptsetup lvremove vgremove pvremove zpool newfs": always(catalogue.FORMATS_DISK),
         "fdisk parted cfdisk sfdisk gdisk diskutil": _disks,
-        "umount losetup swapoff swapon modprobe insmod rmmod kexec sysctl iptables ip6tables nft ufw firewall-cmd ifconfig route useradd "
-        "adduser userdel usermod groupadd groupdel passwd chpasswd chsh visudo vipw timedatectl hostnamectl setenforce update-alternatives "
-        "ldconfig update-grub grub-install launchctl defaults networksetup csrutil spctl dscl nmcli tc brctl auditctl setterm loadkeys "
+        "umount losetup swapoff swapon modprobe insmod rmmod kexec sysctl iptables ip6tables nft ufw "
+        "firewall-cmd ifconfig route useradd "
+        "adduser userdel usermod groupadd groupdel passwd chpasswd chsh visudo vipw timedatectl "
+        "hostnamectl setenforce update-alternatives "
+        "ldconfig update-grub grub-install launchctl defaults networksetup csrutil spctl dscl nmcli "
+        "tc brctl auditctl setterm loadkeys "
         "service rc-service update-rc.d telinit debugfs efibootmgr": always(catalogue.STEERS_SYSTEM),
         "at batch anacron": always(catalogue.SCHEDULES),
-        "gpg gpg2 pass secret-tool keyring security ssh-add ssh-keygen op bw lpass vault age sops kinit chage ssh-agent": _secret_tool,
+        "gpg gpg2 pass secret-tool keyring security ssh-add ssh-keygen op bw lpass vault age sops "
+        "kinit chage ssh-agent": _secret_tool,
         "killall pkill skill": _pkill,
     }
     table = {name: handler for names, handler in groups.items() for name in names.split()}

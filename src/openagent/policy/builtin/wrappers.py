@@ -10,8 +10,10 @@ from openagent.policy.builtin.catalogue import Finding
 from openagent.policy.builtin.files import deletes
 from openagent.policy.builtin.network import DECODING, FETCHING
 from openagent.policy.builtin.system import assigns
+from openagent.policy.paths import names_credentials
 from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, Value
 
+_INPUT_FILE = re.compile(r"-|/dev/stdin|/dev/fd/\d|/proc/[^/]+/fd/\d")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
@@ -53,10 +55,10 @@ def _shell(call: Call) -> Iterable[Outcome]:
             return ()
         if text in ("--rcfile", "--init-file"):
             found.append(Finding(catalogue.RUNS_CODE, values.pop(0).text if values else ""))
-        elif text in ("-o", "+o", "-O", "+O") and values:
+        elif re.fullmatch(r"[-+][a-zA-Z]*[oO]", text) and values:
             values.pop(0)
         elif re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text):
-            while values and values[0].text.startswith("-") and values[0].text != "--":
+            while values and values[0].text.startswith("-"):
                 values.pop(0)
             if not values:
                 return [Finding(catalogue.NOT_UNDERSTOOD)]
@@ -66,7 +68,7 @@ def _shell(call: Call) -> Iterable[Outcome]:
             return [*found, *input_findings(call.input)]
     if values and values[0].text == "--":
         values.pop(0)
-    if not values or values[0].text in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+    if not values or _INPUT_FILE.fullmatch(values[0].text):
         return [
             *found,
             *(input_findings(call.input) if call.input.given else [Finding(catalogue.RUNS_CODE, "interactive")]),
@@ -75,7 +77,7 @@ def _shell(call: Call) -> Iterable[Outcome]:
 
 
 def _source(call: Call) -> Iterable[Outcome]:
-    if call.values and call.values[0].text in ("/dev/stdin", "/dev/fd/0"):
+    if call.values and call.input.given and _INPUT_FILE.fullmatch(call.values[0].text):
         return input_findings(call.input)
     return script_file_findings(call.values[0]) if call.values else ()
 
@@ -147,6 +149,8 @@ def passes_on(with_value: str = "", skip: int = 0, finding: catalogue.BuiltinRul
         del values[: skip - skipped]
         if values:
             found.append(Inner(tuple(values), call.input))
+        # Should an option have taken a value unseen, the command starts further on.
+        found.extend(Inner(tuple(values[index:]), speculative=True) for index in range(1, min(len(values), 4)))
         return found
 
     return handle
@@ -220,21 +224,20 @@ def _xargs(call: Call) -> Iterable[Outcome]:
             break
     given = call.input
     if given.text is not None and not FETCHING & set(given.producers):
-        added = [Value(word) for word in given.text.split()[:64]]
+        added = [Value(word) for word in (given.text.splitlines() if placeholder else given.text.split())[:16]]
     elif given.workspace_files:
         added = [Value("./" + UNKNOWN)]
     else:
         added = [Value(UNKNOWN + (FROM_NETWORK if FETCHING & set(given.producers) else ""), known=False)]
-    if placeholder:
-        inner = [
-            Value(value.text.replace(placeholder, added[0].text if added else ""), added[0].known if added else True)
-            if placeholder in value.text
-            else value
-            for value in values
-        ]
-    else:
-        inner = [*values, *added]
-    return [Inner(tuple(inner))] if values else ()
+    if not values:
+        return ()
+    if not placeholder:
+        return [Inner((*values, *added))]
+    return [Inner(tuple(_filled(value, placeholder, line) for value in values)) for line in added]
+
+
+def _filled(value: Value, placeholder: str, line: Value) -> Value:
+    return Value(value.text.replace(placeholder, line.text), line.known) if placeholder in value.text else value
 
 
 _FIND_STARTS = re.compile(r"[-(!)]")
@@ -266,9 +269,10 @@ def _find(call: Call) -> Iterable[Outcome]:
 
 
 def _for_each(call: Call, starts: list[Value], command: list[Value]) -> Iterable[Outcome]:
+    sought = next((value.text for value in call.values if names_credentials(value.text)), UNKNOWN)
     for start in starts:
         inside = call.place(start) in ("workspace", "temporary") and start.known
-        file = start if call.is_critical(start) else Value(f"{start.text}/{UNKNOWN}", known=inside)
+        file = start if call.is_critical(start) else Value(f"{start.text}/{sought}", known=inside)
         yield Inner(tuple(Value(v.text.replace("{}", file.text), file.known) if "{}" in v.text else v for v in command))
 
 
@@ -305,7 +309,7 @@ def _declare(call: Call) -> Iterable[Outcome]:
     for value in call.values:
         if assignment := _ASSIGNMENT.fullmatch(value.text):
             found.extend(assigns(call, assignment[1], Value(assignment[2], value.known)))
-            call.state.assign(assignment[1], assignment[2] if value.known else None)
+            call.state.assign(assignment[1], assignment[2], known=value.known)
         elif not value.known:
             found.append(Finding(catalogue.DYNAMIC, value.text))
     if call.has("fn"):
@@ -321,6 +325,13 @@ def _trap(call: Call) -> Iterable[Outcome]:
 def _change_directory(call: Call) -> Iterable[Outcome]:
     operands = call.operands()
     call.state.move(operands[0] if operands else (Value("~") if call.name == "cd" else None))
+    return ()
+
+
+def _shift(call: Call) -> Iterable[Outcome]:
+    if call.state.positional is not None:
+        count = int(call.texts[0]) if call.texts and call.texts[0].isdigit() else 1
+        call.state.positional = call.state.positional[count:]
     return ()
 
 
@@ -347,7 +358,8 @@ def _table() -> dict[str, Handler]:
         "eval": _eval,
         "env": _env,
         "nice": passes_on("-n --adjustment"),
-        "nohup setsid builtin unbuffer catchsegv caffeinate xvfb-run busybox toybox dbus-run-session proxychains4 torsocks setarch linux64 coproc": passes_on(),
+        "nohup setsid builtin unbuffer catchsegv caffeinate xvfb-run busybox toybox dbus-run-session "
+        "proxychains4 torsocks setarch linux64 coproc": passes_on(),
         "timeout gtimeout": passes_on("-s -k --signal --kill-after", skip=1),
         "time": passes_on("-f -o --format --output"),
         "stdbuf": passes_on("-i -o -e --input --output --error"),
@@ -374,6 +386,8 @@ def _table() -> dict[str, Handler]:
         "let": _let,
         "enable bind complete compgen": lambda call: [Finding(catalogue.STEERS_SHELL)],
         "getopts": _getopts,
+        "shift": _shift,
+        "hash": lambda call: [Finding(catalogue.STEERS_SHELL)] if call.has("p") else (),
     }
     return {name: handler for names, handler in groups.items() for name in names.split()}
 

@@ -30,7 +30,8 @@ _REDIRECT = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|<(?!\()|>>|>
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]$`]*\])?(\+?)=")
 _FUNCTION_NAME = re.compile(r"[^\s'\"\\$`|&;()<>{}=]+")
 _FUNCTION_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
-_DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset"})
+_DECLARING = tuple((Text(name),) for name in ("export", "declare", "local", "readonly", "typeset"))
+_CASE_ENDS = (";;", ";&")
 _COMMAND_END = "\n;|&)"
 
 
@@ -88,11 +89,9 @@ class GrammarReader(WordReader):
             conditional = after in ("&&", "||")
             if conditional:
                 self.position += 2
-            elif background or (after[:1] == ";" and after != ";;" and after != ";&"):
+            elif background or (after[:1] == ";" and after not in _CASE_ENDS):
                 self.position += 1
-            elif (after[:1] not in ("", "\n", ")") and after not in (";;", ";&")) or (
-                not stops and after[:1] in (")", ";")
-            ):
+            elif after[:1] not in ("", "\n") and not (stops and (after[:1] == ")" or after in _CASE_ENDS)):
                 raise NotUnderstood(f"{after[:1]!r} stands where a command should end")
 
     def _at(self, stops: tuple[str, ...]) -> bool:
@@ -185,32 +184,28 @@ class GrammarReader(WordReader):
         if self.text.startswith("(", self.position):
             self.position += 1
             return self._redirected(Compound("subshell", (self.substituted_script(),)))
-        match self._reserved():
-            case "":
-                return self._simple()
+        reserved = self._reserved()
+        if not reserved:
+            return self._simple()
+        self.position += len(reserved)
+        match reserved:
             case "{":
-                self.position += 1
-                body = self._block("}")
-                return self._redirected(Compound("group", (body,)))
+                compound = Compound("group", (self._block("}"),))
             case "[[":
-                return self._redirected(self._test())
+                compound = self._test()
             case "if":
-                return self._redirected(self._if())
-            case "while" | "until" as keyword:
-                self.position += len(keyword)
-                condition = self._block("do")
-                return self._redirected(Compound("loop", (condition, self._block("done"))))
-            case "for" | "select" as keyword:
-                self.position += len(keyword)
-                return self._redirected(self._for())
+                compound = self._if()
+            case "while" | "until":
+                compound = Compound("loop", (self._block("do"), self._block("done")))
+            case "for" | "select":
+                compound = self._for()
             case "case":
-                return self._redirected(self._case())
-            case "function":
-                return self._function_keyword()
-            case "coproc":
-                return self._coproc()
-            case word:
-                raise NotUnderstood(f"{word!r} stands where a command should start")
+                compound = self._case()
+            case "function" | "coproc":
+                return self._function_keyword() if reserved == "function" else self._coproc()
+            case _:
+                raise NotUnderstood(f"{reserved!r} stands where a command should start")
+        return self._redirected(compound)
 
     def _redirected(self, compound: Compound) -> Compound:
         redirects: list[Redirect] = []
@@ -227,7 +222,6 @@ class GrammarReader(WordReader):
         return script
 
     def _if(self) -> Compound:
-        self.position += 2
         blocks: list[Script] = [self._block("then")]
         while True:
             blocks.append(self._script(("elif", "else", "fi")))
@@ -275,7 +269,6 @@ class GrammarReader(WordReader):
             words.append(self.word())
 
     def _case(self) -> Compound:
-        self.position += 4
         self._blanks()
         words = [self.word()]
         self._expect("in")
@@ -302,7 +295,6 @@ class GrammarReader(WordReader):
                 self.position = ending.end()
 
     def _test(self) -> Compound:
-        self.position += 2
         words: list[Word] = []
         while True:
             self._lines()
@@ -317,7 +309,6 @@ class GrammarReader(WordReader):
                 words.append(self.word())
 
     def _function_keyword(self) -> Function:
-        self.position += len("function")
         self._blanks()
         name = _FUNCTION_NAME.match(self.text, self.position)
         if name is None:
@@ -332,7 +323,6 @@ class GrammarReader(WordReader):
         return Function(name, self._command())
 
     def _coproc(self) -> Command:
-        self.position += len("coproc")
         self._blanks()
         if name := re.compile(r"[A-Za-z_]\w*[ \t]+(?=[({])").match(self.text, self.position):
             self.position = name.end()
@@ -361,7 +351,7 @@ class GrammarReader(WordReader):
                 continue
             words.append(self.word())
             if len(words) == 1:
-                declaring = words[0].parts[0] in _DECLARING_TEXTS and len(words[0].parts) == 1
+                declaring = words[0].parts in _DECLARING
         if not words and not assignments and not redirects:
             raise NotUnderstood("a command is missing")
         return Simple(tuple(words), tuple(assignments), tuple(redirects))
@@ -412,6 +402,3 @@ class GrammarReader(WordReader):
             self._pending.append(_HereDocument(redirect, delimiter, literal, operator == "<<-"))
             redirect.target = Word((Text("", quoted=True),))
         return True
-
-
-_DECLARING_TEXTS = frozenset(Text(name) for name in _DECLARING)

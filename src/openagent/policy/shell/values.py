@@ -53,6 +53,7 @@ class State:
     def __init__(self, cwd: str) -> None:
         self.variables: dict[str, str] = {}
         self.uncertain: set[str] = set()
+        self.arrays: dict[str, tuple[Value, ...]] = {}
         self.functions: dict[str, Command] = {}
         self.aliases: dict[str, str] = {}
         self.positional: tuple[Value, ...] | None = None
@@ -60,20 +61,16 @@ class State:
         self.conditional = 0
         """Greater than 0 where it is not sure that a command runs, or runs in this very shell."""
 
-    def assign(self, name: str, text: str | None) -> None:
-        known = self.variables.get(name)
-        if name in self.uncertain or text is None or len(text) > _MAX_TEXT:
+    def assign(self, name: str, text: str, *, known: bool = True) -> None:
+        """What is not sure stays as a guess, by which danger is still seen."""
+        sure = known and name not in self.uncertain and len(text) <= _MAX_TEXT
+        if not sure or (self.conditional and self.variables.get(name) != text):
             self.forget(name)
-        elif self.conditional and known != text:
-            self.forget(name)
-            if known is None:
-                # Nothing else could have set it here, so the text is at least a good guess.
-                self.variables[name] = text
-        else:
-            self.variables[name] = text
+        self.variables[name] = text[:_MAX_TEXT]
 
     def forget(self, name: str) -> None:
         self.uncertain.add(name)
+        self.arrays.pop(name, None)
         self.variables.pop(name, None)
 
     def move(self, directory: Value | None) -> None:
@@ -132,8 +129,8 @@ class Expander:
         text, known, glob, started = "", True, False, False
         scripts: list[Script] = []
         for part in parts:
-            if isinstance(part, Variable) and part.name == "@" and part.quoted and self._state.positional is not None:
-                given = self._state.positional
+            given = self._listed(part) if isinstance(part, Variable) and part.quoted else None
+            if given is not None:
                 if given:
                     fields.extend([replace(given[0], text=text + given[0].text), *given[1:-1]][: len(given) - 1])
                     text, known, started = (text if len(given) == 1 else "") + given[-1].text, given[-1].known, True
@@ -167,6 +164,12 @@ class Expander:
             fields.append(Value(text, known, glob, tuple(scripts)))
         return fields
 
+    def _listed(self, variable: Variable) -> tuple[Value, ...] | None:
+        """`"$@"` and `"${a[@]}"` stay the words they are."""
+        if variable.name == "@" and not variable.operator:
+            return self._state.positional
+        return self._state.arrays.get(variable.name) if variable.operator == "[@]" else None
+
     def _part(self, part: Part) -> tuple[str, bool]:
         match part:
             case Text():
@@ -192,8 +195,10 @@ class Expander:
     def _variable(self, variable: Variable) -> tuple[str, bool]:
         text, known = self._named(variable.name)
         operator = variable.operator
-        if not operator:
+        if operator in ("", ":?", "?"):
             return text, known
+        if operator in ("[@]", "[*]") and (elements := self._state.arrays.get(variable.name)) is not None:
+            return " ".join(element.text for element in elements), all(element.known for element in elements)
         argument, argument_known = self._joined(variable.argument)
         if operator in (":-", "-", ":=", "="):
             if known and text:
@@ -201,12 +206,7 @@ class Expander:
             return argument, False if variable.name in self._state.uncertain else argument_known and known
         if operator in (":+", "+"):
             return (argument, argument_known) if known and text else (argument, False)
-        if operator in (":?", "?"):
-            return text, known
-        if operator == ":" and known and (slice_ := re.fullmatch(r" *(\d+)(?::(\d+))?", argument)):
-            start = int(slice_[1])
-            return text[start : start + int(slice_[2])] if slice_[2] else text[start:], True
-        return UNKNOWN, False
+        return _sliced(text, argument) if operator == ":" and known else (UNKNOWN, False)
 
     def _named(self, name: str) -> tuple[str, bool]:
         state = self._state
@@ -234,6 +234,15 @@ class Expander:
         return "", index >= 0
 
 
+def _sliced(text: str, argument: str) -> tuple[str, bool]:
+    """`${text:1:2}`"""
+    bounds = re.fullmatch(r" *(\d+)(?::(\d+))?", argument)
+    if bounds is None:
+        return UNKNOWN, False
+    start = int(bounds[1])
+    return text[start : start + int(bounds[2])] if bounds[2] else text[start:], True
+
+
 _WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash", "SHELL": "/bin/bash"}  # noqa: S108
 
 
@@ -250,6 +259,8 @@ def _braces(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
                     tokens.append(Text(piece))
         else:
             tokens.append(part)
+    if len(tokens) > MAX_FIELDS * 4:
+        raise NotUnderstood("it has too many braces")
     return [tuple(alternative) for alternative in _alternatives(tokens)]
 
 

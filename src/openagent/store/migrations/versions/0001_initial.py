@@ -68,6 +68,7 @@ def _create_sessions() -> None:
         sa.Column("seq", sa.Integer, nullable=False),
         sa.Column("open_turn", sa.Integer, nullable=False),
         sa.Column("parent", _session_id),
+        sa.Column("forked_from", _session_id),
         sa.Column("usage", sa.Text, nullable=False),
         sa.Column("settings", sa.Text, nullable=False),
         sa.Column("plan", sa.Text, nullable=False),

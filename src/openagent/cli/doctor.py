@@ -1,0 +1,170 @@
+"""`openagent doctor`"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.process import daemon_pid
+from openagent.cli.stop import end_daemon
+from openagent.cli.terminal import GREEN, RED, YELLOW, clean, paint
+from openagent.protocol import locations
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.ops import ConfigList, ConfigShow, DaemonInfo, DaemonStatus
+
+OLDEST_PYTHON = (3, 11)
+KEYS = tuple(name for name in locations.FORWARDED_ENV if name.endswith(("_KEY", "_TOKEN", "_CREDENTIALS", "_HOST")))
+State = Literal["ok", "missing", "broken"]
+_MARKS = {"ok": ("✓", GREEN), "missing": ("–", YELLOW), "broken": ("✗", RED)}
+_INSTALLERS = {
+    "apt-get": "sudo apt-get install {}",
+    "dnf": "sudo dnf install {}",
+    "pacman": "sudo pacman -S {}",
+    "apk": "sudo apk add {}",
+    "zypper": "sudo zypper install {}",
+}
+_JAIL_TRIAL = ("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "true")
+
+
+class Check(Struct, frozen=True):
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+    """How to get what is missing."""
+    required: bool = False
+
+
+@command("doctor", "openagent doctor", "openagent doctor --json | jq '.checks[] | select(.state != \"ok\")'")
+@as_json
+def doctor(as_json: bool) -> int:
+    """Check what is here, what is missing and how to get it. Exit code 1 only when something required is missing."""
+    checks = [_python(), *_programs(), _data_home(), *_daemon(), _keys()]
+    failed = any(check.required and check.state != "ok" for check in checks)
+    if as_json:
+        print_json({"ok": not failed, "checks": plain(checks)})
+        return int(failed)
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        mark, style = _MARKS[check.state]
+        say(f"{paint(mark, style)} {check.name:{width}}  {clean(check.detail)}")
+        if check.advice:
+            say(f"  {'':{width}}  → {clean(check.advice)}")
+    say()
+    say("Something required is missing." if failed else "Everything required is here.")
+    return int(failed)
+
+
+def _python() -> Check:
+    found = platform.python_version()
+    if sys.version_info >= OLDEST_PYTHON:
+        return Check("python", "ok", f"{found}, {sys.executable}", required=True)
+    return Check("python", "broken", f"{found} is too old", "Install Python 3.11 or newer.", required=True)
+
+
+def _programs() -> Iterable[Check]:
+    yield _program("bash", "bash", "the agents' shell", required=True)
+    yield _jail()
+    yield _program("git", "git", "checkpoints and diffs of workspaces")
+    yield _program("rg", "ripgrep", "fast search")
+    yield _program("tmux", "tmux", "long-running terminals")
+    yield _program("docker", "docker", "the second kind of jail; optional")
+
+
+def _program(name: str, package: str, purpose: str, *, required: bool = False) -> Check:
+    if path := shutil.which(name):
+        return Check(name, "ok", path, required=required)
+    return Check(name, "missing", f"not found; for {purpose}", _install(package), required=required)
+
+
+def _jail() -> Check:
+    found = _program("bwrap", "bubblewrap", "the jail that agents' commands run in")
+    if found.state != "ok":
+        return found
+    problem = _attempt(_JAIL_TRIAL)
+    if problem is None:
+        return found
+    return Check(
+        "bwrap",
+        "broken",
+        f"{found.detail} cannot make a jail here: {problem}",
+        "Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile for "
+        "bwrap), or use Docker.",
+    )
+
+
+def _attempt(arguments: Sequence[str]) -> str | None:
+    try:
+        ran = subprocess.run(arguments, capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return str(problem)
+    said = ran.stderr.decode(errors="replace").strip()
+    return None if ran.returncode == 0 else said or f"exit code {ran.returncode}"
+
+
+def _install(package: str) -> str:
+    for installer, form in _INSTALLERS.items():
+        if shutil.which(installer):
+            return form.format(package)
+    return f"Install the package {package}."
+
+
+def _data_home() -> Check:
+    home = Path(locations.data_home(os.environ))
+    existing = next(place for place in (home, *home.parents) if place.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return Check("data home", "ok", str(home), required=True)
+    advice = "Make it writable for you, or set OPENAGENT_HOME to another directory."
+    return Check("data home", "broken", f"{existing} cannot be written to", advice, required=True)
+
+
+def _daemon() -> Iterable[Check]:
+    """What the daemon itself says. One that was not running is started for this and, unless used, stopped again."""
+    before = daemon_pid()
+    try:
+        info, settings = complete(_ask_daemon())
+    except (OpenAgentError, OSError) as problem:
+        yield _refusal(problem)
+        return
+    if before is None and info.clients == 1:
+        end_daemon()
+    running = f"runs (pid {info.pid}) at {info.socket}" if before else "starts; it was not running"
+    yield Check("daemon", "ok", running, required=True)
+    if isinstance(settings, OpenAgentError):
+        yield _refusal(settings)
+    else:
+        files = ", ".join(settings.files) or "no file; defaults and the environment"
+        yield Check("configuration", "ok", files, required=True)
+    if info.model:
+        yield Check("model", "ok", f"{info.model} answers when no other is named")
+    else:
+        advice = "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY. `openagent demo` needs none."
+        yield Check("model", "missing", "none is set up", advice)
+
+
+def _refusal(problem: Exception) -> Check:
+    is_config = isinstance(problem, OpenAgentError) and problem.info.code == "config_error"
+    return Check("configuration" if is_config else "daemon", "broken", str(problem), required=True)
+
+
+async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError]:
+    async with daemon() as client:
+        info = await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
+        try:
+            return info, await client.request(ConfigShow(id=client.next_id(), cwd=os.getcwd()), ConfigList)
+        except OpenAgentError as problem:
+            return info, problem
+
+
+def _keys() -> Check:
+    present = [name for name in KEYS if os.environ.get(name)]
+    if present:
+        return Check("keys", "ok", ", ".join(present))
+    return Check("keys", "missing", "no provider's key in the environment")

@@ -1,0 +1,143 @@
+"""One request to a model: money set aside before, chunks shown as they come, the cost settled after."""
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from openagent.core.draft import Draft
+from openagent.core.runtime import ResolvedModel
+from openagent.plugins.ledger import Activity, Reservation
+from openagent.plugins.provider import (
+    Answer,
+    FailoverNotice,
+    ModelRequest,
+    Notice,
+    RetryNotice,
+    RoutedNotice,
+    TextChunk,
+    ThinkingChunk,
+)
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import (
+    Event,
+    ModelRouted,
+    ProviderFailedOver,
+    RetryScheduled,
+    TextDelta,
+    ThinkingDelta,
+)
+from openagent.protocol.messages import Part, TextPart, ThinkingPart
+from openagent.protocol.usage import Usage
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+
+
+class Spending(Struct, frozen=True):
+    model: str
+    usage: Usage
+    cost_usd: float | None
+
+
+class Asking:
+    def __init__(self, session: "Session", activity: Activity, *, shown: bool = True) -> None:
+        self._session = session
+        self._activity: Activity = activity
+        self._shown = shown
+        self._reservation: Reservation | None = None
+        self._model = ""
+        self.spent: list[Spending] = []
+        """What was paid for: the answer, and attempts that broke off after they had begun to answer."""
+
+    async def ask(self, resolved: ResolvedModel, request: ModelRequest) -> Answer:
+        request = await self._reserve(resolved.name, request)
+        draft = Draft(self._session.next_number)
+        if self._shown:
+            self._session.draft = draft
+        try:
+            return await self._stream(resolved, request, draft)
+        except BaseException as problem:
+            await self._settle_cut_off(request, draft.parts, isinstance(problem, asyncio.CancelledError))
+            raise
+
+    async def _stream(self, resolved: ResolvedModel, request: ModelRequest, draft: Draft) -> Answer:
+        async with aclosing(resolved.provider.stream(request)) as stream:
+            async for item in stream:
+                if isinstance(item, TextChunk):
+                    draft.add(TextPart, item.text)
+                    self._show(TextDelta(message_number=draft.message_number, text=item.text))
+                elif isinstance(item, ThinkingChunk):
+                    draft.add(ThinkingPart, item.text)
+                    self._show(ThinkingDelta(message_number=draft.message_number, text=item.text))
+                elif isinstance(item, Answer):
+                    return await self._settle(request, item)
+                elif isinstance(item, Notice):
+                    await self._go_on_elsewhere(item, request, draft)
+        raise OpenAgentError("provider_error", f"{self._model} ended its stream without an answer.")
+
+    def _show(self, event: Event) -> None:
+        if self._shown:
+            self._session.show(event)
+
+    async def _reserve(self, model: str, request: ModelRequest) -> ModelRequest:
+        ledger = self._session.runtime.ledger
+        self._model = model
+        self._reservation = await ledger.reserve(self._session.id, model, request, self._activity)
+        granted = self._reservation.max_output_tokens
+        return request if granted is None else msgspec.structs.replace(request, max_output_tokens=granted)
+
+    async def _settle(self, request: ModelRequest, answer: Answer) -> Answer:
+        usage = answer.usage
+        if not usage.input_tokens and not usage.output_tokens:
+            usage = await self._session.runtime.ledger.measure(request, answer.parts)
+            answer = msgspec.structs.replace(answer, usage=usage)
+        self._charge(usage)
+        return answer
+
+    async def _settle_cut_off(self, request: ModelRequest, parts: list[Part], cancelled: bool) -> None:
+        """A provider bills what it has answered so far, and the prompt of a request that was cancelled."""
+        if self._reservation is None:
+            return
+        if parts or cancelled:
+            self._charge(self._session.runtime.ledger.estimate(request, parts))
+        else:
+            self._reservation.release()
+            self._reservation = None
+
+    def _charge(self, usage: Usage) -> None:
+        if self._reservation is not None:
+            charge = self._reservation.settle(usage)
+            self._reservation = None
+            self.spent.append(Spending(self._model, usage, charge.cost_usd))
+
+    async def _go_on_elsewhere(self, notice: Notice, request: ModelRequest, draft: Draft) -> None:
+        """Another attempt follows: what was shown of this one is void, and the next one needs its own money."""
+        await self._settle_cut_off(request, draft.parts, cancelled=False)
+        draft.clear()
+        model = self._model
+        match notice:
+            case RetryNotice():
+                event: Event = RetryScheduled(
+                    provider=notice.provider,
+                    attempt=notice.attempt,
+                    max_attempts=notice.max_attempts,
+                    delay_s=notice.delay_s,
+                    error=notice.error,
+                )
+            case FailoverNotice():
+                model = notice.to_model
+                event = ProviderFailedOver(from_model=notice.from_model, to_model=model, reason=notice.reason)
+            case RoutedNotice():
+                model = notice.model
+                event = ModelRouted(model=model, reason=notice.reason)
+        await self._session.record(event)
+        granted = await self._reserve(model, request)
+        if granted.max_output_tokens != request.max_output_tokens:
+            raise OpenAgentError(
+                "budget_exceeded",
+                f"The rest of the budget does not cover an answer by {model}.",
+                hint="Raise the budget, or choose a cheaper model.",
+            )

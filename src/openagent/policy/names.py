@@ -1,0 +1,5 @@
+"""Sets of names, written as one text."""
+
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())

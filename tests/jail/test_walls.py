@@ -1,0 +1,168 @@
+"""What of the machine a jailed command sees, and what it is refused."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from openagent.jail.bwrap import BwrapJail
+from openagent.jail.jailed_shell import JailedShell
+from openagent.jail.toolchains import find_toolchains
+from openagent.protocol.errors import OpenAgentError
+from tests.jail.conftest import needs_bwrap
+
+pytestmark = pytest.mark.anyio
+
+
+def _git(*arguments: str, cwd: Path) -> None:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.com")
+    subprocess.run(("git", *identity, *arguments), cwd=cwd, check=True, capture_output=True)
+
+
+async def test_without_bubblewrap_nothing_runs_and_the_error_says_how_to_get_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", str(workspace))
+    with pytest.raises(OpenAgentError) as caught:
+        await BwrapJail().open("session", workspace)
+    assert caught.value.info.code == "jail_error"
+    assert "apt-get install bubblewrap" in caught.value.info.hint
+
+
+@needs_bwrap
+async def test_when_bubblewrap_fails_its_complaint_is_the_error(workspace: Path):
+    bare = await BwrapJail(env={"PATH": "/nowhere"}).open("session", workspace)
+    with pytest.raises(OpenAgentError, match=r"could not be started: .*bash"):
+        await bare.run("echo never")
+    await bare.close()
+
+
+@needs_bwrap
+async def test_the_home_directory_and_its_parents_are_no_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "people" / "ada"))
+    (tmp_path / "people" / "ada").mkdir(parents=True)
+    for folder in (tmp_path / "people" / "ada", tmp_path / "people", Path("/")):
+        with pytest.raises(OpenAgentError, match="home directory or holds system files"):
+            await BwrapJail().open("session", folder)
+    with pytest.raises(OpenAgentError, match="cannot be used"):
+        await BwrapJail().open("session", tmp_path / "missing")
+
+
+@needs_bwrap
+async def test_a_commit_made_inside_is_the_persons_and_settings_stay_as_they_were(workspace: Path):
+    Path(os.environ["HOME"], ".gitconfig").write_text(
+        "[user]\n\tname = Ada\n\temail = ada@example.com\n[x]\n\ttoken = s3cret\n"
+    )
+    _git("init", "-q", cwd=workspace)
+    shell = await BwrapJail().open("session", workspace)
+    result = await shell.run(
+        "touch a && git add a && git commit -qm one && git log --format='%an <%ae>'; git config -l | grep token"
+    )
+    await shell.close()
+    assert result.stdout == "Ada <ada@example.com>\n"
+
+
+@needs_bwrap
+async def test_a_worktree_reaches_its_repository_and_no_other(tmp_path: Path):
+    main, tree, private = (tmp_path / name for name in ("main", "tree", "private"))
+    main.mkdir()
+    _git("init", "-q", cwd=main)
+    _git("commit", "-q", "--allow-empty", "-m", "one", cwd=main)
+    _git("worktree", "add", "-q", str(tree), cwd=main)
+    shell = await BwrapJail().open("session", tree)
+    inside = await shell.run(
+        "touch f; git add f && git -c user.name=T -c user.email=t commit -qm two && git log --format=%s"
+    )
+    hook = await shell.run(f"touch {main}/.git/hooks/post-commit; ls {main}")
+    await shell.close()
+    assert inside.stdout == "two\none\n"
+    assert "Read-only" in hook.stderr
+    assert hook.stdout == ""
+
+    (private / "worktrees" / "x").mkdir(parents=True)
+    (private / "secret").write_text("s3cret")
+    (tree / ".git").write_text(f"gitdir: {private}/worktrees/x\n")
+    lured = await BwrapJail().open("session", tree)
+    assert "s3cret" not in (await lured.run(f"cat {private}/secret")).stdout
+    await lured.close()
+
+
+@needs_bwrap
+async def test_a_toolchain_below_the_home_directory_runs_and_its_neighbours_are_unseen(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = Path(os.environ["HOME"])
+    for program in (".pyenv/versions/9/bin/tool", ".cargo/bin/cargo-tool", "bin/own", ".config/app/bin/refused"):
+        path = home / program
+        path.parent.mkdir(parents=True)
+        path.write_text(f"#!/bin/sh\necho {path.name}\n")
+        path.chmod(0o755)
+    (home / ".pyenv/versions/9/lib").mkdir()
+    (home / ".cargo/credentials.toml").write_text("s3cret")
+    (home / "diary").write_text("s3cret")
+    added = [str(home / folder) for folder in (".pyenv/versions/9/bin", ".cargo/bin", "bin", ".config/app/bin", ".")]
+    monkeypatch.setenv("PATH", os.pathsep.join([*added, os.environ["PATH"]]))
+    shell = await BwrapJail().open("session", workspace)
+    ran = await shell.run("tool; cargo-tool; own; refused")
+    seen = await shell.run(
+        f"ls -A {home} {home}/.pyenv/versions/9 {home}/.cargo; cat {home}/diary {home}/.cargo/credentials.toml"
+    )
+    written = await shell.run(f"touch {home}/bin/new")
+    await shell.close()
+    assert ran.stdout == "tool\ncargo-tool\nown\n"
+    assert (
+        seen.stdout == f"{home}:\n.cargo\n.pyenv\nbin\n\n{home}/.cargo:\nbin\n\n{home}/.pyenv/versions/9:\nbin\nlib\n"
+    )
+    assert "Read-only" in written.stderr
+
+
+def test_links_to_installations_elsewhere_are_followed(tmp_path: Path):
+    home = tmp_path / "ada"
+    venv, installed = home / "project/.venv/bin", home / ".local/share/uv/python/bin"
+    for folder in (venv, installed, home / ".local/bin", home / ".ssh/bin"):
+        folder.mkdir(parents=True)
+    (installed / "python3").touch()
+    (home / ".ssh/bin/key").touch()
+    (venv / "python3").symlink_to(installed / "python3")
+    (home / ".local/bin/key").symlink_to(home / ".ssh/bin/key")
+    found = find_toolchains({"PATH": f"{venv}:{home}/.local/bin:relative:/usr/bin"}, {home})
+    assert {path for path in found.readable if path.startswith(str(home))} == {
+        str(home / ".local/bin"),
+        str(home / ".local/share/uv/python"),
+        str(home / "project/.venv"),
+    }
+    assert found.path.split(":")[-2:] == ["/usr/bin", "/bin"]
+
+
+@needs_bwrap
+async def test_a_process_of_its_own_runs_behind_the_same_walls(workspace: Path):
+    secret = Path(os.environ["HOME"], "secret")
+    secret.write_text("s3cret")
+    program = f"read line; echo got $line; id -un; cat {secret}; ulimit -c; touch made; echo $ADDED"
+    process = await BwrapJail().start_process(workspace, ("sh", "-c", program), env={"ADDED": "yes"})
+    out, err = await process.communicate(b"hello\n")
+    assert out.decode() == "got hello\nagent\n0\nyes\n"
+    assert "No such file" in err.decode()
+    assert (workspace / "made").exists()
+
+
+@needs_bwrap
+async def test_a_repository_made_inside_is_walled_when_the_jail_starts_again(workspace: Path):
+    shell = await BwrapJail().open("session", workspace)
+    await shell.run("git init -q .; kill -9 -1; sleep 5", timeout=10)
+    planted = await shell.run("echo x > .git/hooks/pre-commit")
+    await shell.close()
+    assert "Read-only" in planted.stderr
+
+
+@needs_bwrap
+def test_a_script_gets_a_jailed_shell_without_a_daemon(workspace: Path):
+    with JailedShell(workspace) as shell:
+        result = shell.run("id -un; touch made; echo problem >&2; exit 3")
+        assert (result.exit_code, result.stdout) == (3, "agent\n")
+        assert result.stderr.startswith("problem\n")
+        assert shell.run("sleep 100", timeout=0.05).timed_out
+    assert (workspace / "made").exists()
+    with pytest.raises(RuntimeError, match="with"):
+        shell.run("echo")

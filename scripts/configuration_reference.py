@@ -16,7 +16,7 @@ from openagent.config.phrases import expectation
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 BEGIN, END = "<!-- generated: make docs -->\n", "<!-- end of generated -->\n"
-NAMES = {"providers": "NAME", "prices": '"PROVIDER/MODEL"'}
+NAMES = {"providers": "NAME", "prices": '"PROVIDER/MODEL"', "wire_profiles": "NAME"}
 
 
 def main(arguments: list[str]) -> int:

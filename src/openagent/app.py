@@ -29,13 +29,14 @@ from openagent.daemon.logs import start_logging
 from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event
+from openagent.protocol.events import BackgroundFinished, BudgetExceeded, BudgetWarning, Event
 from openagent.protocol.ops import ConfigList
 from openagent.protocol.sessions import Settings as SessionSettings
 
 if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
     from openagent.models import ModelCatalog
+    from openagent.plugins.jail import BackgroundCommand, Jail
     from openagent.plugins.store import Store
     from openagent.telemetry.ledger import BudgetLedger
 
@@ -98,7 +99,6 @@ def build_manager(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[Se
     from openagent.collectors.truncate import Truncate
     from openagent.core.runtime import ContextSettings, Runtime
     from openagent.daemon.manager import SessionManager
-    from openagent.jail.host import HostJail
     from openagent.models import ModelCatalog
     from openagent.policy.rules import RuleSet
     from openagent.store import open_store
@@ -109,18 +109,20 @@ def build_manager(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[Se
     store = open_store(settings.store.url)
     caches = CacheWatch()
 
-    def tell_budget(session: str, event: Event) -> None:
+    def tell(session: str, event: Event) -> None:
         if loaded := manager.loaded(session):
             loaded.post(event)
 
     catalog = ModelCatalog(configs.load, configs.environment)
     rules = RuleSet.builtin()
+    scratch = home / "scratch"
     runtime = Runtime(
         store=store,
         resolve_model=catalog.resolve,
         tools=BUILT_IN,
-        jail=HostJail(background_after=settings.jail.background_after, log_dir=home / "output"),
-        ledger=build_ledger(settings, configs.environment({}), store, tell_budget),
+        jail=build_jail(settings.jail, scratch, [home, Path(locations.config_file(configs.environment({})))], tell),
+        scratch=scratch,
+        ledger=build_ledger(settings, configs.environment({}), store, tell),
         collectors={"truncate": Truncate()},
         context=ContextSettings("truncate", settings.context.threshold, settings.context.keep_turns),
         rules=lambda _workspace: rules,
@@ -130,6 +132,37 @@ def build_manager(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[Se
     )
     manager = SessionManager(runtime, daemon.bus, configs.session_settings)
     return manager, catalog
+
+
+def build_jail(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], tell: Callable[[str, Event], None]
+) -> "Jail":
+    from openagent.jail.bwrap import BwrapJail
+    from openagent.jail.host import HostJail
+    from openagent.jail.limits import Limits
+
+    def ended(session: str, command: "BackgroundCommand") -> None:
+        tell(
+            session,
+            BackgroundFinished(command_id=command.id, exit_code=command.exit_code, duration_ms=command.duration_ms),
+        )
+
+    if settings.kind == "host":
+        return HostJail(background_after=settings.background_after, log_dir=scratch, on_background_end=ended)
+    if settings.kind == "bwrap":
+        return BwrapJail(
+            network=settings.network,
+            limits=Limits(
+                memory=config.size_in_bytes(settings.memory),
+                processes=settings.processes,
+                file_size=config.size_in_bytes(settings.file_size),
+            ),
+            hidden=hidden,
+            background_after=settings.background_after,
+            log_dir=scratch,
+            on_background_end=ended,
+        )
+    raise OpenAgentError("config_error", f"There is no jail of kind {settings.kind!r} here.", hint="Use bwrap or host.")
 
 
 def build_ledger(

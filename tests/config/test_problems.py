@@ -30,10 +30,10 @@ USER = ".config/openagent/config.toml"
             "5: `providers.b.apikey` is not a setting; did you mean `providers.b.api_key`?",
         ),
         (
-            '[[auto.rules]]\nuse = "cheap"\n[[auto.rules]]\nuse = "cheap"\nfirst = true',
-            "5: `auto.rules[1].first` is not a setting; did you mean `auto.rules[1].first_step`?",
+            '[[auto.rules]]\nuse = "cheap"\n[[auto.rules]]\nuse = "cheap"\nnew_trun = true',
+            "5: `auto.rules[1].new_trun` is not a setting; did you mean `auto.rules[1].new_turn`?",
         ),
-        ("[[auto.rules]]\nfirst_step = true", "1: `auto.rules[0]` lacks the key `use`."),
+        ("[[auto.rules]]\nnew_turn = true", "1: `auto.rules[0]` lacks the key `use`."),
         ("auto.rules = 3", "1: `auto.rules` must be an array of tables, each starting [[auto.rules]]."),
         ("model = 3", '1: `model` must be "provider/model" or "auto", not 3.'),
         ('model = "gpt-5"', '1: `model` must be "provider/model" or "auto".'),

@@ -94,7 +94,7 @@ async def test_read_only_calls_of_one_step_are_answered_in_the_order_of_the_call
         ({"name": "shell", "arguments": {"cmd": "ls"}}, "do not fit"),
         ({"name": "shell", "arguments": '{"command": '}, "not a JSON object"),
         ({"name": "read_file", "arguments": {"path": "../../etc/passwd"}}, "outside the workspace"),
-        ({"name": "read_file", "arguments": {"path": "missing.txt"}}, "not there"),
+        ({"name": "read_file", "arguments": {"path": "missing.txt"}}, "does not exist"),
     ],
 )
 async def test_a_bad_call_is_explained_to_the_model_and_the_turn_goes_on(

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -188,6 +189,7 @@ async def surroundings(root: Path) -> AsyncGenerator[dict[str, str]]:
     subprocess.run(("git", "init", "-q", str(workspace)), check=True, capture_output=True)
     os.environ["HOME"] = str(home)
     os.environ["OPENAGENT_TEST_KEY"] = SECRET
+    os.environ["PATH"] = f"/usr/bin:{os.environ['PATH']}"
     tcp = socket.create_server(("127.0.0.1", 0))
     named, abstract = (socket.socket(socket.AF_UNIX) for _ in range(2))
     abstract_name = f"openagent-{os.urandom(8).hex()}"
@@ -244,6 +246,8 @@ async def try_all(kind: str, uid: int | None) -> dict[str, str]:
         await shell.close()
         outcomes["(ordinary work)"] = f"{created.exit_code} {created.stdout}{created.stderr}"
         outcomes["(owner of new files)"] = str((workspace / "made").stat().st_uid == os.getuid())
+    os.chdir("/")
+    shutil.rmtree(root)
     return outcomes
 
 

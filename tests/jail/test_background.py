@@ -22,7 +22,11 @@ Kind = type[HostJail] | type[BwrapJail]
 
 async def test_a_long_command_goes_on_in_the_background_and_its_end_is_reported(kind: Kind, workspace: Path):
     ends: asyncio.Queue[tuple[str, BackgroundCommand]] = asyncio.Queue()
-    jail = kind(background_after=0.2, on_background_end=lambda *end: ends.put_nowait(end))
+
+    def on_end(session: str, command: BackgroundCommand) -> None:
+        ends.put_nowait((session, command))
+
+    jail = kind(background_after=0.2, on_background_end=on_end)
     shell = await jail.open("session", workspace)
     await shell.run("cd /; export KEPT=yes; f() { echo fn; }")
     command = f"echo started; until [ -e {workspace}/go ]; do sleep 0.01; done; echo finished; exit 5"

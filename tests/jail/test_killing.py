@@ -156,3 +156,21 @@ async def test_killing_every_process_inside_ends_that_jail_only(workspace: Path)
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+async def test_processes_are_found_where_the_kernel_does_not_list_children(
+    shell: Shell, marker: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("openagent.jail.processes._kernel_lists_children", lambda: False)
+    running = asyncio.create_task(shell.run(STUBBORN.format(marker=marker), timeout=0.4))
+    await appears(marker)
+    assert (await running).timed_out
+    assert await gone_within(marker, 0.2)
+
+
+async def test_a_hundred_servers_left_running_do_not_use_up_the_daemons_files(shell: Shell):
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(100):
+        await shell.run("sleep 1000 &", timeout=10)
+    assert len(os.listdir("/proc/self/fd")) - before < 80
+    assert (await shell.run("jobs -r | wc -l", timeout=10)).stdout.strip() == "100"

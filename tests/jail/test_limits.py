@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.jail.limits import Limits, make_control_group, parse_size, rlimit_script
+from openagent.jail.limits import ControlGroup, Limits, make_control_group, parse_size, rlimit_script
 from openagent.jail.seccomp import filter_program
 from openagent.protocol.errors import OpenAgentError
 
@@ -107,6 +107,18 @@ def test_empty_groups_of_a_daemon_that_is_gone_are_removed(tmp_path: Path):
     membership.write_text("4:memory:/\n")
     make_control_group(Limits(), root=root, membership=membership)
     assert not leftover.exists()
+
+
+def test_a_group_still_in_use_when_its_jail_ends_is_removed_later(tmp_path: Path):
+    membership = tmp_path / "membership"
+    membership.write_text("4:memory:/\n")
+    directory = tmp_path / "cgroup" / "memory" / "openagent-1-1"
+    (directory / "occupied").mkdir(parents=True)
+    ControlGroup(1, (directory,)).retire()
+    assert directory.exists()
+    (directory / "occupied").rmdir()
+    make_control_group(Limits(), root=tmp_path / "cgroup", membership=membership)
+    assert not directory.exists()
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])

@@ -186,6 +186,15 @@ async def test_a_key_with_a_line_break_is_refused_without_showing_it(wire: str):
 
 
 @every_format
+@pytest.mark.parametrize("secret", ["sk-abcdef123456", "AIzaSyA1234567890", "Bearer abcdefgh", "ghp_abcdefgh1234"])
+async def test_what_a_vendor_repeats_of_a_key_is_not_passed_on(wire: str, secret: str):
+    async with Simulator([{"text": "x"}]) as sim, connect(wire, sim) as provider:
+        sim.fail_next("bad_request", message=f"I do not like {secret} at all")
+        with pytest.raises(RequestRejected, match=re.escape("I do not like [secret] at all.")):
+            await items_of(provider, ask(wire))
+
+
+@every_format
 async def test_nobody_listening_is_said_plainly(wire: str):
     async with Simulator([{"text": "x"}]) as sim:
         pass

@@ -218,6 +218,17 @@ async def test_what_was_encoded_before_is_encoded_the_same_by_a_new_process(wire
         assert sim.requests[-1].body == sim.requests[-2].body
 
 
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_a_history_that_was_collected_is_encoded_anew(wire: str):
+    async with Simulator({"steps": [{"text": "Fine."}], "loop": True}) as sim, connect(wire, sim) as provider:
+        history = [user("old"), Message(2, "assistant", [TextPart("older")]), user("now", number=3)]
+        await answer_to(provider, ask(wire, *history))
+        shorter = [user("summary"), *history[1:]]
+        await answer_to(provider, ask(wire, *shorter))
+        assert '"old"' not in sim.requests[1].body
+        assert "summary" in sim.requests[1].body
+
+
 async def test_anthropic_marks_what_may_be_cached():
     async with Simulator([{"text": "x"}]) as sim, connect("anthropic", sim) as provider:
         await answer_to(provider, ask("anthropic"))

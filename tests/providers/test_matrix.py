@@ -146,10 +146,10 @@ async def test_models_are_listed(wire: str):
         assert [model.name for model in await provider.models()] == ["one", "two"]
 
 
-async def test_ids_that_come_twice_or_look_odd_are_accepted_everywhere(wire: str):
+@pytest.mark.parametrize("call_id", ["call_0", "call 0/ü", "x" * 100])
+async def test_ids_that_come_twice_or_look_odd_are_accepted_everywhere(wire: str, call_id: str):
     """Histories of servers that count their calls from zero in every answer."""
-    odd = "call 0/ü"
-    calls = [ToolCallPart(odd, "shell", {"command": "ls"}, origin="openai-chat") for _ in range(2)]
+    calls = [ToolCallPart(call_id, "shell", {"command": "ls"}, origin="openai-chat") for _ in range(2)]
     history = [user("hi")]
     for call in calls:
         history.append(Message(len(history) + 1, "assistant", [call]))

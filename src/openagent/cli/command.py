@@ -18,7 +18,9 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATIENCE = 5.0
-"""Seconds a daemon has to answer what needs no work."""
+"""Seconds a running daemon has to greet us."""
+START_PATIENCE = 60.0
+"""Seconds one that is started has for that, on the slowest machine."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -42,7 +44,7 @@ async def daemon(
     *, auto_start: bool = True, socket: str = "", interactive: bool = False
 ) -> AsyncGenerator[Client, None]:
     try:
-        async with asyncio.timeout(None if auto_start else PATIENCE):
+        async with asyncio.timeout(START_PATIENCE if auto_start else PATIENCE):
             client = await connect(name="cli", auto_start=auto_start, socket=socket, interactive=interactive)
     except TimeoutError:
         raise OpenAgentError(

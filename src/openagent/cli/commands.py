@@ -84,6 +84,8 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return FAILED
+    except OSError as problem:
+        return complain(f"{problem.strerror or problem}: {problem.filename or 'the daemon cannot be reached'}.", FAILED)
     except (click.Abort, KeyboardInterrupt):
         return complain("Cancelled.", CANCELLED)
     return code if isinstance(code, int) else 0

@@ -99,6 +99,8 @@ def perform(arguments: Arguments) -> tuple[int, str]:
     except BrokenPipeError:
         silence_stdout()
         return FAILED, session
+    except OSError as problem:
+        return complain(f"The daemon cannot be reached: {problem.strerror}.", FAILED), session
     except KeyboardInterrupt:
         return complain("Cancelled.", CANCELLED), session
 

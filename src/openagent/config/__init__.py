@@ -9,6 +9,7 @@ from openagent.config.settings import (
     AutoRule,
     AutoSettings,
     BudgetSettings,
+    CacheSettings,
     ContextSettings,
     FallbackSettings,
     JailSettings,
@@ -21,6 +22,7 @@ from openagent.config.settings import (
     Settings,
     StoreSettings,
     WebSettings,
+    WireProfileSettings,
     size_in_bytes,
 )
 from openagent.config.source import Source
@@ -29,6 +31,7 @@ __all__ = [
     "AutoRule",
     "AutoSettings",
     "BudgetSettings",
+    "CacheSettings",
     "Config",
     "ConfigError",
     "ContextSettings",
@@ -45,6 +48,7 @@ __all__ = [
     "Source",
     "StoreSettings",
     "WebSettings",
+    "WireProfileSettings",
     "load",
     "size_in_bytes",
 ]

@@ -16,14 +16,18 @@ from openagent.config.lines import key_lines
 from openagent.config.problems import ConfigError, Problem
 from openagent.config.project import find_project_file
 from openagent.config.secrets import masked
-from openagent.config.settings import DAEMON_WIDE, PROVIDER_KINDS, PriceSettings, ProviderSettings, Settings
+from openagent.config.settings import DAEMON_WIDE, PROVIDER_KINDS, PriceSettings, ProviderSettings, Settings, WireProfileSettings
 from openagent.config.source import DEFAULT, KeyPath, Source, dotted
 from openagent.protocol.locations import config_file, data_home
 from openagent.protocol.ops import ConfigValue
 
 _DATABASE_NAME = "openagent.db"
 _PLACE_OF_TOML_ERROR = re.compile(r" \(at line (?P<line>\d+), column (?P<column>\d+)\)$")
-_NAMED_TABLES: dict[str, type[Struct]] = {"providers": ProviderSettings, "prices": PriceSettings}
+_NAMED_TABLES: dict[str, type[Struct]] = {
+    "providers": ProviderSettings,
+    "prices": PriceSettings,
+    "wire_profiles": WireProfileSettings,
+}
 
 
 class Config(Struct, frozen=True):

@@ -20,6 +20,9 @@ Size = Annotated[str, Meta(pattern=r"^\d+[kmgtKMGT]?$", description='a size such
 StoreUrl = Annotated[
     str, Meta(pattern=r"^(sqlite|postgresql)(\+\w+)?://", description="a sqlite:/// or postgresql:// address")
 ]
+HeaderLine = Annotated[
+    str, Meta(pattern=r"^(@auth|[A-Za-z0-9!#$%&'*+.^_`|~-]+: ?\S.*)$", description='"Name: value" or "@auth"')
+]
 Percent = Annotated[float, Meta(ge=1, le=100)]
 Amount = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=1)]
@@ -87,6 +90,8 @@ class FallbackSettings(Struct, frozen=True, kw_only=True):
 
     chain: list[ConcreteModel] = []
     """Models to go on with, in this order."""
+    on_quota: Literal["wait", "move_on"] = "move_on"
+    """When a plan is used up: `wait` until it resets and go on by itself, or `move_on` to the next model."""
 
 
 class BudgetSettings(Struct, frozen=True, kw_only=True):
@@ -183,18 +188,24 @@ class PriceSettings(Struct, frozen=True, kw_only=True):
 
 
 class AutoRule(Struct, frozen=True, kw_only=True):
-    """Applies when everything it states is so. The first rule that applies decides."""
+    """Applies when everything it states is so. The first rule that applies decides; with no rules, built-in ones."""
 
     use: Literal["cheap", "strong"]
     """Which of the two models."""
-    first_step: bool | None = None
-    """The step is (not) the first of its turn."""
+    reason: str = ""
+    """What people read as the reason. Left out: the conditions themselves."""
+    after_tools: list[str] = []
+    """The step follows results of these tools, and of no others."""
     after_error: bool | None = None
     """A tool call of the step before did (not) fail."""
-    context_over: Count | None = None
-    """The context holds more tokens than this."""
-    mentions: list[str] = []
-    """The user's message contains one of these words."""
+    new_turn: bool | None = None
+    """The step is (not) the first after a message of yours."""
+    prompt_contains: list[str] = []
+    """Your last message contains one of these, whatever the case."""
+    prompt_shorter_than: Count | None = None
+    """Your last message has fewer characters than this."""
+    steps_over: Count | None = None
+    """The turn has taken more steps than this."""
 
 
 class AutoSettings(Struct, frozen=True, kw_only=True):
@@ -205,6 +216,21 @@ class AutoSettings(Struct, frozen=True, kw_only=True):
     strong: ConcreteModel = ""
     """For the rest, and whenever no rule applies."""
     rules: list[AutoRule] = []
+
+
+class CacheSettings(Struct, frozen=True, kw_only=True):
+    """Answers kept for requests that are asked again word for word."""
+
+    responses: bool = False
+    """Keep answers to requests at temperature 0, in memory: for evaluations and tests."""
+
+
+class WireProfileSettings(Struct, frozen=True, kw_only=True):
+    """A header set of yours; a provider uses it with `wire_profile = "NAME"`."""
+
+    headers: list[HeaderLine]
+    """`"Name: value"` in the order they are sent. `@auth` stands where the key goes; `{version}`, `{model}`, `{host}`,
+    `{length}`, `{organization}`, `{platform}`, `{arch}` and `{python}` are filled in."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -225,6 +251,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     web: WebSettings = WebSettings()
     prices: dict[str, PriceSettings] = {}
     auto: AutoSettings = AutoSettings()
+    cache: CacheSettings = CacheSettings()
+    wire_profiles: dict[str, WireProfileSettings] = {}
 
 
 def size_in_bytes(size: str) -> int:

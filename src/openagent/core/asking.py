@@ -73,7 +73,7 @@ class Asking:
                     draft.add(ThinkingPart, item.text)
                     self._show(ThinkingDelta(message_number=draft.message_number, text=item.text))
                 elif isinstance(item, Answer):
-                    return await self._settle(request, item)
+                    return await self._settle(request, item, scripted=resolved.provider.scripted)
                 elif isinstance(item, Notice):
                     await self._go_on_elsewhere(item, request, draft)
         raise OpenAgentError("provider_error", f"{self._model} ended its stream without an answer.")
@@ -89,10 +89,11 @@ class Asking:
         granted = self._reservation.max_output_tokens
         return request if granted is None else msgspec.structs.replace(request, max_output_tokens=granted)
 
-    async def _settle(self, request: ModelRequest, answer: Answer) -> Answer:
-        usage = answer.usage
-        if not usage.input_tokens and not usage.output_tokens:
-            usage = await self._session.runtime.ledger.measure(request, answer.parts)
+    async def _settle(self, request: ModelRequest, answer: Answer, *, scripted: bool) -> Answer:
+        usage, ledger = answer.usage, self._session.runtime.ledger
+        if usage.estimated:
+            parts = answer.parts
+            usage = ledger.estimate(request, parts) if scripted else await ledger.measure(request, parts)
             answer = msgspec.structs.replace(answer, usage=usage)
         self._charge(usage)
         return answer

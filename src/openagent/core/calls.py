@@ -57,7 +57,7 @@ def _groups(session: "Session", calls: Sequence[ToolCallPart]) -> list[list[Tool
     previous_reads = False
     for call in calls:
         tool = session.tools.get(call.name)
-        reads = tool is not None and tool.read_only
+        reads = tool is not None and tool.effect_of(call.arguments) in ("read", "none")
         if reads and previous_reads:
             groups[-1].append(call)
         else:
@@ -126,7 +126,8 @@ def _problem(tool: Tool, call: ToolCallPart) -> str:
 def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
     return CallFacts(
         tool=tool.name,
-        effect=tool.effect,
+        # Policy reads commands itself, and a person's rules about commands must see them all.
+        effect="execute" if tool.effect == "execute" else tool.effect_of(call.arguments),
         subject=tool.summarize(call.arguments),
         workspace=session.info.cwd,
         arguments=call.arguments,
@@ -246,6 +247,7 @@ class CallContext:
         self.session = session.id
         self.call_id = call_id
         self.workspace: Path = session.workspace
+        self.scratch: Path = session.scratch
         self.files_read = session.files_read
 
     async def shell(self) -> Shell:

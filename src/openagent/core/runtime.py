@@ -46,6 +46,8 @@ class Runtime:
     resolve_model: ModelResolver
     tools: Sequence[Tool]
     jail: Jail
+    scratch: Path
+    """Holds one private directory per session: long output, backups."""
     ledger: Ledger
     collectors: Mapping[str, Collector]
     context: ContextSettings = field(default_factory=ContextSettings)

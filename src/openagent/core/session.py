@@ -20,6 +20,7 @@ from openagent.core.prompt import system_prompt
 from openagent.core.runtime import ResolvedModel, Runtime
 from openagent.core.turn import Turn
 from openagent.core.view import DEFAULT_WINDOW, View
+from openagent.plugins.files_read import FilesRead
 from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Budget
 from openagent.plugins.provider import ModelRequest, ToolSchema
@@ -66,7 +67,7 @@ class Session:
         self.open_calls: dict[str, ToolCallPart] = {}
         """Calls the model made that have no result yet."""
         self.env: Mapping[str, str] = {}
-        self.files_read: dict[str, str] = {}
+        self.files_read = FilesRead()
         self.someone_can_answer = someone_can_answer
         self.lock = asyncio.Lock()
         """Held while something is stored and published, and while a client takes its snapshot."""
@@ -97,6 +98,10 @@ class Session:
     @property
     def workspace(self) -> Path:
         return Path(self.info.cwd)
+
+    @property
+    def scratch(self) -> Path:
+        return self.runtime.scratch / self.id
 
     @property
     def running(self) -> bool:

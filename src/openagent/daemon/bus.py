@@ -5,6 +5,7 @@ from typing import Protocol
 from openagent.protocol.codec import encode_event
 from openagent.protocol.events import (
     Event,
+    LoginRequired,
     McpServerStatus,
     Metrics,
     PermissionRequested,
@@ -35,6 +36,7 @@ OVERVIEW = (
     QuestionAnswered,
     McpServerStatus,
     TaskUpdated,
+    LoginRequired,
     Metrics,
 )
 """What a client that follows the whole daemon hears of every session."""

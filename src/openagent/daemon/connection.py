@@ -11,7 +11,7 @@ from uuid import uuid4
 from openagent.protocol.codec import encode_event
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import Event, Failed, Reply
-from openagent.protocol.ops import AnyOp, Hello, ToolRun
+from openagent.protocol.ops import AnyOp, Hello
 
 if TYPE_CHECKING:
     from openagent.daemon.daemon import Daemon
@@ -69,14 +69,14 @@ class Connection:
             if len(self._waiting) == MAX_WAITING_OPS // 2:
                 self._line.resume_reading()
             trace_id.set(op.id)
-            if isinstance(op, ToolRun):
+            if type(op).waits:
                 self._answer_beside(op)
             else:
                 await self._answer(op)
         self._worker = None
 
     def _answer_beside(self, op: AnyOp) -> None:
-        """A call may wait for a permission, and the answer to that comes over this same connection."""
+        """It may wait for something, such as a permission, that comes over this same connection."""
         answering = asyncio.create_task(self._answer(op))
         self._answering.add(answering)
         answering.add_done_callback(self._answering.discard)

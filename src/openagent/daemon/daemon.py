@@ -4,9 +4,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -14,13 +14,16 @@ from openagent import __version__
 from openagent.core.asks import Reply as QuestionReply
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
-from openagent.daemon.manager import SessionManager
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, LiveState, Metrics
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
+if TYPE_CHECKING:
+    from openagent.daemon.manager import SessionManager
+
+Handler = Callable[[Connection, Any], Awaitable[object]]
 REPLAY_LIMIT = 2000
 """A client that missed more events than this gets a snapshot instead."""
 STOP_GRACE = 10.0
@@ -46,7 +49,7 @@ class Daemon:
         self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
         self._show_config: Callable[[str, dict[str, str]], ops.ConfigList] | None = None
         self._metrics: asyncio.Task[None] | None = None
-        self._handlers: dict[type[ops.Op], Callable[[Connection, Any], Awaitable[object]]] = {
+        self._handlers: dict[type[ops.Op], Handler] = {
             ops.Hello: self._hello,
             ops.Ping: self._ping,
             ops.SessionCreate: self._session_create,
@@ -72,10 +75,14 @@ class Daemon:
 
     # Lifecycle
 
-    def ready(self, manager: SessionManager, show_config: Callable[[str, dict[str, str]], ops.ConfigList]) -> None:
+    def ready(self, manager: "SessionManager", show_config: Callable[[str, dict[str, str]], ops.ConfigList]) -> None:
         """Heavy parts load after the sockets are open; ops that came meanwhile go on from here."""
         self._show_config = show_config
         self._ready.set_result(manager)
+
+    def serve_ops(self, handlers: Mapping[type[ops.Op], Handler]) -> None:
+        """Ops of rooms that the daemon does not know. Call it before `ready`."""
+        self._handlers.update(handlers)
 
     def failed(self, problem: BaseException) -> None:
         self._ready.set_exception(problem)
@@ -104,9 +111,11 @@ class Daemon:
         if isinstance(op, ops.SessionAttach):
             await self._attach(connection, op)
         else:
+            if type(op) not in self._handlers:
+                await self._manager()
             connection.reply(op, await self._handlers[type(op)](connection, op))
 
-    async def _manager(self) -> SessionManager:
+    async def _manager(self) -> "SessionManager":
         if self.stopping.is_set():
             raise OpenAgentError("shutting_down", "The daemon is stopping.", hint="Try again in a moment.")
         return await asyncio.shield(self._ready)
@@ -253,7 +262,7 @@ class Daemon:
             model=self._default_model(manager, connection.env),
         )
 
-    def _default_model(self, manager: SessionManager, env: dict[str, str]) -> str:
+    def _default_model(self, manager: "SessionManager", env: dict[str, str]) -> str:
         """What would answer a session that names no model; empty when nothing is set up."""
         try:
             return manager.runtime.resolve_model("", env=env, cwd=Path(self.place.home)).name

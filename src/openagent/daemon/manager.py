@@ -37,6 +37,10 @@ class SessionManager:
     def running(self) -> int:
         return sum(session.running for session in self._loaded.values())
 
+    @property
+    def all_loaded(self) -> list[Session]:
+        return list(self._loaded.values())
+
     def loaded(self, session: str) -> Session | None:
         return self._loaded.get(session)
 
@@ -46,6 +50,7 @@ class SessionManager:
             raise OpenAgentError(
                 "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
             )
+        parent = await self.get(op.parent) if op.parent else None
         settings = self._settings_for(workspace, env)
         given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
         now = time.time()
@@ -56,6 +61,7 @@ class SessionManager:
             created_at=now,
             updated_at=now,
             settings=msgspec.structs.replace(settings, **given),
+            parent=parent.id if parent else None,
             seq=1,
         )
         created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=info)

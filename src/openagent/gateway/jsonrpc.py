@@ -320,7 +320,7 @@ def _session(info: SessionInfo) -> dict[str, Any]:
             "mode": info.settings.mode,
             "message_count": info.message_count,
             "turn_count": info.turn_count,
-            "parent": info.parent,
+            "forked_from": info.forked_from,
         },
     }
 

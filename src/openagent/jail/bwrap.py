@@ -30,8 +30,6 @@ _UID = 1000
 _HOME = "/home/agent"
 _PIPES = "/run/openagent"
 _SHARED_MEMORY = 64 << 20
-_REMOVE_AGAIN_S = 0.02
-_REMOVE_ATTEMPTS = 50
 
 _ETC_FOLDERS = ("ssl", "pki", "ca-certificates", "alternatives", "ld.so.conf.d")
 _ETC_FILES = (
@@ -225,7 +223,7 @@ class BwrapJail:
             if egress is not None:
                 egress.close()
             if group is not None:
-                _remove(group, _REMOVE_ATTEMPTS)
+                group.retire()
 
         fds.append(_in_memory(b"\0".join(os.fsencode(argument) for argument in argv) + b"\0"))
         command = [*_confinement(self._limits, group), host.bwrap, "--args", str(fds[-1])]
@@ -265,11 +263,6 @@ def _confinement(limits: Limits, group: ControlGroup | None) -> list[str]:
         allowed = sorted(os.sched_getaffinity(0))[: max(1, round(limits.cpus))]
         return [taskset, "-c", ",".join(map(str, allowed))]
     return []
-
-
-def _remove(group: ControlGroup, attempts: int) -> None:
-    if not group.remove() and attempts:
-        asyncio.get_running_loop().call_later(_REMOVE_AGAIN_S, _remove, group, attempts - 1)
 
 
 def _in_memory(data: bytes) -> int:

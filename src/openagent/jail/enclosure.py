@@ -23,6 +23,8 @@ CONTROL_FD = 60
 _STDERR_KEPT = 4096
 _PREFIX = "openagent-shell-"
 _READ_SIZE = 64 * 1024
+_LATE_PIPES = 64
+"""Two for each command that left something running. Beyond that the oldest are closed to their writers."""
 
 _LAUNCHER = f"""\
 exec 2>/dev/null
@@ -135,6 +137,8 @@ class Enclosure:
 
     def read_late(self, fd: int, log: Log | None) -> None:
         """Goes on reading the pipe of a finished command for the processes it left behind, so that they can live."""
+        if len(self._late) >= _LATE_PIPES:
+            self._close_late(next(iter(self._late)))
         self._late[fd] = log
         self._loop.add_reader(fd, self._read_late, fd)
 

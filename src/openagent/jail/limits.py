@@ -15,6 +15,7 @@ _UNITS = {"": 1, "b": 1, "k": _KIB, "m": _MIB, "g": _GIB, "t": _GIB << 10}
 _PERIOD_US = 100_000
 _PREFIX = "openagent-"
 _numbers = itertools.count(1)
+_retired: list[Path] = []
 
 ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"'
 """For `sh -c`: joins the groups named before `--`, so that no child is ever outside them."""
@@ -39,10 +40,9 @@ class ControlGroup(NamedTuple):
     def entrances(self) -> list[str]:
         return [str(directory / "cgroup.procs") for directory in self.directories]
 
-    def remove(self) -> bool:
-        """False while the last processes, which may outlive their parent by a moment, are still there."""
-        left = [directory for directory in self.directories if not _removed(directory)]
-        return not left
+    def retire(self) -> None:
+        """The last processes may outlive their parent by a moment: what is still in use goes when the next is made."""
+        _retired.extend(directory for directory in self.directories if not _removed(directory))
 
 
 def parse_size(text: str | int) -> int:
@@ -65,6 +65,7 @@ def make_control_group(
         paths = _own_paths(membership.read_text())
     except OSError:
         return None
+    _retired[:] = [directory for directory in _retired if not _removed(directory)]
     name = f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
     if (root / "cgroup.controllers").exists():
         return _make_unified(limits, root, paths.get("", "/"), name)

@@ -62,6 +62,8 @@ def descendants(root: int, *, leaving_out: Iterable[int] = ()) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
+    if not _kernel_lists_children():
+        return [child for child in _all_processes() if _parent(child) == pid]
     children: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -71,6 +73,23 @@ def _children(pid: int) -> list[int]:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as listing:
             children.extend(int(child) for child in listing.read().split())
     return children
+
+
+@functools.cache
+def _kernel_lists_children() -> bool:
+    return os.path.exists("/proc/thread-self/children")
+
+
+def _all_processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return int(stat.read().rpartition(b")")[2].split()[1])
+    except OSError:
+        return None
 
 
 def find_inner(root: int, inner_pid: int) -> int | None:
@@ -94,13 +113,10 @@ def send_signal(pid: int, number: signal.Signals) -> None:
 def ancestors(pid: int, root: int) -> set[int]:
     """From `pid` up to `root`, both included."""
     line = {root}
-    while pid > 1 and pid != root:
-        line.add(pid)
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as stat:
-                pid = int(stat.read().rpartition(b")")[2].split()[1])
-        except OSError:
-            break
+    above: int | None = pid
+    while above is not None and above > 1 and above != root:
+        line.add(above)
+        above = _parent(above)
     return line
 
 

@@ -23,6 +23,11 @@ _RESTARTED = (
     "and functions from before]\n"
 )
 _FINISHED_KEPT = 64
+_ASK_DOCTOR = "`openagent doctor` checks what the jail needs."
+_ALLOW_NAMESPACES = (
+    "This system keeps user namespaces from ordinary programs: allow them to bwrap with an AppArmor profile, or to all "
+    "with `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (or `kernel.unprivileged_userns_clone=1`)."
+)
 OnBackgroundEnd = Callable[[BackgroundCommand], None]
 
 
@@ -118,10 +123,11 @@ class PersistentShell:
         self._remember(bash)
         if running.shell_ended and not bash.inner_pid and not self._closed:
             await self._enclosure.close()
+            complaint = self._enclosure.complaint
             raise OpenAgentError(
                 "jail_error",
-                f"The jail could not be started: {self._enclosure.complaint or 'it ended at once'}.",
-                hint="`openagent doctor` checks what the jail needs.",
+                f"The jail could not be started: {complaint or 'it ended at once'}.",
+                hint=_ALLOW_NAMESPACES if "namespace" in complaint or "uid map" in complaint else _ASK_DOCTOR,
             )
         return self._result(running)
 

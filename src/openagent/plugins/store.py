@@ -132,6 +132,10 @@ class Store(Protocol):
         """Tokens, dollars and requests of all sessions since a time."""
         ...
 
+    async def usage_rows(self, *, since: float = 0.0, until: float | None = None) -> list[tuple[str, UsageRecord]]:
+        """Every request that was paid for in a stretch of time, with its session, oldest first."""
+        ...
+
     async def audit(
         self, session: str | None = None, *, limit: int = 100, before: int | None = None
     ) -> list[AuditEntry]: ...

@@ -3,7 +3,7 @@
 Most tools are one async function: `@tool` reads its name, description, JSON Schema and argument types from the
 signature and the docstring.
 
-    @tool(read_only=True)
+    @tool(effect="read", summary="path")
     async def read_file(context: ToolContext, path: Annotated[str, "Relative to the workspace."]) -> ToolOutcome:
         '''Read a text file.'''
 """
@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_
 import msgspec
 from msgspec import Struct
 
+from openagent.plugins.files_read import FilesRead
 from openagent.plugins.jail import Shell
 from openagent.plugins.provider import ToolSchema
 from openagent.protocol.messages import ImagePart
@@ -41,8 +42,10 @@ class ToolContext(Protocol):
     session: str
     call_id: str
     workspace: Path
-    files_read: dict[str, str]
-    """Path to content hash: what this session last saw of each file, for refusing edits of a changed file."""
+    scratch: Path
+    """The session's private directory, outside the workspace: long output, backups. It may not exist yet."""
+    files_read: FilesRead
+    """What this session last saw of each file, for refusing edits of a changed file."""
 
     async def shell(self) -> Shell:
         """The session's shell, started on first use."""
@@ -63,12 +66,17 @@ class Tool(Protocol):
     name: str
     schema: ToolSchema
     effect: ToolEffect
+    """The most a call may do."""
     source: str
     """`built-in`, or the plugin or MCP server it comes from."""
 
     @property
     def read_only(self) -> bool:
         """Read-only calls of one step may run side by side."""
+        ...
+
+    def effect_of(self, arguments: Mapping[str, Any]) -> ToolEffect:
+        """What this call does: `effect`, or less."""
         ...
 
     def summarize(self, arguments: Mapping[str, Any]) -> str:
@@ -83,14 +91,25 @@ class Tool(Protocol):
 
 
 ToolFunction = Callable[..., Awaitable[ToolOutcome]]
+Summary = str | Callable[[Mapping[str, Any]], str]
+"""The name of the argument that stands for the whole call on one line, or what makes that line."""
+EffectOf = Callable[[Mapping[str, Any]], ToolEffect]
 
 
 class FunctionTool:
     """A tool made from one async function."""
 
-    def __init__(self, function: ToolFunction, effect: ToolEffect, summary: str, source: str = "built-in") -> None:
+    def __init__(
+        self,
+        function: ToolFunction,
+        effect: ToolEffect,
+        summary: Summary = "",
+        source: str = "built-in",
+        effect_of: EffectOf | None = None,
+    ) -> None:
         self._function = function
         self._summary = summary
+        self._effect_of = effect_of
         self.name = function.__name__
         self.effect: ToolEffect = effect
         self.source = source
@@ -105,7 +124,12 @@ class FunctionTool:
     def read_only(self) -> bool:
         return self.effect in ("read", "none")
 
+    def effect_of(self, arguments: Mapping[str, Any]) -> ToolEffect:
+        return self._effect_of(arguments) if self._effect_of is not None else self.effect
+
     def summarize(self, arguments: Mapping[str, Any]) -> str:
+        if callable(self._summary):
+            return self._summary(arguments)
         return str(arguments.get(self._summary, "")) if self._summary else self.name
 
     def check(self, arguments: Mapping[str, Any]) -> str | None:
@@ -120,11 +144,13 @@ class FunctionTool:
         return await self._function(context, **{name: getattr(values, name) for name in values.__struct_fields__})
 
 
-def tool(*, effect: ToolEffect, summary: str = "") -> Callable[[ToolFunction], FunctionTool]:
-    """`summary` names the argument that stands for the whole call on one line."""
+def tool(
+    *, effect: ToolEffect, summary: Summary = "", effect_of: EffectOf | None = None
+) -> Callable[[ToolFunction], FunctionTool]:
+    """`effect` is the most a call may do, `effect_of` what one call does. Arguments may not have been checked yet."""
 
     def wrap(function: ToolFunction) -> FunctionTool:
-        return FunctionTool(function, effect, summary)
+        return FunctionTool(function, effect, summary, effect_of=effect_of)
 
     return wrap
 

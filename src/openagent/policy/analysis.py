@@ -109,7 +109,7 @@ class _Analyser:
         self._state = State(cwd)
         self._expander = Expander(self._state, self._substitute)
         self._depth = 0
-        self._running: list[str] = []
+        self._running: list[Command] = []
 
     # scripts
 
@@ -124,7 +124,7 @@ class _Analyser:
         moved_when_sure = self._state.cwd
         for pipeline in script:
             if not pipeline.conditional and self._state.cwd != moved_when_sure:
-                self._state.cwd = None
+                self._state.lose_way(moved_when_sure)
             self._state.conditional += pipeline.conditional or pipeline.background
             outputs.append(self._pipeline(pipeline, given or Input()))
             self._state.conditional -= pipeline.conditional or pipeline.background
@@ -160,15 +160,17 @@ class _Analyser:
         if function.name in COMMANDS:
             self._add((function.name,), [Finding(catalogue.STEERS_SHELL, f"a function named {function.name}")])
         self._state.functions[function.name] = function.body
-        self._call_function(function.name, function.body, None)
+        cwd = self._state.cwd
+        self._call_function(function.body, None)
+        self._state.cwd = cwd
 
-    def _call_function(self, name: str, body: Command, arguments: tuple[Value, ...] | None) -> _Output:
-        if name in self._running or self._depth > _MAX_DEPTH:
+    def _call_function(self, body: Command, arguments: tuple[Value, ...] | None) -> _Output:
+        if any(body is running for running in self._running) or self._depth > _MAX_DEPTH:
             return _Output()
         outer = self._state.positional
         self._state.positional = arguments
         self._state.conditional += 1
-        self._running.append(name)
+        self._running.append(body)
         output = self._command(body, Input())
         self._running.pop()
         self._state.conditional -= 1
@@ -210,7 +212,7 @@ class _Analyser:
         if compound.variable:
             state.forget(compound.variable)
         if state.cwd != cwd:
-            state.cwd = None
+            state.lose_way(cwd)
         return _together(outputs) if compound.kind == "subshell" else _Output(producers=_together(outputs).producers)
 
     def _loop_values(self, compound: Compound, values: list[Value]) -> list[Value | None]:
@@ -271,7 +273,7 @@ class _Analyser:
             return self._dynamic(values)
         if first.text in self._state.functions:
             self._add(tuple(v.text for v in values), [], known=all(v.known for v in values))
-            return self._call_function(first.text, self._state.functions[first.text], arguments)
+            return self._call_function(self._state.functions[first.text], arguments)
         if first.text in self._state.aliases:
             return self._run_alias(first.text, arguments, given)
         call = self._make_call(name, arguments, given)
@@ -316,6 +318,7 @@ class _Analyser:
     def _inner(self, outcome: Outcome) -> Iterator[Finding]:
         """Runs what a command runs; says what was found, for what flows out of it."""
         before = len(self.units)
+        cwd = self._state.cwd
         if isinstance(outcome, Inner) and outcome.values:
             self._depth += 1
             if self._depth > _MAX_DEPTH:
@@ -326,10 +329,14 @@ class _Analyser:
             self._depth -= 1
         elif isinstance(outcome, InnerScript) and outcome.text.strip():
             outer = self._state.positional
-            self._state.positional = outcome.positional
+            if outcome.positional is not None:
+                self._state.positional = outcome.positional
             self._nested(outcome.text, Input())
             self._state.positional = outer
+            if not outcome.same_shell:
+                self._state.cwd = cwd
         if isinstance(outcome, Inner | InnerScript) and outcome.speculative:
+            self._state.cwd = cwd
             self.units[before:] = [unit for unit in self.units[before:] if unit.level is Level.DENY]
         for unit in self.units[before:]:
             yield from unit.findings
@@ -338,7 +345,6 @@ class _Analyser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise NotUnderstood("commands inside commands go too deep")
-        cwd = self._state.cwd
         self._state.conditional += 1
         try:
             output = self.script(parse(text), given)
@@ -346,7 +352,6 @@ class _Analyser:
             self._add((text,), [Finding(catalogue.NOT_UNDERSTOOD, str(problem))], known=False)
             output = _Output()
         self._state.conditional -= 1
-        self._state.cwd = cwd
         self._depth -= 1
         return output
 

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from openagent.policy.analysis import Unit
 from openagent.policy.builtin.catalogue import Level
 from openagent.policy.builtin.network import host_of
 from openagent.policy.decision import is_command, units_of
@@ -28,6 +29,12 @@ def grant_rule(facts: CallFacts, scope: GrantScope) -> Rule:
 def _for_command(base: Rule, facts: CallFacts) -> Rule:
     """One command that needs leave: its words, so that it is also met beside others. Otherwise the whole text."""
     needing = [unit for unit in units_of(facts) if unit.level is not Level.SAFE]
-    if len(needing) == 1 and needing[0].known and not needing[0].redirection and needing[0].level is Level.ASK:
-        return replace(base, argv=[glob_escape(word) for word in needing[0].argv])
+    if len(needing) == 1 and _is_plain(needing[0]):
+        return replace(base, argv=list(needing[0].argv))
     return replace(base, text=facts.subject)
+
+
+def _is_plain(unit: Unit) -> bool:
+    """Its words are what they seem, today and tomorrow."""
+    same = unit.known and not any(character in word for word in unit.argv for character in "*?[")
+    return same and not unit.redirection and unit.level is Level.ASK

@@ -12,6 +12,20 @@ Place = Literal[
 ]
 """`protected`: in the workspace, yet it steers tools (.git, .openagent). `startup`: what a shell or a login runs."""
 
+SEVERITY: tuple[Place, ...] = (
+    "null",
+    "temporary",
+    "workspace",
+    "outside",
+    "home",
+    "unknown",
+    "protected",
+    "startup",
+    "system",
+    "device",
+)
+"""From the least to the most delicate."""
+
 _NULL = re.compile(r"/dev/(?:null|stdin|stdout|stderr|tty|zero|u?random|full|fd/\d+|pts/\d+)")
 _DEVICE = re.compile(r"/dev/(?!shm/).+|/proc/kcore|/dev/mem")
 _SYSTEM = re.compile(

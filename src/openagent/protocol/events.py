@@ -225,6 +225,18 @@ class LoginRequired(Event, frozen=True, kw_only=True, tag="login.required"):
     reason: str
 
 
+class PullProgress(Event, frozen=True, kw_only=True, tag="models.progress"):
+    """An offline model is being installed; sent to the client that asked for it."""
+
+    durable: ClassVar[bool] = False
+    model: str
+    stage: str
+    """What is being done, in words."""
+    done_bytes: int = 0
+    total_bytes: int = 0
+    """0: not known."""
+
+
 class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
     child: str
     template: str
@@ -348,6 +360,7 @@ AnyEvent = (
     | ProviderFailedOver
     | ModelRouted
     | LoginRequired
+    | PullProgress
     | SubagentStarted
     | SubagentFinished
     | CheckpointCreated

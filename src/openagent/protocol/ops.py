@@ -1,15 +1,18 @@
 """What a client sends. Every op carries an id; its Reply or Failed carries the same one back."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.sessions import SessionInfo, SettingsChange, Snapshot
-from openagent.protocol.usage import SessionUsage
+from openagent.protocol.usage import GroupBy, SessionUsage, UsageReport
 
 
 class Op(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="op"):
+    waits: ClassVar[bool] = False
+    """Its answer may take long, so that later ops of the same connection are answered meanwhile."""
     id: str
 
 
@@ -24,6 +27,9 @@ class Hello(Op, frozen=True, kw_only=True, tag="hello"):
     env: dict[str, str] = {}
     """Provider settings from the caller's environment. Kept in memory for the sessions it uses, never stored."""
 
+    def __repr__(self) -> str:
+        return f"Hello(client={self.client!r})"
+
 
 class Ping(Op, frozen=True, kw_only=True, tag="ping"):
     pass
@@ -34,6 +40,8 @@ class SessionCreate(Op, frozen=True, kw_only=True, tag="session.create"):
     """A client may choose the id, so that it can send further ops without waiting for the reply."""
     name: str = ""
     cwd: str = ""
+    parent: str = ""
+    """The session this one works for: what it spends counts against that one's budget too."""
     settings: SettingsChange = SettingsChange()
 
 
@@ -129,6 +137,7 @@ class ToolsList(Op, frozen=True, kw_only=True, tag="tools.list"):
 class ToolRun(Op, frozen=True, kw_only=True, tag="tool.run"):
     """Run a tool as a person would: decided on, shown and audited like a model's call, but no part of the history."""
 
+    waits: ClassVar[bool] = True
     session: str
     tool: str
     arguments: dict[str, Any] = {}
@@ -136,6 +145,85 @@ class ToolRun(Op, frozen=True, kw_only=True, tag="tool.run"):
 
 class ConfigShow(Op, frozen=True, kw_only=True, tag="config.show"):
     cwd: str = ""
+
+
+class AuthAdd(Op, frozen=True, kw_only=True, tag="auth.add"):
+    """Keep an API key in the vault, under the name of the provider it is for."""
+
+    name: str
+    key: str
+    replace: bool = False
+
+    def __repr__(self) -> str:
+        return f"AuthAdd(name={self.name!r})"
+
+
+class AuthList(Op, frozen=True, kw_only=True, tag="auth.list"):
+    cwd: str = ""
+
+
+class AuthRemove(Op, frozen=True, kw_only=True, tag="auth.remove"):
+    """Forget a key; a login is also given back to the provider, where it offers that."""
+
+    waits: ClassVar[bool] = True
+    name: str
+
+
+class AuthLogin(Op, frozen=True, kw_only=True, tag="auth.login"):
+    """Start a login. It ends when the browser comes back to the daemon, or with `auth.login.finish`."""
+
+    waits: ClassVar[bool] = True
+    provider: str
+    cwd: str = ""
+
+
+class AuthLoginFinish(Op, frozen=True, kw_only=True, tag="auth.login.finish"):
+    """Answered when the login has ended, well or not."""
+
+    waits: ClassVar[bool] = True
+    login: str
+    answer: str = ""
+    """What the browser showed: the address it ended at, or `code#state`. Empty: only wait for the browser."""
+
+    def __repr__(self) -> str:
+        return f"AuthLoginFinish(login={self.login!r})"
+
+
+class AuthRefresh(Op, frozen=True, kw_only=True, tag="auth.refresh"):
+    """Renew a login now."""
+
+    waits: ClassVar[bool] = True
+    provider: str
+
+
+class UsageAsk(Op, frozen=True, kw_only=True, tag="usage.report"):
+    by: GroupBy = "model"
+    since: float = 0.0
+    until: float | None = None
+
+
+class ModelsList(Op, frozen=True, kw_only=True, tag="models.list"):
+    """What the providers offer, asked of them."""
+
+    waits: ClassVar[bool] = True
+    provider: str = ""
+    cwd: str = ""
+
+
+class ModelsTest(Op, frozen=True, kw_only=True, tag="models.test"):
+    """Ask for one token and see."""
+
+    waits: ClassVar[bool] = True
+    name: str = ""
+    """A provider, or provider/model; all providers when empty."""
+    cwd: str = ""
+
+
+class ModelsPull(Op, frozen=True, kw_only=True, tag="models.pull"):
+    """Install an offline model. Its progress comes as events, to this connection alone."""
+
+    waits: ClassVar[bool] = True
+    name: str
 
 
 class DaemonStatus(Op, frozen=True, kw_only=True, tag="daemon.status"):
@@ -172,6 +260,16 @@ AnyOp = (
     | ToolsList
     | ToolRun
     | ConfigShow
+    | AuthAdd
+    | AuthList
+    | AuthRemove
+    | AuthLogin
+    | AuthLoginFinish
+    | AuthRefresh
+    | UsageAsk
+    | ModelsList
+    | ModelsTest
+    | ModelsPull
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -257,6 +355,71 @@ class ConfigList(Struct, frozen=True):
     """The files that were looked at and exist."""
 
 
+class AuthEntry(Struct, frozen=True, omit_defaults=True):
+    """A credential, as far as anybody may see it."""
+
+    name: str
+    kind: Literal["api_key", "oauth"]
+    source: Literal["vault", "config", "environment"] = "vault"
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    last_used_at: float | None = None
+    use_count: int = 0
+    expires_at: float | None = None
+    """Of a login that was used since the daemon started: when its token ends, unless renewed before."""
+
+
+class AuthEntries(Struct, frozen=True):
+    entries: list[AuthEntry]
+
+
+class LoginStarted(Struct, frozen=True):
+    login: str
+    url: str
+    """Where a person grants access."""
+    expires_at: float
+    """When the daemon stops waiting."""
+
+
+class ModelEntry(Struct, frozen=True, omit_defaults=True):
+    name: str
+    """provider/model"""
+    context_window: int = 0
+    max_output_tokens: int = 0
+    input_usd: float | None = None
+    """Dollars per million tokens; None: not known."""
+    output_usd: float | None = None
+    note: str = ""
+
+
+class ProviderProblem(Struct, frozen=True):
+    provider: str
+    error: ErrorInfo
+
+
+class ModelEntries(Struct, frozen=True):
+    models: list[ModelEntry]
+    problems: list[ProviderProblem] = []
+
+
+class ModelTest(Struct, frozen=True, omit_defaults=True):
+    model: str
+    latency_ms: float = 0.0
+    """To the first chunk of the answer."""
+    error: ErrorInfo | None = None
+    """None: it answered."""
+
+
+class ModelTests(Struct, frozen=True):
+    tests: list[ModelTest]
+
+
+class ModelPulled(Struct, frozen=True):
+    model: str
+    path: str
+    size_bytes: int
+
+
 class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     pid: int
     version: str
@@ -295,6 +458,16 @@ RESULTS: dict[type[Op], type[Struct]] = {
     ToolsList: ToolList,
     ToolRun: ToolRan,
     ConfigShow: ConfigList,
+    AuthAdd: AuthEntry,
+    AuthList: AuthEntries,
+    AuthRemove: Done,
+    AuthLogin: LoginStarted,
+    AuthLoginFinish: AuthEntry,
+    AuthRefresh: AuthEntry,
+    UsageAsk: UsageReport,
+    ModelsList: ModelEntries,
+    ModelsTest: ModelTests,
+    ModelsPull: ModelPulled,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

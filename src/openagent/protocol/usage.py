@@ -1,5 +1,7 @@
 """Tokens and money."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 
@@ -40,3 +42,23 @@ class SessionUsage(Struct, frozen=True, omit_defaults=True):
     """Size of the last request's prompt and answer: what the next request starts from."""
     context_window: int = 0
     """The model's window; 0 when it is not known."""
+
+
+GroupBy = Literal["model", "session", "day", "activity"]
+
+
+class UsageRow(Struct, frozen=True, omit_defaults=True):
+    key: str
+    requests: int
+    usage: Usage
+    cost_usd: float
+    unpriced: int = 0
+    """Requests that `cost_usd` leaves out, because their model's price is not known."""
+    cached_percent: float = 0.0
+    """How much of the input was read from a prompt cache."""
+
+
+class UsageReport(Struct, frozen=True):
+    by: GroupBy
+    rows: list[UsageRow]
+    total: UsageRow

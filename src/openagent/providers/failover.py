@@ -80,6 +80,9 @@ class FailoverProvider:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         waiting = self._in_order(request)
         choice = waiting.pop(0)
+        if choice.full_name != (first := f"{self.name}/{request.model}"):
+            # Whoever pays for the request must know whom it goes to, also when nothing has failed this time.
+            yield FailoverNotice(first, choice.full_name, f"{first} failed a short while ago")
         while True:
             try:
                 asked = msgspec.structs.replace(request, model=choice.model)

@@ -38,7 +38,7 @@ DEFAULT_RULES: Sequence[RoutingRule] = (
     RoutingRule(use="strong", new_turn=True, reason="a new task is being understood"),
     RoutingRule(use="strong", after_error=True, reason="something went wrong"),
     RoutingRule(use="strong", steps_over=20, reason="the turn is taking long"),
-    RoutingRule(use="cheap", after_tools=("read_file", "list_files", "search", "shell"), reason="reading and running"),
+    RoutingRule(use="cheap", after_tools=("read_file", "list_dir", "glob", "grep", "shell"), reason="reading and running"),
 )
 
 

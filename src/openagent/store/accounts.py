@@ -32,6 +32,13 @@ def totals(connection: Connection, since: float) -> tuple[Usage, float, int]:
     return Usage(**tokens, estimated=bool(row["estimated"])), float(row["cost_usd"]), row["requests"]
 
 
+def usage_between(connection: Connection, since: float, until: float | None) -> list[tuple[str, UsageRecord]]:
+    statement = select(token_usage).where(token_usage.c.at >= since).order_by(token_usage.c.at, token_usage.c.id)
+    if until is not None:
+        statement = statement.where(token_usage.c.at < until)
+    return [(row["session_id"], rows.usage_record(row)) for row in connection.execute(statement).mappings()]
+
+
 def insert_audit(connection: Connection, session: str, entries: Sequence[AuditEntry]) -> None:
     new = [
         {"session_id": session, "at": entry.at, "kind": entry.kind, "entry": rows.to_json(entry)} for entry in entries

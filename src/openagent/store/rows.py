@@ -112,6 +112,10 @@ def usage_row(session: str, record: UsageRecord) -> dict[str, Any]:
     }
 
 
+def usage_record(row: Mapping[Any, Any]) -> UsageRecord:
+    return UsageRecord(row["message_number"], row["model"], usage(row), row["cost_usd"], row["activity"], row["at"])
+
+
 def usage(row: Mapping[Any, Any]) -> Usage:
     return Usage(
         input_tokens=row["input_tokens"],

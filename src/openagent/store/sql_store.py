@@ -14,7 +14,7 @@ from zlib import crc32
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, Store, StoredSession
+from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, Store, StoredSession, UsageRecord
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.messages import Message
@@ -105,6 +105,9 @@ class SqlStore:
 
     async def usage_totals(self, *, since: float = 0.0) -> tuple[Usage, float, int]:
         return await self._read(accounts.totals, since)
+
+    async def usage_rows(self, *, since: float = 0.0, until: float | None = None) -> list[tuple[str, UsageRecord]]:
+        return await self._read(accounts.usage_between, since, until)
 
     async def audit(
         self, session: str | None = None, *, limit: int = 100, before: int | None = None

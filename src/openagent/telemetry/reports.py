@@ -2,31 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Literal
 
-from msgspec import Struct
-
-from openagent.protocol.usage import Usage
+from openagent.protocol.usage import GroupBy, UsageReport, UsageRow
 from openagent.telemetry.tokens import SessionTokenStats, TokenUsage
-
-GroupBy = Literal["model", "session", "day", "activity"]
-
-
-class UsageRow(Struct, frozen=True, omit_defaults=True):
-    key: str
-    requests: int
-    usage: Usage
-    cost_usd: float
-    unpriced: int = 0
-    """Requests that `cost_usd` leaves out, because their model's price is not known."""
-    cached_percent: float = 0.0
-    """How much of the input was read from a prompt cache."""
-
-
-class UsageReport(Struct, frozen=True):
-    by: GroupBy
-    rows: list[UsageRow]
-    total: UsageRow
 
 
 def usage_report(records: Iterable[TokenUsage], by: GroupBy = "model") -> UsageReport:

@@ -1,15 +1,26 @@
-"""How a change to a file is shown to a person."""
+"""What changed in a file: shown to a person, and told to a model whose picture of the file is out of date."""
 
 import difflib
 from typing import Any
 
+from openagent.plugins.files_read import Stamp, digest
+from openagent.plugins.tool import ToolContext
+from openagent.protocol.errors import OpenAgentError
+
 MAX_DIFF = 20_000
+MAX_COMPARED = 512 * 1024
+"""Larger files are not compared line by line."""
+MAX_TOLD = 6_000
+"""Characters of a diff that a model is told."""
 
 
-def change_display(path: str, before: str, after: str) -> dict[str, Any]:
-    diff = list(difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=3))
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in diff)
-    removed = sum(line.startswith("-") and not line.startswith("---") for line in diff)
+def change_display(path: str, before: bytes | None, after: bytes) -> dict[str, Any]:
+    """`before` is None for a file that was not there, or not read."""
+    if len(before or b"") > MAX_COMPARED or len(after) > MAX_COMPARED:
+        return {"path": path, "summary": f"{len(after)} bytes"}
+    diff = _diff(path, before or b"", after)
+    added = sum(line.startswith("+") for line in diff[2:])
+    removed = sum(line.startswith("-") for line in diff[2:])
     return {
         "path": path,
         "diff": "\n".join(diff)[:MAX_DIFF],
@@ -17,3 +28,33 @@ def change_display(path: str, before: str, after: str) -> dict[str, Any]:
         "removed": removed,
         "summary": f"+{added} −{removed}",
     }
+
+
+def refuse_outdated(context: ToolContext, path: str, real: str, stamp: Stamp, content: bytes | None) -> None:
+    """Raises when the file is not as the session last saw it. One that it never saw is taken as it is.
+
+    The diff brings the model's picture up to date, so the same edit is allowed after it.
+    """
+    seen = context.files_read.get(real)
+    if seen is None or seen.stamp == stamp:
+        return
+    if content is not None and seen.digest == digest(content):
+        return
+    told = ""
+    if seen.content is not None and content is not None and len(content) <= MAX_COMPARED:
+        told = "\n".join(_diff(path, seen.content, content))
+    if not told or len(told) > MAX_TOLD:
+        raise OpenAgentError(
+            "conflict", f"{path} has changed since you read it. Nothing was written.", hint="Read it again."
+        )
+    context.files_read.saw(real, stamp, content)
+    raise OpenAgentError(
+        "conflict",
+        f"{path} has changed since you read it. Nothing was written. What changed meanwhile:\n{told}\n",
+        hint="Adapt to it and try again.",
+    )
+
+
+def _diff(path: str, before: bytes, after: bytes) -> list[str]:
+    old, new = (data.decode(errors="replace").splitlines() for data in (before, after))
+    return list(difflib.unified_diff(old, new, path, path, lineterm="", n=3))

@@ -1,45 +1,87 @@
 """edit_file"""
 
-import hashlib
 from typing import Annotated
 
+from msgspec import Struct
+
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
-from openagent.tools.changes import change_display
-from openagent.tools.paths import inside
+from openagent.protocol.errors import OpenAgentError
+from openagent.tools.beneath import Root
+from openagent.tools.changes import change_display, refuse_outdated
+from openagent.tools.changeset import Change, carry_out
+from openagent.tools.files import load
+from openagent.tools.near_match import describe_near_match
+
+_LINES_TOLD = 8
+
+
+class Edit(Struct, frozen=True, forbid_unknown_fields=True):
+    old: str
+    new: str
+    all: bool = False
 
 
 @tool(effect="write", summary="path")
 async def edit_file(
     context: ToolContext,
-    path: Annotated[str, "Relative to the workspace, or absolute inside it."],
-    old: Annotated[str, "Exact text to replace, with enough around it to be unique."],
-    new: Annotated[str, "What takes its place."],
+    path: str,
+    old: Annotated[str, "Exact text, unique in the file."] = "",
+    new: str = "",
     all: Annotated[bool, "Replace every occurrence."] = False,  # noqa: A002
+    edits: Annotated[list[Edit], "Several edits at once, in order, all or none."] = [],  # noqa: B006
 ) -> ToolOutcome:
     """Replace exact text in a file. Read the file first."""
-    file = inside(context.workspace, path)
-    if not file.is_file():
-        return ToolOutcome(f"{path} is not a file. Use write_file to create one.", is_error=True)
-    data = file.read_bytes()
-    seen = context.files_read.get(str(file))
-    if seen is not None and seen != hashlib.sha256(data).hexdigest():
-        return ToolOutcome(f"{path} has changed since you read it. Read it again, then edit.", is_error=True)
-    try:
-        before = data.decode()
-    except UnicodeDecodeError:
-        return ToolOutcome(f"{path} is not UTF-8 text.", is_error=True)
-    count = before.count(old) if old else 0
+    wanted = [*([Edit(old, new, all)] if old or new else []), *edits]
+    if not wanted:
+        return ToolOutcome("There is nothing to replace: give old and new, or edits.", is_error=True)
+    with Root(context.workspace) as root:
+        before = load(root, path)
+        refuse_outdated(context, path, before.real, before.stamp, before.content)
+        try:
+            text = before.content.decode()
+        except UnicodeDecodeError:
+            return ToolOutcome(f"{path} is not UTF-8 text.", is_error=True)
+        for number, edit in enumerate(wanted, 1):
+            which = f"Edit {number}: " if len(wanted) > 1 else ""
+            text = _replaced(text, edit, path, which)
+        after = text.encode(errors="replace")
+        carry_out(context, root, [Change(path, before.stamp, after)])
+    display = change_display(path, before.content, after)
+    changed = f"+{display['added']} −{display['removed']} lines" if "added" in display else f"{len(after)} bytes"
+    return ToolOutcome(f"Edited {path}: {changed}.", display=display)
+
+
+def _replaced(text: str, edit: Edit, path: str, which: str) -> str:
+    """Raises OpenAgentError in words that help to find the right text."""
+    old, new = edit.old, edit.new
+    if not old:
+        raise _refused(f"{which}The text to replace is empty. Use write_file to write a whole file.")
+    if old == new:
+        raise _refused(f"{which}The text to replace and its replacement are the same.")
+    count = text.count(old)
+    if count == 0 and "\r\n" in text and "\r" not in old:
+        old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+        count = text.count(old)
     if count == 0:
-        return ToolOutcome(
-            f"The text to replace is not in {path}. Read it again: it must match exactly.", is_error=True
+        raise _refused(f"{which}The text to replace is not in {path}.{describe_near_match(text, edit.old)}")
+    if count > 1 and not edit.all:
+        places = ", ".join(map(str, _line_numbers(text, old)))
+        raise _refused(
+            f"{which}The text to replace is in {path} {count} times (lines {places}). Add lines around it, or set all."
         )
-    if count > 1 and not all:
-        return ToolOutcome(
-            f"The text to replace is in {path} {count} times. Add lines around it, or set all.", is_error=True
-        )
-    after = before.replace(old, new)
-    written = after.encode()
-    file.write_bytes(written)
-    context.files_read[str(file)] = hashlib.sha256(written).hexdigest()
-    display = change_display(path, before, after)
-    return ToolOutcome(f"Edited {path}: +{display['added']} −{display['removed']} lines.", display=display)
+    return text.replace(old, new)
+
+
+def _refused(message: str) -> OpenAgentError:
+    return OpenAgentError("tool_error", f"{message} Nothing was written.")
+
+
+def _line_numbers(text: str, old: str) -> list[str | int]:
+    found: list[str | int] = []
+    position = text.find(old)
+    while position >= 0:
+        if len(found) == _LINES_TOLD:
+            return [*found, "…"]
+        found.append(text.count("\n", 0, position) + 1)
+        position = text.find(old, position + len(old))
+    return found

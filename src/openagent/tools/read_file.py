@@ -1,40 +1,158 @@
 """read_file"""
 
-import hashlib
-from typing import Annotated
+import asyncio
+import base64
+import io
+import os
+from typing import Annotated, BinaryIO, NamedTuple
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
-from openagent.tools.paths import inside
+from openagent.protocol.messages import ImagePart
+from openagent.tools.beneath import Root
+from openagent.tools.files import Opened, open_file
+from openagent.tools.scratch import OUTPUT, open_output
 
 MAX_LINES = 2000
-MAX_LINE_LENGTH = 2000
-MAX_BYTES = 10 * 1024 * 1024
+MAX_LINE_BYTES = 2000
+MAX_PAGE_BYTES = 48 * 1024
+MAX_IMAGE_BYTES = 5 * 1024 * 1024
+READ_AT_ONCE = 256 * 1024
+"""Larger files are read in a thread, piece by piece."""
+_CHUNK = 1 << 20
+_LOOKED_AT = 8192
 
 
 @tool(effect="read", summary="path")
 async def read_file(
     context: ToolContext,
-    path: Annotated[str, "Relative to the workspace, or absolute inside it."],
-    start: Annotated[int, "First line, from 1."] = 1,
-    lines: Annotated[int, "How many lines."] = MAX_LINES,
+    path: Annotated[str, "In the workspace, or output:ID."],
+    start: Annotated[int, "First line, from 1; negative counts from the end."] = 1,
+    lines: int = MAX_LINES,
 ) -> ToolOutcome:
-    """Read a text file. Each line comes with its number."""
-    file = inside(context.workspace, path)
-    if not file.is_file():
-        return ToolOutcome(f"{path} is {'a directory' if file.is_dir() else 'not there'}.", is_error=True)
-    if file.stat().st_size > MAX_BYTES:
-        return ToolOutcome(f"{path} is larger than 10 MB. Use the shell to look at parts of it.", is_error=True)
-    data = file.read_bytes()
-    if b"\0" in data[:8192]:
-        return ToolOutcome(f"{path} is a binary file of {len(data)} bytes.", is_error=True)
-    context.files_read[str(file)] = hashlib.sha256(data).hexdigest()
-    every = data.decode(errors="replace").splitlines()
-    first = max(start, 1)
-    shown = every[first - 1 : first - 1 + min(max(lines, 1), MAX_LINES)]
-    text = "\n".join(f"{number}\t{line[:MAX_LINE_LENGTH]}" for number, line in enumerate(shown, first))
-    last = first + len(shown) - 1
-    if not shown:
-        text = f"{path} has {len(every)} lines." if every else f"{path} is empty."
-    elif last < len(every):
-        text += f"\n[lines {first} to {last} of {len(every)}]"
-    return ToolOutcome(text, display={"path": path, "summary": f"{first}–{last}", "lines": len(shown)})
+    """Read a text file, with line numbers, or an image."""
+    if path.startswith(OUTPUT):
+        fd = open_output(context, path)
+        opened = Opened(fd, "", os.fstat(fd))
+    else:
+        with Root(context.workspace) as root:
+            opened = open_file(root, path)
+    wanted = _Wanted(path, start, min(max(lines, 1), MAX_LINES))
+    if opened.size > READ_AT_ONCE:
+        outcome = await asyncio.to_thread(_read_large, opened, wanted)
+        content = None
+    else:
+        with os.fdopen(opened.fd, "rb", buffering=0) as file:
+            content = file.read() or b""
+        outcome = _outcome(io.BytesIO(content), len(content), wanted)
+    if opened.real:
+        context.files_read.saw(opened.real, opened.stamp, content)
+    return outcome
+
+
+class _Wanted(NamedTuple):
+    path: str
+    start: int
+    lines: int
+
+
+class _Page(NamedTuple):
+    first: int
+    shown: list[bytes]
+    total: int
+
+
+def _read_large(opened: Opened, wanted: _Wanted) -> ToolOutcome:
+    with os.fdopen(opened.fd, "rb", buffering=_CHUNK) as file:
+        return _outcome(file, opened.size, wanted)
+
+
+def _outcome(file: BinaryIO, size: int, wanted: _Wanted) -> ToolOutcome:
+    beginning = file.read(_LOOKED_AT)
+    path = wanted.path
+    if media_type := _image_type(beginning):
+        if size > MAX_IMAGE_BYTES:
+            return ToolOutcome(f"{path} is an image of {size} bytes; at most 5 MB can be shown.", is_error=True)
+        image = ImagePart(media_type, base64.b64encode(beginning + file.read()).decode())
+        return ToolOutcome(
+            f"{path}: {media_type}, {size} bytes.", images=[image], display={"path": path, "summary": media_type}
+        )
+    if b"\0" in beginning and not path.startswith(OUTPUT):
+        return ToolOutcome(f"{path} is a binary file of {size} bytes.", is_error=True)
+    page = _read_page(file, wanted)
+    if not page.shown:
+        text = f"{path} has {page.total} lines." if page.total else f"{path} is empty."
+        return ToolOutcome(text, display={"path": path, "lines": 0})
+    last = page.first + len(page.shown) - 1
+    text = "\n".join(f"{number}\t{_readable(line)}" for number, line in enumerate(page.shown, page.first))
+    if page.first > 1 or last < page.total:
+        text += f"\n[lines {page.first} to {last} of {page.total}]"
+    display = {"path": path, "summary": f"{page.first}–{last}", "lines": len(page.shown)}
+    return ToolOutcome(text, display=display)
+
+
+def _read_page(file: BinaryIO, wanted: _Wanted) -> _Page:
+    file.seek(0)
+    first = wanted.start
+    if first < 0:
+        total = _count_lines(file)
+        first = max(total + first + 1, 1)
+        file.seek(0)
+    first = max(first, 1)
+    skipped = _skip_lines(file, first - 1)
+    shown: list[bytes] = []
+    room = MAX_PAGE_BYTES
+    while len(shown) < wanted.lines and room > 0 and (line := file.readline(MAX_LINE_BYTES + 1)):
+        if not line.endswith(b"\n") and len(line) > MAX_LINE_BYTES:
+            line = line[:MAX_LINE_BYTES] + "…".encode()
+            _skip_rest_of_line(file)
+        shown.append(line)
+        room -= len(line)
+    return _Page(first, shown, skipped + len(shown) + _count_lines(file))
+
+
+def _skip_lines(file: BinaryIO, count: int) -> int:
+    """How many there were to skip."""
+    skipped = 0
+    unfinished = False
+    while skipped < count and (chunk := file.read(_CHUNK)):
+        there = chunk.count(b"\n")
+        if skipped + there < count:
+            skipped += there
+            unfinished = not chunk.endswith(b"\n")
+            continue
+        end = -1
+        for _ in range(count - skipped):
+            end = chunk.index(b"\n", end + 1)
+        file.seek(end + 1 - len(chunk), os.SEEK_CUR)
+        return count
+    return skipped + unfinished
+
+
+def _skip_rest_of_line(file: BinaryIO) -> None:
+    while (piece := file.readline(_CHUNK)) and not piece.endswith(b"\n"):
+        pass
+
+
+def _count_lines(file: BinaryIO) -> int:
+    count = 0
+    last = b"\n"
+    while chunk := file.read(_CHUNK):
+        count += chunk.count(b"\n")
+        last = chunk[-1:]
+    return count + (last != b"\n")
+
+
+def _readable(line: bytes) -> str:
+    return line.rstrip(b"\r\n").decode(errors="replace")
+
+
+def _image_type(beginning: bytes) -> str | None:
+    if beginning.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if beginning.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if beginning.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if beginning.startswith(b"RIFF") and beginning[8:12] == b"WEBP":
+        return "image/webp"
+    return None

@@ -1,27 +1,48 @@
 """write_file"""
 
-import hashlib
+import os
 from typing import Annotated
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
-from openagent.tools.changes import change_display
-from openagent.tools.paths import inside
+from openagent.tools.beneath import Root
+from openagent.tools.changes import MAX_COMPARED, change_display, refuse_outdated
+from openagent.tools.changeset import Change, carry_out
+from openagent.tools.files import Loaded, explained, open_file
 
 
 @tool(effect="write", summary="path")
 async def write_file(
     context: ToolContext,
-    path: Annotated[str, "Relative to the workspace, or absolute inside it."],
+    path: str,
     content: Annotated[str, "The whole new content."],
 ) -> ToolOutcome:
-    """Create a file or replace all of it. Parent directories are made. Prefer edit_file for changes."""
-    file = inside(context.workspace, path)
-    if file.is_dir():
-        return ToolOutcome(f"{path} is a directory.", is_error=True)
-    before = file.read_bytes().decode(errors="replace") if file.exists() else None
-    file.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode()
-    file.write_bytes(data)
-    context.files_read[str(file)] = hashlib.sha256(data).hexdigest()
-    verb = "Created" if before is None else "Replaced"
-    return ToolOutcome(f"{verb} {path}: {len(data)} bytes.", display=change_display(path, before or "", content))
+    """Create or replace a whole file; parent directories are made. To change a part, use edit_file."""
+    data = content.encode(errors="replace")
+    with Root(context.workspace) as root:
+        before = _existing(root, path)
+        if before is not None:
+            known = before.content if before.stamp.size <= MAX_COMPARED else None
+            refuse_outdated(context, path, before.real, before.stamp, known)
+        carry_out(context, root, [Change(path, before.stamp if before else None, data)])
+    verb = "Replaced" if before else "Created"
+    display = change_display(path, before.content if before else None, data)
+    return ToolOutcome(f"{verb} {path}: {len(data)} bytes.", display=display)
+
+
+def _existing(root: Root, path: str) -> Loaded | None:
+    """The file as it is; of a very large one only as much as is needed to know that it is too large to compare."""
+    try:
+        place = root.place(path)
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise explained(path, problem) from None
+    try:
+        os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    finally:
+        os.close(place.directory)
+    opened = open_file(root, path)
+    with os.fdopen(opened.fd, "rb", buffering=0) as file:
+        return Loaded(file.read(MAX_COMPARED + 1) or b"", opened.real, opened.stamp)

@@ -354,6 +354,19 @@ class StoreContract:
         assert await store.usage_totals(since=50.0) == (usage, 0.25, 1)
         assert await store.usage_totals() == (usage + guessed, 0.25, 2)
 
+    async def test_usage_is_listed_request_by_request_within_a_stretch_of_time(self, store: Store) -> None:
+        await created(store)
+        await created(store, OTHER)
+        assert await store.usage_rows() == []
+        usage = Usage(input_tokens=10, output_tokens=5, cached_tokens=4, cache_write_tokens=3, reasoning_tokens=2)
+        paid = UsageRecord(1, "m", usage, 0.25, "tool_use", at=50.0)
+        unpriced = UsageRecord(None, "n", Usage(input_tokens=1, estimated=True), None, "summarizing", at=10.0)
+        await store.commit(Batch(SESSION, usage=[paid]))
+        await store.commit(Batch(OTHER, usage=[unpriced]))
+        assert await store.usage_rows() == [(OTHER, unpriced), (SESSION, paid)]
+        assert await store.usage_rows(since=10.0, until=50.0) == [(OTHER, unpriced)]
+        assert await store.usage_rows(since=50.0) == [(SESSION, paid)]
+
     async def test_the_audit_trail_is_read_from_its_end(self, store: Store) -> None:
         for number in range(5):
             await store.commit(Batch(SESSION, audit=[AuditEntry("command", f"ls {number}\x00", {"n": number}, at=1.0)]))

@@ -78,13 +78,13 @@ class Call(Struct, frozen=True):
         return self.option(short, *long) is not None
 
     def place(self, value: Value) -> Place:
-        text = value.text
         if value.scripts:
             return "null"
-        return paths.locate(text, self.state.cwd, self.workspace)
+        places = [paths.locate(value.text, folder, self.workspace) for folder in self.state.folders]
+        return places[0] if len(places) == 1 else paths.SEVERITY[max(map(paths.SEVERITY.index, places))]
 
     def is_critical(self, value: Value) -> bool:
-        return paths.is_critical(value.text, self.state.cwd, self.workspace)
+        return any(paths.is_critical(value.text, folder, self.workspace) for folder in self.state.folders)
 
 
 class Inner(Struct, frozen=True):
@@ -100,8 +100,11 @@ class InnerScript(Struct, frozen=True):
     """Shell text that the command runs."""
 
     text: str
-    positional: tuple[Value, ...] = ()
+    positional: tuple[Value, ...] | None = ()
+    """None: those of the shell it runs in."""
     speculative: bool = False
+    same_shell: bool = False
+    """Where it moves to, the commands after it are too."""
 
 
 Outcome = Finding | Inner | InnerScript

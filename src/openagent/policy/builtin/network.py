@@ -205,7 +205,7 @@ def _table() -> dict[str, Handler]:
         "ansible-playbook kubectl helm oc "
         "wrangler firebase supabase": _cloud,
     }
-    return {name: handler for names, handler in groups.items() for name in names.split()}
+    return {name: handler for listed, handler in groups.items() for name in listed.split()}
 
 
 NETWORK = _table()

@@ -161,9 +161,9 @@ _COMPILERS = names("gcc g++ cc clang clang++ rustc java javac ghc")
 
 def _version_only(call: Call) -> Iterable[Outcome]:
     """Compilers, test runners and the like: they run code of the project."""
-    return (
-        () if only_asks_version(call) else [Finding(catalogue.UNKNOWN_COMMAND, " ".join([call.name, *call.texts[:2]]))]
-    )
+    if only_asks_version(call, *(("-version", "-V") if call.name in _COMPILERS else ())):
+        return ()
+    return [Finding(catalogue.UNKNOWN_COMMAND, " ".join([call.name, *call.texts[:2]]))]
 
 
 def _table() -> dict[str, Handler]:
@@ -201,7 +201,7 @@ def _table() -> dict[str, Handler]:
         "gofmt clang-format terraform-docs protoc node-gyp playwright cypress storybook next nuxt "
         "vite webpack rollup esbuild turbo nx": _version_only,
     }
-    return {name: handler for names, handler in groups.items() for name in names.split()}
+    return {name: handler for listed, handler in groups.items() for name in listed.split()}
 
 
 PACKAGES = _table()

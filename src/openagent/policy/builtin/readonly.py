@@ -261,7 +261,8 @@ def _set(call: Call) -> Iterable[Outcome]:
     if not texts:
         return [Finding(catalogue.DUMPS_ENVIRONMENT)]
     if texts[0] == "--":
-        call.state.positional = call.values[1:]
+        sure = not call.state.conditional
+        call.state.positional = tuple(Value(value.text, value.known and sure) for value in call.values[1:])
     elif not all(map(_SHELL_OPTION.fullmatch, texts)):
         return [Finding(catalogue.DYNAMIC, "set " + " ".join(texts))]
     return ()

@@ -142,7 +142,7 @@ def _table() -> dict[str, Handler]:
         "kinit chage ssh-agent": _secret_tool,
         "killall pkill skill": _pkill,
     }
-    table = {name: handler for names, handler in groups.items() for name in names.split()}
+    table = {name: handler for listed, handler in groups.items() for name in listed.split()}
     table.update(
         {
             "kill": _kill,

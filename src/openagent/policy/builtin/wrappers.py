@@ -27,13 +27,13 @@ def script_findings(text: str, positional: tuple[Value, ...] = ()) -> list[Outco
     return found
 
 
-def input_findings(given: Input) -> list[Outcome]:
+def input_findings(given: Input, positional: tuple[Value, ...] = ()) -> list[Outcome]:
     """Shell text that comes in on standard input."""
     if FETCHING & set(given.producers):
         return [Finding(catalogue.REMOTE_CODE)]
     if given.text is None or UNKNOWN in given.text:
-        return [Finding(catalogue.HIDDEN_CODE), *([InnerScript(given.text)] if given.text else [])]
-    found: list[Outcome] = [InnerScript(given.text)]
+        return [Finding(catalogue.HIDDEN_CODE), *([InnerScript(given.text, positional)] if given.text else [])]
+    found: list[Outcome] = [InnerScript(given.text, positional)]
     if DECODING - {"printf"} & set(given.producers):
         found.append(Finding(catalogue.HIDDEN_CODE))
     return found
@@ -65,7 +65,7 @@ def _shell(call: Call) -> Iterable[Outcome]:
             found.extend(script_findings(values[0].text, tuple(values[2:])))
             return found if values[0].known else [*found, Finding(catalogue.DYNAMIC)]
         elif "s" in text and not text.startswith("--"):
-            return [*found, *input_findings(call.input)]
+            return [*found, *input_findings(call.input, tuple(value for value in values if value.text != "--"))]
     if values and values[0].text == "--":
         values.pop(0)
     if not values or _INPUT_FILE.fullmatch(values[0].text):
@@ -83,8 +83,11 @@ def _source(call: Call) -> Iterable[Outcome]:
 
 
 def _eval(call: Call) -> Iterable[Outcome]:
-    found = script_findings(" ".join(call.texts))
-    return found if call.known else [*found, Finding(catalogue.DYNAMIC)]
+    text = " ".join(call.texts)
+    if FROM_NETWORK in text:
+        return [Finding(catalogue.REMOTE_CODE)]
+    found: list[Outcome] = [InnerScript(text, None, same_shell=True)]
+    return found if call.known else [*found, Finding(catalogue.DYNAMIC, text)]
 
 
 def _env(call: Call) -> Iterable[Outcome]:
@@ -389,7 +392,7 @@ def _table() -> dict[str, Handler]:
         "shift": _shift,
         "hash": lambda call: [Finding(catalogue.STEERS_SHELL)] if call.has("p") else (),
     }
-    return {name: handler for names, handler in groups.items() for name in names.split()}
+    return {name: handler for listed, handler in groups.items() for name in listed.split()}
 
 
 WRAPPERS = _table()

@@ -1,8 +1,9 @@
 """What words stand for when the command runs, as far as that can be known beforehand."""
 
+import math
 import os.path
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -58,6 +59,8 @@ class State:
         self.aliases: dict[str, str] = {}
         self.positional: tuple[Value, ...] | None = None
         self.cwd: str | None = cwd
+        self.possible: set[str] = set()
+        """Where it may be, when `cwd` is not known."""
         self.conditional = 0
         """Greater than 0 where it is not sure that a command runs, or runs in this very shell."""
 
@@ -75,12 +78,24 @@ class State:
 
     def move(self, directory: Value | None) -> None:
         """`cd`."""
-        if directory is None or not directory.known or directory.glob or self.cwd is None:
-            absolute = directory is not None and directory.known and directory.text[:1] in ("/", "~")
-            self.cwd = directory.text if absolute and directory is not None and not self.conditional else None
-            return
-        moved = directory.text if directory.text[:1] == "~" else os.path.join(self.cwd, directory.text)
-        self.cwd = os.path.normpath(moved)
+        if directory is None or not directory.known or directory.glob:
+            self.lose_way()
+        elif directory.text[:1] in ("/", "~"):
+            self.cwd = os.path.normpath(directory.text)
+        elif self.cwd is not None:
+            self.cwd = os.path.normpath(os.path.join(self.cwd, directory.text))
+        else:
+            self.possible = {os.path.normpath(os.path.join(folder, directory.text)) for folder in self.possible}
+
+    def lose_way(self, *candidates: str | None) -> None:
+        """From here on it is not sure where commands run."""
+        self.possible.update(folder for folder in (*candidates, self.cwd) if folder is not None)
+        self.cwd = None
+
+    @property
+    def folders(self) -> Iterable[str | None]:
+        """Where commands may run."""
+        return (self.cwd,) if self.cwd is not None else (None, *self.possible)
 
 
 Substitute = Callable[[Script], tuple[str, bool]]
@@ -183,14 +198,17 @@ class Expander:
                 output, _ = self._substitute(part.script)
                 return "/dev/fd/63" + (FROM_NETWORK if FROM_NETWORK in output else ""), True
             case Arithmetic():
-                self._arithmetic(part)
-                return "0", True
+                return self._arithmetic(part), True
 
-    def _arithmetic(self, part: Arithmetic) -> None:
+    def _arithmetic(self, part: Arithmetic) -> str:
+        """The number, or one in its place: it is neither an option nor a path."""
         text, _ = self._joined(part.parts)
+        if re.fullmatch(r"[\d\s+*-]{1,40}", text) and re.fullmatch(r"\s*\d+(?:\s*[+*-]\s*\d+)*\s*", text):
+            return str(_calculated(text))
         for name in re.findall(r"[A-Za-z_]\w*", text):
             if _STORED_CODE.search(self._state.variables.get(name, "")):
                 raise NotUnderstood("arithmetic would run code kept in a variable")
+        return "0"
 
     def _variable(self, variable: Variable) -> tuple[str, bool]:
         text, known = self._named(variable.name)
@@ -232,6 +250,15 @@ class Expander:
         if 0 <= index < len(given):
             return given[index].text, given[index].known
         return "", index >= 0
+
+
+def _calculated(text: str) -> int:
+    """Sums of products, as in `1+2*3`."""
+    total = 0
+    for sign, product in re.findall(r"(^|[+-])\s*((?:\d+\s*\*\s*)*\d+)", text.strip()):
+        value = math.prod(int(number) for number in re.findall(r"\d+", product))
+        total += -value if sign == "-" else value
+    return total
 
 
 def _sliced(text: str, argument: str) -> tuple[str, bool]:

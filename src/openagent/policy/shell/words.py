@@ -92,7 +92,10 @@ class WordReader:
             parts.append(self._backticks(quoted=False))
         elif character in "<>" and text.startswith("(", self.position + 1):
             self.position += 2
-            parts.append(ProcessSubstitution(self._nested_script()))
+            script = self._nested_script()
+            if not script:
+                raise NotUnderstood("a process substitution is empty")
+            parts.append(ProcessSubstitution(script))
 
     def _escape(self, parts: list[Part]) -> None:
         following = self.text[self.position + 1 : self.position + 2]

@@ -27,6 +27,8 @@ def labelled_commands() -> list[Labelled]:
     ]
 
 
-def decided(command: str, mode: Mode = "ask", rules: RuleSet | None = None, cwd: str = "") -> Decision:
-    facts = CallFacts(tool="shell", effect="execute", subject=command, workspace=WORKSPACE, cwd=cwd)
+def decided(
+    command: str, mode: Mode = "ask", rules: RuleSet | None = None, cwd: str = "", workspace: str = WORKSPACE
+) -> Decision:
+    facts = CallFacts(tool="shell", effect="execute", subject=command, workspace=workspace, cwd=cwd)
     return decide(facts, mode, rules or RuleSet.builtin())

@@ -1,0 +1,1 @@
+"""What OpenAgent costs: measured, and held against the bounds it promises."""

@@ -1,0 +1,46 @@
+"""How much is measured: enough to trust the figures, or just enough to see that everything works."""
+
+from msgspec import Struct
+
+
+class Effort(Struct, frozen=True):
+    answers: int
+    """Runs of `openagent run` with one answer."""
+    long_runs: int
+    """Runs with fifty shell calls."""
+    cold_starts: int
+    streamed_chunks: int
+    """Of each of the twenty sessions, to its three clients."""
+    messages: tuple[int, int]
+    """Lengths of the short and of the long session."""
+    commands: int
+    jails_opened: int
+    stored_sessions: int
+    imports: int
+    adapter_chunks: int
+
+
+FULL = Effort(
+    answers=30,
+    long_runs=10,
+    cold_starts=5,
+    streamed_chunks=250,
+    messages=(1_000, 100_000),
+    commands=200,
+    jails_opened=5,
+    stored_sessions=10,
+    imports=5,
+    adapter_chunks=20_000,
+)
+QUICK = Effort(
+    answers=5,
+    long_runs=2,
+    cold_starts=1,
+    streamed_chunks=25,
+    messages=(500, 2_000),
+    commands=20,
+    jails_opened=1,
+    stored_sessions=1,
+    imports=1,
+    adapter_chunks=1_000,
+)

@@ -1,0 +1,59 @@
+"""What a session last saw of each file: what an edit is based on."""
+
+import hashlib
+from typing import NamedTuple
+
+REMEMBERED_FILE = 256 * 1024
+REMEMBERED_TOTAL = 2 * 1024 * 1024
+
+
+class Stamp(NamedTuple):
+    """Equal stamps: surely the same content. Different ones: perhaps another."""
+
+    inode: int
+    size: int
+    modified_ns: int
+
+
+class SeenFile(NamedTuple):
+    stamp: Stamp
+    digest: bytes
+    """Empty for a file too large to have been read whole."""
+    content: bytes | None
+    """None when it is too large or too long ago to be remembered."""
+
+
+class FilesRead:
+    """By real path. Digests are kept for all files, contents for the last ones, so that a change can be shown."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, SeenFile] = {}
+        self._remembered = 0
+
+    def get(self, path: str) -> SeenFile | None:
+        return self._seen.get(path)
+
+    def saw(self, path: str, stamp: Stamp, content: bytes | None) -> None:
+        """`content` is None when only a part of a large file was read."""
+        self.forget(path)
+        kept = content if content is not None and len(content) <= REMEMBERED_FILE else None
+        self._seen[path] = SeenFile(stamp, digest(content) if content is not None else b"", kept)
+        self._remembered += len(kept or b"")
+        if self._remembered > REMEMBERED_TOTAL:
+            self._drop_oldest_contents()
+
+    def forget(self, path: str) -> None:
+        if (seen := self._seen.pop(path, None)) is not None:
+            self._remembered -= len(seen.content or b"")
+
+    def _drop_oldest_contents(self) -> None:
+        for path, seen in self._seen.items():
+            if self._remembered <= REMEMBERED_TOTAL:
+                return
+            if seen.content is not None:
+                self._remembered -= len(seen.content)
+                self._seen[path] = seen._replace(content=None)
+
+
+def digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()

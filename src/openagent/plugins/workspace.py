@@ -1,0 +1,176 @@
+"""The files an agent works on: saved states that can be gone back to, and copies that can be merged back.
+
+Paths inside a workspace are given as text for people; bytes that are no UTF-8 appear as `\\xNN`.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+
+class LeftOut(Struct, frozen=True):
+    """A file or folder that was passed over: it is not saved, or it was not touched."""
+
+    path: str
+    reason: str
+
+
+class Checkpoint(Struct, frozen=True):
+    id: str
+    session: str
+    turn: int
+    at: float
+    kind: Literal["turn", "before_restore", "before_merge"]
+    files: int
+    left_out: list[LeftOut]
+    """What this checkpoint cannot bring back."""
+    git_state: bool
+    """Whether HEAD, refs, index and settings of the workspace's own repository are saved too."""
+
+
+class Restored(Struct, frozen=True):
+    checkpoint: str
+    before: str
+    """The checkpoint of what was there before: restoring it undoes the restore."""
+    written: list[str]
+    removed: list[str]
+    kept: list[LeftOut]
+    """What is not as the checkpoint has it, because it could not be saved first or changed meanwhile."""
+    git_state: Literal["untouched", "restored", "refused"]
+    git_detail: str = ""
+
+
+class FileChange(Struct, frozen=True):
+    path: str
+    status: Literal["A", "M", "D", "R"]
+    added: int
+    removed: int
+    patch: str
+    """Unified diff, cut at a bound; `cut` says so."""
+    old_path: str = ""
+    binary: bool = False
+    cut: bool = False
+
+
+class Checkpoints(Protocol):
+    async def take(self, workspace: Path, session: str, turn: int) -> Checkpoint | None:
+        """None when nothing has changed since this session's last checkpoint of this workspace."""
+        ...
+
+    async def restore(self, workspace: Path, checkpoint: str, *, git_state: bool = False) -> Restored:
+        """Makes the files exactly what they were; `git_state` also the repository's HEAD, refs, index and settings."""
+        ...
+
+    async def diff(self, workspace: Path, before: str, after: str | None = None) -> list[FileChange]:
+        """Between two checkpoints, or a checkpoint and the files as they are."""
+        ...
+
+    async def history(self, session: str) -> list[Checkpoint]:
+        """Oldest first."""
+        ...
+
+    async def forget(self, session: str) -> None: ...
+
+    async def outdated_diff(self, path: Path, read_hash: str, now: bytes) -> str:
+        """How a file differs from what was read of it (sha256); empty when what was read is not known any more."""
+        ...
+
+
+CopyMethod = Literal["overlay", "worktree", "copy"]
+
+
+class Copy(Struct, frozen=True):
+    id: str
+    name: str
+    origin: str
+    path: str
+    """Where the copy's files are."""
+    method: CopyMethod
+    created_at: float
+    needs: list[str]
+    """Other folders that programs in the copy must reach for git to work there."""
+    left_out: list[LeftOut]
+
+
+class Conflict(Struct, frozen=True):
+    """Changed on both sides. The origin keeps its own version, the copy its own."""
+
+    path: str
+    reason: str
+    origin: str | None
+    """The origin's text, cut at a bound; None when it has no such file or it is not text."""
+    copy: str | None
+
+
+class Merged(Struct, frozen=True):
+    applied: list[str]
+    """What the origin took over from the copy."""
+    merged: list[str]
+    """Changed on both sides in different places: both changes are in."""
+    conflicts: list[Conflict]
+    before: str
+    """A checkpoint of the origin as it was before."""
+
+
+class Quota(Struct, frozen=True):
+    bytes: int | None = None
+    files: int | None = None
+
+
+class WorkspaceUsage(Struct, frozen=True):
+    bytes: int
+    """On disk."""
+    files: int
+
+
+class Backup(Struct, frozen=True):
+    archive: str
+    files: int
+    left_out: list[LeftOut]
+
+
+class Collected(Struct, frozen=True):
+    checkpoints: int
+    stores: int
+    copies: int
+    freed_bytes: int
+
+
+class Workspaces(Protocol):
+    async def create(
+        self, workspace: Path, name: str, *, how: Literal["auto"] | CopyMethod = "auto", quota: Quota | None = None
+    ) -> Copy: ...
+
+    async def copies(self, workspace: Path | None = None) -> list[Copy]: ...
+
+    async def open(self, copy: str) -> Path:
+        """The copy's files, mounted again when the machine was restarted."""
+        ...
+
+    async def diff(self, copy: str) -> list[FileChange]:
+        """What the copy changed since it was made or last merged."""
+        ...
+
+    async def merge_back(self, copy: str) -> Merged: ...
+
+    async def remove(self, copy: str, *, force: bool = False) -> None:
+        """Refuses while the copy holds changes that were not merged back, unless forced."""
+        ...
+
+    async def usage(self, workspace: Path) -> WorkspaceUsage: ...
+
+    async def check_quota(self, workspace: Path, quota: Quota) -> WorkspaceUsage:
+        """Raises OpenAgentError('quota_exhausted')."""
+        ...
+
+    async def backup(self, workspace: Path, archive: Path) -> Backup: ...
+
+    async def restore_backup(self, archive: Path, to: Path, *, quota: Quota | None = None) -> Backup:
+        """Into a folder that does not exist yet or is empty."""
+        ...
+
+    async def gc(self, sessions: Collection[str], *, keep: int = 200) -> Collected:
+        """Drops the checkpoints of other sessions, of each session all but the newest, and what no copy uses."""
+        ...

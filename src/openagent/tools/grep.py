@@ -1,0 +1,142 @@
+"""grep: ripgrep inside the jail where there is one, else our own search. Both print the same."""
+
+import asyncio
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from openagent.plugins.jail import Shell
+from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.errors import OpenAgentError
+from openagent.tools.beneath import Root
+from openagent.tools.files import explained
+from openagent.tools.scratch import INLINE_BYTES, OUTPUT, open_output
+from openagent.tools.search_files import MAX_COLUMNS, MAX_PRINTED, GrepMode, Search
+
+MAX_LINES = 250
+MAX_AROUND = 20
+TIMEOUT = 60.0
+_NO_RIPGREP = 97
+_NOISE = re.compile(r"^(?:.*: )?(?:WARNING: stopped searching binary file|binary file matches)", re.IGNORECASE)
+_CLIPPED = re.compile(r" \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]$")
+
+
+@tool(effect="read", summary="pattern")
+async def grep(
+    context: ToolContext,
+    pattern: Annotated[str, "Regular expression."],
+    path: Annotated[str, "File or directory, or output:ID."] = ".",
+    glob: Annotated[str, "Only files like this, such as *.py"] = "",
+    ignore_case: bool = False,
+    around: Annotated[int, "Lines of context."] = 0,
+    mode: GrepMode = "lines",
+) -> ToolOutcome:
+    """Search in files: matching lines, just the files, or counts. Leaves out what .gitignore says."""
+    search = Search(pattern, "", glob, ignore_case, min(max(around, 0), MAX_AROUND), mode)
+    printed = None
+    if path.startswith(OUTPUT):
+        os.close(open_output(context, path))
+        root, search = context.scratch / "outputs", msgspec.structs.replace(search, path=path.removeprefix(OUTPUT))
+    else:
+        root, search = context.workspace, msgspec.structs.replace(search, path=_real_path(context, path))
+        printed = await _ripgrep(context, search)
+    if printed is None:
+        printed = await _own_search(root, search)
+    return _outcome(printed)
+
+
+def _real_path(context: ToolContext, path: str) -> str:
+    with Root(context.workspace) as root:
+        try:
+            fd = root.open(path, os.O_PATH)
+        except OSError as problem:
+            raise explained(path, problem) from None
+        try:
+            return root.real(fd)
+        finally:
+            os.close(fd)
+
+
+async def _ripgrep(context: ToolContext, search: Search) -> str | None:
+    """None where there is none."""
+    try:
+        shell: Shell = await context.shell()
+    except OpenAgentError:
+        return None
+    command = (
+        f"(command -v rg >/dev/null || exit {_NO_RIPGREP}; set -o pipefail; "
+        f"command rg {shlex.join(_options(search))} | head -c {MAX_PRINTED})"
+    )
+    result = await shell.run(command, timeout=TIMEOUT, cwd=str(context.workspace))
+    if result.timed_out or result.background:
+        raise OpenAgentError("tool_error", "The search took too long.", hint="Search in fewer files.")
+    if result.exit_code in (0, 1, 141) or result.stdout:
+        return result.stdout
+    if result.exit_code == 2 and "regex parse error" in result.stderr:
+        raise OpenAgentError("tool_error", f"The pattern is not a regular expression. {result.stderr.strip()}")
+    return None
+
+
+def _options(search: Search) -> list[str]:
+    options = ["--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--sort=path"]
+    options += ["--hidden", "--no-require-git", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global"]
+    options += [f"--max-columns={MAX_COLUMNS}", "--max-columns-preview", "--glob=!.git"]
+    options += {"lines": ["--line-number"], "files": ["--files-with-matches"], "count": ["--count"]}[search.mode]
+    if search.ignore_case:
+        options.append("--ignore-case")
+    if search.around and search.mode == "lines":
+        options.append(f"--context={search.around}")
+    if search.glob:
+        options.append(f"--glob={search.glob}")
+    return [*options, f"--regexp={search.pattern}", "--", "./" if search.path == "." else f"./{search.path}"]
+
+
+async def _own_search(root: Path, search: Search) -> str:
+    """In a process of its own, because a bad pattern can keep Python's `re` busy for ever."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-m", "openagent.tools.search_files", str(root)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={},
+    )
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            printed, complaint = await process.communicate(msgspec.json.encode(search))
+    except TimeoutError:
+        raise OpenAgentError(
+            "tool_error", "The search took too long.", hint="Search in fewer files, or with a simpler pattern."
+        ) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise OpenAgentError("tool_error", complaint.decode(errors="replace").strip()[-500:] or "The search failed.")
+    return printed.decode(errors="replace")
+
+
+def _outcome(printed: str) -> ToolOutcome:
+    lines = [_tidied(line) for line in printed.splitlines() if not _NOISE.match(line)]
+    cut = len(printed.encode()) >= MAX_PRINTED
+    shown: list[str] = []
+    room = INLINE_BYTES
+    for line in lines[:MAX_LINES]:
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        shown.append(line)
+    text = "\n".join(shown)
+    if cut or len(shown) < len(lines):
+        text += f"\n[the first {len(shown)} lines; there is more: narrow the search]"
+    summary = f"{len(shown)} lines" if lines else "nothing found"
+    return ToolOutcome(text or "Nothing matches.", display={"summary": summary})
+
+
+def _tidied(line: str) -> str:
+    return _CLIPPED.sub("…", line.removeprefix("./"))

@@ -1,0 +1,14 @@
+"""todo"""
+
+from typing import Annotated
+
+from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.sessions import PlanItem
+
+
+@tool(effect="none")
+async def todo(context: ToolContext, plan: Annotated[list[PlanItem], "All of it, each time."]) -> ToolOutcome:
+    """Keep a plan of work that takes several steps, visible to the user. Have one item active at a time."""
+    await context.set_plan(plan)
+    done = sum(item.state == "done" for item in plan)
+    return ToolOutcome(f"Plan: {done} of {len(plan)} done.", display={"summary": f"{done}/{len(plan)}"})

@@ -1,0 +1,30 @@
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from openagent.simulator import ThreadedSimulator
+
+from .machine import Machine
+
+
+@pytest.fixture(scope="module")
+def sim() -> Generator[ThreadedSimulator, None, None]:
+    with ThreadedSimulator([{"text": "Hello."}]) as sim:
+        yield sim
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory, sim: ThreadedSimulator) -> Generator[Machine, None, None]:
+    """One daemon for all tests of a module; the first command starts it."""
+    machine = Machine(tmp_path_factory.mktemp("machine"), sim)
+    yield machine
+    assert machine.run("stop").returncode == 0
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, sim: ThreadedSimulator) -> Generator[Machine, None, None]:
+    """Nothing runs here yet."""
+    machine = Machine(tmp_path, sim)
+    yield machine
+    assert machine.run("stop").returncode == 0

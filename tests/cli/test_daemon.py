@@ -1,0 +1,137 @@
+"""`status`, `stop` and `serve`: a daemon that comes, goes, and dies."""
+
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from openagent.simulator import ThreadedSimulator
+
+from .machine import PATIENCE, Machine, is_running, shell
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE
+    while is_running(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_a_daemon_is_started_asked_about_and_stopped(fresh: Machine) -> None:
+    started = fresh.run("serve", "--daemon", "--web-socket", "0")
+    assert started.returncode == 0
+    status = fresh.json("status")
+    assert status["socket"] == str(fresh.home / "daemon.sock")
+    assert status["web_url"].startswith("http://127.0.0.1:")
+    assert (status["sessions"], status["running"], status["clients"]) == (0, 0, 1)
+    assert status["rss_bytes"] > 1_000_000
+    assert status["uptime_s"] > 0
+    assert status["version"]
+    for value in (str(status["pid"]), status["socket"], status["web_url"]):
+        assert value in started.stdout
+        assert value in fresh.run("serve", "--status").stdout
+    stopped = fresh.run("serve", "--stop")
+    assert (stopped.returncode, stopped.stdout) == (0, f"The daemon (pid {status['pid']}) has stopped.\n")
+    assert not is_running(status["pid"])
+    assert fresh.json("stop") == {"stopped": False, "pid": None}
+
+
+def test_status_never_starts_a_daemon(fresh: Machine) -> None:
+    ran = fresh.run("status")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == "openagent: No daemon is running. Start one with `openagent serve --daemon`.\n"
+    assert json.loads(fresh.run("status", "--json").stdout)["error"]["code"] == "not_found"
+    assert not fresh.home.exists()
+
+
+def test_a_second_daemon_for_the_same_home_is_refused(machine: Machine) -> None:
+    machine.turn("start", script=[{"text": "a"}])
+    pid = machine.daemon_pid()
+    ran = machine.run("serve", "--daemon")
+    assert ran.returncode == 1
+    assert f"already running for {machine.home} (pid {pid})" in ran.stderr
+    assert machine.daemon_pid() == pid
+
+
+def test_after_kill_9_the_next_command_starts_a_new_daemon_with_everything_said(fresh: Machine) -> None:
+    session = fresh.turn("remember me", script=[{"text": "I will."}])
+    pid = fresh.daemon_pid()
+    assert pid is not None
+    kill(pid)
+    assert (fresh.home / "daemon.sock").exists()
+    assert (fresh.home / "daemon.pid").read_text().strip() == str(pid)
+    assert fresh.run("status").returncode == 1
+    assert fresh.run("stop").stdout == "No daemon was running.\n"
+    shown = fresh.run("sessions", "show", session)
+    assert "› remember me" in shown.stdout
+    assert "I will." in shown.stdout
+    assert fresh.daemon_pid() not in (None, pid)
+
+
+def test_a_pid_file_that_names_a_stranger_harms_nobody(fresh: Machine) -> None:
+    fresh.home.mkdir()
+    (fresh.home / "daemon.pid").write_text(f"{os.getpid()}\n")
+    (fresh.home / "daemon.lock").touch()
+    assert fresh.run("stop").stdout == "No daemon was running.\n"
+    assert fresh.run("serve", "--daemon").returncode == 0
+
+
+def test_stop_saves_what_runs(fresh: Machine) -> None:
+    fresh.sim.reset([shell("sleep 60"), {"text": "x"}])
+    with fresh.start("run", "--mode", "full", "--output", "stream-json", "go") as process:
+        assert process.stdout is not None
+        while b'"tool.started"' not in (line := process.stdout.readline()):
+            assert line
+        session = json.loads(line)["session"]
+        pid = fresh.daemon_pid()
+        assert pid is not None
+        assert fresh.run("stop").returncode == 0
+        assert not is_running(pid)
+        process.stdout.read()
+        assert process.wait(PATIENCE) in (1, 130)
+    exported = fresh.json("sessions", "show", session)
+    assert exported["session"]["status"] == "idle"
+    assert [message["role"] for message in exported["messages"]] == ["user", "assistant", "tool"]
+
+
+def test_a_daemon_that_does_not_answer_can_still_be_stopped(fresh: Machine) -> None:
+    assert fresh.run("serve", "--daemon").returncode == 0
+    pid = fresh.daemon_pid()
+    assert pid is not None
+    (fresh.home / "daemon.sock").unlink()
+    told = fresh.run("status")
+    assert told.returncode == 1
+    assert f"A daemon runs (pid {pid})" in told.stderr
+    assert fresh.run("stop").stdout == f"The daemon (pid {pid}) has stopped.\n"
+    assert not is_running(pid)
+
+
+def test_another_socket_can_be_chosen(fresh: Machine, tmp_path: Path) -> None:
+    path = tmp_path / "own.sock"
+    assert fresh.run("serve", "--daemon", "--ipc-socket", str(path)).returncode == 0
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(str(path))
+    assert str(path) in fresh.run("serve", "--status", "--ipc-socket", str(path)).stdout
+    assert fresh.run("serve", "--stop", "--ipc-socket", str(path)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--daemon", "--stop"), ("--daemon", "--web-socket", "eighty"), ("--status", "--nonsense")]
+)
+def test_a_wrong_command_line_is_exit_code_2(machine: Machine, arguments: tuple[str, ...]) -> None:
+    ran = machine.run("serve", *arguments)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("openagent: ")
+    assert ran.stderr.endswith("See `openagent serve --help`.\n")
+
+
+def test_a_port_that_is_taken_is_named(fresh: Machine, sim: ThreadedSimulator) -> None:
+    ran = fresh.run("serve", "--daemon", "--web-socket", str(sim.port))
+    assert ran.returncode == 1
+    assert f"Port {sim.port} on 127.0.0.1 cannot be opened" in ran.stderr
+    assert fresh.run("status").returncode == 1

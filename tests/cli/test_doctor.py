@@ -1,0 +1,98 @@
+"""`openagent doctor` and `openagent demo`."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from .machine import MODEL, Machine, is_running
+
+
+def checks(machine: Machine, code: int = 0) -> dict[str, dict[str, str]]:
+    ran = machine.run("doctor", "--json")
+    assert ran.returncode == code, ran.stderr
+    report = json.loads(ran.stdout)
+    assert report["ok"] is (code == 0)
+    return {check["name"]: check for check in report["checks"]}
+
+
+def test_everything_is_looked_at_and_a_daemon_started_for_it_is_stopped_again(fresh: Machine) -> None:
+    found = checks(fresh)
+    assert {"python", "bash", "bwrap", "git", "rg", "tmux", "docker", "data home", "daemon", "configuration"} <= set(
+        found
+    )
+    assert found["configuration"]["state"] == "ok"
+    assert MODEL in found["model"]["detail"]
+    assert found["keys"]["detail"] == "OPENAI_API_KEY"
+    assert "key-of-the-test" not in fresh.run("doctor").stdout
+    assert fresh.daemon_pid() is None
+
+
+def test_a_running_daemon_is_left_alone(machine: Machine) -> None:
+    machine.turn("start", script=[{"text": "a"}])
+    pid = machine.daemon_pid()
+    assert pid is not None
+    assert f"pid {pid}" in checks(machine)["daemon"]["detail"]
+    assert is_running(pid)
+
+
+def test_a_broken_configuration_is_told_in_the_daemons_own_words(fresh: Machine) -> None:
+    config = fresh.root / ".config" / "openagent" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[budget]\nday_usd = 'much'\n")
+    broken = checks(fresh, 1)["configuration"]
+    assert broken["state"] == "broken"
+    assert f"{config}:2" in broken["detail"]
+    config.unlink()
+
+
+def test_a_missing_program_comes_with_the_way_to_get_it(fresh: Machine, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "bash").symlink_to("/bin/bash")
+    poor = replace(fresh, extra={"PATH": str(programs)})
+    found = checks(poor)
+    assert found["git"]["state"] == "missing"
+    assert "git" in found["git"]["advice"]
+    assert found["bash"]["state"] == "ok"
+    (programs / "bash").unlink()
+    assert checks(poor, 1)["bash"]["advice"] == "Install the package bash."
+    text = poor.run("doctor").stdout
+    assert "– rg" in text
+    assert "→ Install the package ripgrep." in text
+
+
+def test_a_jail_that_cannot_be_made_is_told(fresh: Machine, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "bash").symlink_to("/bin/bash")
+    fake = programs / "bwrap"
+    fake.write_text("#!/bin/bash\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    jail = checks(replace(fresh, extra={"PATH": str(programs)}))["bwrap"]
+    assert (jail["state"], "No permissions" in jail["detail"]) == ("broken", True)
+    assert "user namespaces" in jail["advice"]
+
+
+def test_the_demo_repairs_a_bug_and_says_how_to_go_on(machine: Machine) -> None:
+    target = machine.root / "tour"
+    ran = machine.run("demo", "--cwd", str(target))
+    assert ran.returncode == 0, ran.stderr
+    assert "The model is scripted" in ran.stdout
+    assert "✓ edited pages.py +1 −1" in ran.stderr
+    assert "// per_page" in (target / "pages.py").read_text()
+    assert str(target) in ran.stdout
+    show = next(line for line in ran.stdout.splitlines() if "openagent sessions show" in line)
+    session = show.split()[-1]
+    assert f"openagent attach {session}" in ran.stdout
+    assert "openagent stop" in ran.stdout
+    assert "[scripted]" in machine.run("sessions", "show", session).stdout
+    again = machine.run("demo", "--cwd", str(target))
+    assert again.returncode == 1
+    assert "already holds" in again.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--nonsense",), ("extra",)])
+def test_a_wrong_command_line_is_exit_code_2(machine: Machine, arguments: tuple[str, ...]) -> None:
+    assert machine.run("doctor", *arguments).returncode == 2

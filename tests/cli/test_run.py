@@ -1,0 +1,202 @@
+"""`openagent run`: exit codes, outputs, where the prompt comes from and which session it goes to."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from .machine import MODEL, PATIENCE, Machine, shell
+
+HEAVY = ("asyncio", "click", "json", "msgspec", "re", "socket", "typing", "sqlalchemy", "httpx2")
+
+
+def test_an_answer_is_printed_alone_on_stdout_and_what_was_done_on_stderr(machine: Machine) -> None:
+    machine.sim.reset([{"text": "Let me see.", **shell("echo hi")}, {"text": "It says hi."}])
+    ran = machine.run("run", "--mode", "full", "what does it say?")
+    assert (ran.returncode, ran.stdout) == (0, "It says hi.\n")
+    assert ran.stderr.startswith("✓ ran echo hi · ")
+
+
+def test_json_output_is_one_object_with_what_came_of_the_turn(machine: Machine) -> None:
+    machine.sim.reset([{"text": "Hello.", "usage": {"input": 10, "output": 2}}])
+    ran = machine.run("run", "--output", "json", "hi")
+    result = json.loads(ran.stdout)
+    assert (result["reason"], result["text"], result["steps"]) == ("done", "Hello.", 1)
+    assert result["usage"] == {"input_tokens": 10, "output_tokens": 2}
+    assert result["session"]
+
+
+def test_stream_json_output_is_every_event_in_order(machine: Machine) -> None:
+    machine.sim.reset([shell("echo hi"), {"text": "Done."}])
+    ran = machine.run("run", "--mode", "full", "--output", "stream-json", "hi")
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    kinds = [event["type"] for event in events]
+    assert kinds[-1] == "turn.completed"
+    assert kinds.index("turn.started") < kinds.index("tool.started") < kinds.index("tool.finished")
+    assert "".join(event["text"] for event in events if event["type"] == "text.delta") == "Done."
+    durable = [event["seq"] for event in events if not event["type"].endswith((".delta", ".output"))]
+    assert durable == sorted(set(durable))
+
+
+def test_the_prompt_may_come_from_stdin(machine: Machine) -> None:
+    machine.sim.reset([{"text": "You said: {last_user}"}])
+    assert machine.run("run", given="from a pipe\n").stdout == "You said: from a pipe\n"
+    both = machine.run("run", "explain this:", "-", given="the diff")
+    assert both.stdout == "You said: explain this:\n\nthe diff\n"
+
+
+def test_continue_goes_on_with_the_newest_session_of_the_directory(machine: Machine) -> None:
+    first = machine.turn("one", script=[{"text": "a"}, {"text": "b"}, {"text": "c"}])
+    assert machine.turn("two", "--continue") == first
+    elsewhere = machine.root / "elsewhere"
+    elsewhere.mkdir()
+    machine.turn("other", "--cwd", str(elsewhere))
+    assert machine.turn("three", "--continue") == first
+    assert machine.json("sessions", "show", first)["session"]["message_count"] == 6
+
+
+def test_continue_without_a_session_says_so(machine: Machine) -> None:
+    empty = machine.root / "empty"
+    empty.mkdir()
+    ran = machine.run("run", "--cwd", str(empty), "--continue", "go on")
+    assert ran.returncode == 2
+    assert f"There is no session in {empty} to continue." in ran.stderr
+
+
+def test_a_named_session_goes_on_and_takes_new_settings(machine: Machine) -> None:
+    session = machine.turn("one", script=[{"text": "a"}, {"text": "b"}])
+    assert machine.turn("two", "--session", session[:-1], "--max-steps", "7") == session
+    shown = machine.json("sessions", "show", session)["session"]
+    assert (shown["turn_count"], shown["settings"]["max_steps"]) == (2, 7)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--nonsense", "x"),
+        ("--mode", "wild", "x"),
+        ("--output", "xml", "x"),
+        ("--max-steps", "0", "x"),
+        ("--timeout", "soon", "x"),
+        ("--model",),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2_and_one_sentence(machine: Machine, arguments: tuple[str, ...]) -> None:
+    ran = machine.run("run", *arguments)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("openagent: ")
+    assert ran.stderr.endswith("See `openagent run --help`.\n")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--model", "nobody/x"), "There is no provider named 'nobody'."),
+        (("--session", "nope"), "There is no session 'nope'."),
+        (("--cwd", "/does/not/exist"), "is not an absolute path of a directory"),
+    ],
+)
+def test_what_cannot_be_done_is_exit_code_1_and_says_why(machine: Machine, options: tuple[str, ...], said: str) -> None:
+    ran = machine.run("run", *options, "hi")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert said in ran.stderr
+
+
+def test_a_provider_that_refuses_is_exit_code_1_and_says_why(machine: Machine) -> None:
+    machine.sim.reset([{"text": "", "fault": {"name": "401", "message": "the key has expired"}}])
+    ran = machine.run("run", "--output", "json", "hi")
+    assert ran.returncode == 1
+    assert json.loads(ran.stdout)["reason"] == "error"
+    assert ran.stderr.startswith("openagent: ")
+
+
+def test_an_approval_that_nobody_can_give_is_exit_code_3(machine: Machine) -> None:
+    machine.sim.reset([shell("touch made"), {"text": "x"}])
+    ran = machine.run("run", "--mode", "ask", "make it")
+    assert ran.returncode == 3
+    assert "needs approval: shell touch made" in ran.stderr
+    assert "--mode full" in ran.stderr
+    assert not (machine.workspace / "made").exists()
+
+
+def test_a_step_limit_is_exit_code_4(machine: Machine) -> None:
+    machine.sim.reset({"loop": True, "steps": [shell("date +%N")]})
+    ran = machine.run("run", "--mode", "full", "--max-steps", "2", "go")
+    assert ran.returncode == 4
+    assert "step limit" in ran.stderr
+
+
+def test_a_time_limit_is_exit_code_4(machine: Machine) -> None:
+    machine.sim.reset([shell("sleep 60")])
+    ran = machine.run("run", "--mode", "full", "--timeout", "0.3", "go")
+    assert ran.returncode == 4
+    assert "time limit" in ran.stderr
+
+
+def test_ctrl_c_cancels_the_turn_and_is_exit_code_130(machine: Machine) -> None:
+    machine.sim.reset([{"text": "never", "fault": "hang"}])
+    with machine.start("run", "--output", "json", "go") as process:
+        machine.sim.until(lambda: len(machine.sim.requests) == 1, PATIENCE)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    result = json.loads(out)
+    assert result["reason"] == "cancelled"
+    assert b"Traceback" not in err
+    assert machine.json("sessions", "show", result["session"])["session"]["status"] == "idle"
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback(machine: Machine) -> None:
+    machine.sim.reset([{"text": "word " * 50_000}])
+    with machine.start("run", "--output", "stream-json", "go") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(PATIENCE) == 1
+
+
+def test_a_cold_start_answers_and_leaves_the_daemon_running(fresh: Machine) -> None:
+    fresh.sim.reset([{"text": "Hello."}])
+    assert fresh.run("status").returncode == 1
+    ran = fresh.run("run", "hi")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Hello.\n", "")
+    assert fresh.run("status").returncode == 0
+
+
+def test_a_daemon_that_cannot_start_says_why_through_its_client(fresh: Machine) -> None:
+    config = fresh.root / ".config" / "openagent" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('mode = "ask"\nmodle = "x/y"\n')
+    ran = fresh.run("run", "hi")
+    assert ran.returncode == 1
+    assert f"{config}:2: `modle` is not a setting; did you mean `model`?" in ran.stderr
+    config.write_text("")
+
+
+def test_on_a_warm_daemon_nothing_heavy_is_imported(machine: Machine) -> None:
+    machine.turn("warm up", script=[{"text": "a"}, {"text": "b"}])
+    ran = subprocess.run(
+        [sys.executable, "-S", "-X", "importtime", "-m", "openagent", "run", "--model", MODEL, "hi"],
+        env={**machine.env, "PYTHONPATH": ":".join(sys.path)},
+        cwd=machine.workspace,
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    imported = {line.rsplit("|", 1)[1].strip() for line in ran.stderr.splitlines() if "|" in line}
+    assert "openagent.cli.run" in imported
+    assert imported.isdisjoint(HEAVY)
+
+
+def test_help_lists_every_option(machine: Machine) -> None:
+    ran = machine.run("run", "--help")
+    assert ran.returncode == 0
+    for option in ("--model", "--session", "--continue", "--cwd", "--mode", "--output", "--max-steps", "--timeout"):
+        assert option in ran.stdout

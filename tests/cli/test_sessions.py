@@ -1,0 +1,128 @@
+"""`openagent sessions`, `config show`, `protocol schema`."""
+
+import json
+
+import pytest
+
+from openagent.protocol.version import PROTOCOL_VERSION
+
+from .machine import MODEL, Machine, shell
+
+ESCAPES = "\x1b]0;stolen title\x07\x1b[31mred\x1b[0m \x9b2J\u202egnp.exe"
+
+
+@pytest.fixture(scope="module")
+def told(machine: Machine) -> str:
+    """A session in which something was done."""
+    (machine.workspace / "a.txt").write_text("one\ntwo\n")
+    script = [
+        {"thinking": "First\nI look.", "tool_calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]},
+        {"tool_calls": [{"name": "edit_file", "arguments": {"path": "a.txt", "old": "two", "new": "2\n3"}}]},
+        shell(f"printf '{'x' * 200}'; exit 4"),
+        {"text": f"It is done. {ESCAPES}"},
+    ]
+    return machine.turn("Change the file", script=script)
+
+
+def test_show_prints_a_conversation_that_reads_well(machine: Machine, told: str) -> None:
+    lines = machine.run("sessions", "show", told).stdout.splitlines()
+    assert lines[0].startswith(f"Change the file  ·  {told}  ·  {MODEL}")
+    body = [line for line in lines[1:] if line]
+    assert body[0] == "› Change the file"
+    assert body[1] == "… First I look."
+    assert body[2].startswith("✓ read a.txt · ")
+    assert body[3].startswith("✓ edited a.txt +2 −1 · ")
+    assert body[4].startswith("✗ ran printf 'xxx")
+    assert "exit 4" in body[4]
+    assert body[5] == "It is done. red gnp.exe"
+
+
+def test_no_escape_sequence_of_a_model_reaches_the_terminal(machine: Machine, told: str) -> None:
+    for arguments in (("show", told), ("show", told, "--json"), ("export", told, "--format", "markdown"), ("list",)):
+        out = machine.run("sessions", *arguments).stdout
+        assert not any(character in out for character in "\x1b\x07\x9b\u202e")
+
+
+def test_list_shows_the_newest_first_and_filters(machine: Machine, told: str) -> None:
+    other = machine.root / "other"
+    other.mkdir()
+    machine.sim.reset({"loop": True, "steps": [{"text": "ok"}]})
+    second = machine.turn("Another thing", "--cwd", str(other))
+    listed = [info["id"] for info in machine.json("sessions", "list", "--all")]
+    assert listed.index(second) < listed.index(told)
+    assert [info["id"] for info in machine.json("sessions", "list", "--cwd", str(other))] == [second]
+    assert [info["id"] for info in machine.json("sessions", "list", "--query", "Change the")] == [told]
+    assert len(machine.json("sessions", "list", "--limit", "1")) == 1
+    text = machine.run("sessions").stdout.splitlines()
+    assert text[0].split() == ["ID", "ACTIVE", "STATUS", "MESSAGES", "COST", "NAME", "DIRECTORY"]
+    row = next(line for line in text if told in line)
+    assert "just now" in row
+    assert "idle" in row
+    assert "~/workspace" in row
+    assert "There are no such sessions." in machine.run("sessions", "list", "--query", "nothing like it").stdout
+
+
+def test_export_writes_every_message_of_a_long_session(machine: Machine) -> None:
+    steps = [shell(f"echo {number}") for number in range(150)]
+    session = machine.turn("count", script=[*steps, {"text": "counted"}])
+    file = machine.root / "session.json"
+    assert machine.run("sessions", "export", session, "--output", str(file)).returncode == 0
+    exported = json.loads(file.read_text())
+    assert [message["number"] for message in exported["messages"]] == list(range(1, 303))
+    assert exported["session"]["id"] == session
+    markdown = machine.run("sessions", "export", session, "--format", "markdown").stdout
+    assert markdown.count("- ✓ ran echo ") == 150
+    assert "## You\n\ncount\n" in markdown
+    assert f"## {MODEL}\n\ncounted\n" in markdown
+
+
+def test_an_export_that_cannot_be_written_says_so(machine: Machine, told: str) -> None:
+    ran = machine.run("sessions", "export", told, "--output", "/does/not/exist.json")
+    assert ran.returncode == 1
+    assert ran.stderr == "openagent: /does/not/exist.json cannot be written: No such file or directory.\n"
+
+
+def test_a_fork_goes_its_own_way(machine: Machine) -> None:
+    session = machine.turn("one", script=[{"text": "a"}, {"text": "b"}])
+    machine.turn("two", "--session", session)
+    fork = machine.json("sessions", "fork", session, "--through", "2", "--name", "the other way")
+    assert (fork["forked_from"], fork["message_count"], fork["name"]) == (session, 2, "the other way")
+    assert machine.run("sessions", "fork", session).stdout.splitlines()[0] != fork["id"]
+    refused = machine.run("sessions", "fork", session, "--through", "99")
+    assert refused.returncode == 1
+    assert "no message number 99" in refused.stderr
+
+
+def test_a_deleted_session_is_gone(machine: Machine) -> None:
+    session = machine.turn("forget this", script=[{"text": "a"}])
+    assert machine.json("sessions", "delete", session, "--yes") == {"deleted": [session]}
+    ran = machine.run("sessions", "show", session)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert f"There is no session '{session}'." in ran.stderr
+
+
+def test_the_configuration_is_shown_with_its_sources(machine: Machine) -> None:
+    project = machine.root / "project" / ".openagent"
+    project.mkdir(parents=True)
+    (project / "config.toml").write_text('mode = "edits"\n')
+    shown = machine.json("config", "show", "--cwd", str(project.parent))
+    values = {item["key"]: item for item in shown["values"]}
+    assert values["mode"]["value"] == "edits"
+    assert values["mode"]["source"].startswith(str(project / "config.toml"))
+    assert (values["model"]["value"], "OPENAGENT_MODEL" in values["model"]["source"]) == (MODEL, True)
+    assert "key-of-the-test" not in machine.run("config", "show").stdout
+
+
+def test_a_broken_project_configuration_is_told_in_the_daemons_own_words(machine: Machine) -> None:
+    config = machine.root / "broken" / ".openagent" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("mode = 5\n")
+    ran = machine.run("config", "show", "--cwd", str(machine.root / "broken"))
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert f"{config}:1" in ran.stderr
+
+
+def test_the_schema_describes_this_protocol(machine: Machine) -> None:
+    schema = json.loads(machine.run("protocol", "schema").stdout)
+    assert schema["version"] == PROTOCOL_VERSION
+    assert "ToolRun" in schema["$defs"]

@@ -1,0 +1,27 @@
+"""The run path stays thin, and a daemon answers before its heavy parts have loaded."""
+
+import subprocess
+import sys
+
+HEAVY = ("asyncio", "msgspec", "click", "json", "re", "socket", "subprocess", "typing", "sqlalchemy", "httpx2")
+
+
+def test_the_run_path_imports_nothing_heavy() -> None:
+    script = "import sys; before=set(sys.modules); import openagent.cli.run; print(*sorted(set(sys.modules)-before))"
+    done = subprocess.run(
+        [sys.executable, "-SIc", f"import sys; sys.path[:0]={sys.path!r}; {script}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = done.stdout.split()
+    assert [name for name in HEAVY if name in loaded] == []
+    assert len([name for name in loaded if not name.startswith("openagent")]) < 12
+
+
+def test_the_socket_opens_before_the_heavy_imports() -> None:
+    script = "import sys, openagent.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    heavy = ("sqlalchemy", "alembic", "httpx2", "uvicorn", "starlette", "genai_prices", "openagent.core.session")
+    assert [name for name in heavy if name in loaded] == []

@@ -46,7 +46,7 @@ def fifty_calls(effort: Effort) -> list[Row]:
         median_row("run, warm, fifty shell calls (T3)", milliseconds(walls), "ms", at_most=250),
         row("harness time per step, median", statistics.median(gaps), "ms", at_most=2.5, best=min(gaps)),
         row("harness time per step, p95", percentile(gaps, 0.95), "ms", at_most=6),
-        row("daemon's CPU time per step", 1000 * used / len(gaps), "ms", note="less shaken by a busy machine"),
+        row("daemon's CPU time per step", 1000 * used / len(gaps), "ms", note="all its threads"),
     ]
 
 

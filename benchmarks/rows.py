@@ -1,5 +1,6 @@
 """One measured number, and how it is made from many."""
 
+import math
 import statistics
 from collections.abc import Sequence
 
@@ -53,8 +54,7 @@ def median_row(name: str, values: Sequence[float], unit: str, *, at_most: float 
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least `share` of all do not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, -(-len(ordered) * int(share * 1000) // 1000) - 1))]
+    return sorted(values)[max(1, math.ceil(len(values) * share)) - 1]
 
 
 def milliseconds(seconds: Sequence[float]) -> list[float]:

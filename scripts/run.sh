@@ -5,6 +5,12 @@ cd "$(dirname "$0")/.."
 openagent=.venv/bin/openagent
 
 "$openagent" status >/dev/null 2>&1 || "$openagent" serve --daemon
+
+# Nothing to ask yet: the offline model at least chats. Its absence stops nobody.
+if "$openagent" status --json | grep -q '"model": ""'; then
+    echo "No key is set, so the offline model is installed (127 MB). It chats; it cannot use tools."
+    "$openagent" models pull smollm2 || echo "Going on without it; \`$openagent models pull smollm2\` tries again."
+fi
 "$openagent" demo
 
 cat <<TEXT
@@ -12,8 +18,9 @@ cat <<TEXT
 The daemon goes on running. From here:
   $openagent sessions list          what it has done; the guided task is the newest
   $openagent attach SESSION         follow a session live
-  $openagent run "your question"    ask a model, once a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY is set
+  $openagent run "your question"    ask a model: the one whose key is set, such as ANTHROPIC_API_KEY, or the offline one
+  $openagent auth add anthropic     store a key, encrypted
   make stop                            end the daemon
 
-Not there yet: the web UI, the terminal UI (make run will open it in a terminal), and the offline model.
+Not there yet: the web UI and the terminal UI (make run will open it in a terminal).
 TEXT

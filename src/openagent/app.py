@@ -15,13 +15,14 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import uvloop
 
 from openagent import __version__, config
-from openagent.config.project import find_project_file
+from openagent.config.cache import ConfigCache
+from openagent.config.project import RULES
 from openagent.config.settings import PROVIDER_KINDS
 from openagent.daemon.daemon import Daemon, Place
 from openagent.daemon.lifecycle import HomeLock, report_ready
@@ -30,80 +31,32 @@ from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, BudgetExceeded, BudgetWarning, Event
-from openagent.protocol.ops import ConfigList
-from openagent.protocol.sessions import Settings as SessionSettings
+from openagent.vault.redact import RedactingFilter, Redactor
 
 if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
-    from openagent.models import ModelCatalog
     from openagent.plugins.jail import BackgroundCommand, Jail
     from openagent.plugins.store import Store
+    from openagent.services.wiring import Services
     from openagent.telemetry.ledger import BudgetLedger
+    from openagent.telemetry.prices import PriceBook
 
 _log = logging.getLogger(__name__)
 
 
-RECHECK_SECONDS = 1.0
-
-
-class CachedConfig(NamedTuple):
-    config: config.Config
-    stamp: tuple[float, ...]
-    checked: float
-
-
-class ConfigCache:
-    """Settings per workspace and environment, read again when a file has changed: looked at once a second at most."""
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = dict(env)
-        self._cache: dict[tuple[str, tuple[tuple[str, str], ...]], CachedConfig] = {}
-
-    def load(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> config.Config:
-        extra = env or {}
-        key = (str(cwd or ""), tuple(sorted(extra.items())))
-        cached = self._cache.get(key)
-        now = time.monotonic()
-        if cached is not None and now - cached.checked < RECHECK_SECONDS:
-            return cached.config
-        merged = {**self._env, **extra}
-        stamp = _stamp(merged, cwd)
-        loaded = cached.config if cached is not None and cached.stamp == stamp else config.load(merged, cwd)
-        self._cache[key] = CachedConfig(loaded, stamp, now)
-        return loaded
-
-    def show(self, cwd: str, env: dict[str, str]) -> ConfigList:
-        loaded = self.load(Path(cwd) if cwd else None, env)
-        return ConfigList(values=loaded.values(), files=loaded.files)
-
-    def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
-        return {**self._env, **extra}
-
-    def session_settings(self, cwd: Path, env: Mapping[str, str]) -> SessionSettings:
-        settings = self.load(cwd, env).settings
-        return SessionSettings(
-            model=settings.model,
-            mode=settings.mode,
-            max_steps=settings.limits.max_steps,
-            turn_timeout=settings.limits.turn_timeout,
-        )
-
-
-def _stamp(env: Mapping[str, str], cwd: Path | None) -> tuple[float, ...]:
-    files = [locations.config_file(env), find_project_file(cwd, env).path if cwd else None]
-    return tuple(os.stat(file).st_mtime if file and os.path.exists(file) else 0.0 for file in files)
-
-
-def build_manager(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[SessionManager, ModelCatalog]":
+def build_manager(
+    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor
+) -> "tuple[SessionManager, Services]":
     """The heavy part. Runs in a thread while the socket is already open."""
     from openagent.collectors.truncate import Truncate
     from openagent.core.runtime import ContextSettings, Runtime
     from openagent.daemon.manager import SessionManager
-    from openagent.models import ModelCatalog
-    from openagent.policy.rules import RuleSet
+    from openagent.services.safety import Safety
+    from openagent.services.wiring import Services
     from openagent.store import open_store
     from openagent.telemetry.cache_misses import CacheWatch
-    from openagent.tools.registry import BUILT_IN
+    from openagent.tools.registry import built_in_tools
+    from openagent.tools.web_search import JsonSearch
 
     settings = configs.load().settings
     store = open_store(settings.store.url)
@@ -113,25 +66,41 @@ def build_manager(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[Se
         if loaded := manager.loaded(session):
             loaded.post(event)
 
-    catalog = ModelCatalog(configs.load, configs.environment)
-    rules = RuleSet.builtin()
+    prices = price_book(settings)
+    services = Services(home, configs.load, configs.environment, redactor=redactor, prices=prices)
+    safety = Safety(home, configs)
     scratch = home / "scratch"
+    found_by = settings.tools.search
+    search = JsonSearch(found_by.kind, found_by.base_url, found_by.api_key) if found_by.kind else None
     runtime = Runtime(
         store=store,
-        resolve_model=catalog.resolve,
-        tools=BUILT_IN,
-        jail=build_jail(settings.jail, scratch, [home, Path(locations.config_file(configs.environment({})))], tell),
+        resolve_model=services.catalog.resolve,
+        tools=built_in_tools(disabled=settings.tools.disabled, search=search),
+        jail=build_jail(settings.jail, scratch, _kept_from_agents(home, configs.environment({})), tell),
         scratch=scratch,
-        ledger=build_ledger(settings, configs.environment({}), store, tell),
+        ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
         collectors={"truncate": Truncate()},
         context=ContextSettings("truncate", settings.context.threshold, settings.context.keep_turns),
-        rules=lambda _workspace: rules,
+        checkpoints=safety.checkpoints,
+        rules=safety.rules.holding,
+        notices=safety.notices,
+        remember_grant=safety.rules.remember,
+        ask_timeout=configs.ask_timeout,
         explain_cache=lambda session, model, request, usage: (
             caches.observe(session, model, request, usage, time.time()).detail
         ),
     )
     manager = SessionManager(runtime, daemon.bus, configs.session_settings)
-    return manager, catalog
+    daemon.serve_ops(services.handlers(manager, daemon.bus))
+    daemon.serve_ops(safety.handlers(store))
+    return manager, services
+
+
+def _kept_from_agents(home: Path, env: Mapping[str, str]) -> list[Path]:
+    """What the jail hides where it lies inside a workspace: what was said and done, and what decides about agents."""
+    settings = Path(locations.config_file(env))
+    usual = [settings.parent] if not env.get("OPENAGENT_CONFIG") else []
+    return [home, settings, settings.with_name(RULES), *usual]
 
 
 def build_jail(
@@ -165,13 +134,24 @@ def build_jail(
     raise OpenAgentError("config_error", f"There is no jail of kind {settings.kind!r} here.", hint="Use bwrap or host.")
 
 
+def price_book(settings: config.Settings) -> "PriceBook":
+    from openagent.telemetry.prices import PriceBook, PricedProvider
+
+    kinds = {kind: PricedProvider(kind) for kind in PROVIDER_KINDS}
+    named = {name: PricedProvider(given.kind, given.base_url) for name, given in settings.providers.items()}
+    return PriceBook({**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()})
+
+
 def build_ledger(
-    settings: config.Settings, env: Mapping[str, str], store: "Store", tell: Callable[[str, Event], None]
+    settings: config.Settings,
+    prices: "PriceBook",
+    env: Mapping[str, str],
+    store: "Store",
+    tell: Callable[[str, Event], None],
 ) -> "BudgetLedger":
     from openagent.telemetry.accounts import BudgetNotice, Spent
     from openagent.telemetry.journal import Journal
     from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
-    from openagent.telemetry.prices import PriceBook, PricedProvider
 
     def on_notice(notice: BudgetNotice) -> None:
         kind = BudgetWarning if notice.kind == "warning" else BudgetExceeded
@@ -182,10 +162,8 @@ def build_ledger(
         return Spent(tokens.input_tokens + tokens.output_tokens, cost_usd)
 
     budget = settings.budget
-    kinds = {kind: PricedProvider(kind) for kind in PROVIDER_KINDS}
-    named = {name: PricedProvider(given.kind, given.base_url) for name, given in settings.providers.items()}
     return BudgetLedger(
-        PriceBook({**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()}),
+        prices,
         defaults=Limits(tree_usd=budget.session_usd, tree_tokens=budget.session_tokens),
         day=DayLimits(usd=budget.day_usd, tokens=budget.day_tokens),
         warn_at=budget.warn_at,
@@ -205,46 +183,55 @@ class WebAddress:
 
 @contextlib.asynccontextmanager
 async def running(
-    socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None = None
+    socket: Path,
+    home: Path,
+    configs: ConfigCache,
+    web: WebAddress | None = None,
+    *,
+    redactor: Redactor | None = None,
 ) -> AsyncGenerator[Daemon, None]:
     """A daemon that accepts connections. Leaving the context cancels and saves what runs."""
+    redactor = redactor or Redactor()
     daemon = Daemon(Place(socket=str(socket), home=str(home)))
     async with contextlib.AsyncExitStack() as stack:
         ipc = await serve_ipc(daemon, socket)
         stack.callback(ipc.close)
-        loading = asyncio.create_task(_load(daemon, configs, home))
+        loading = asyncio.create_task(_load(daemon, configs, home, redactor))
         stack.push_async_callback(_unload, daemon, loading)
         if web is not None:
-            url = await stack.enter_async_context(_web(daemon, web, home))
+            url = await stack.enter_async_context(_web(daemon, web, home, redactor))
             daemon.place = Place(socket=str(socket), home=str(home), web_url=url)
         _log.info("listening", extra={"socket": str(socket), "web": daemon.place.web_url, "version": __version__})
         yield daemon
 
 
-async def _load(daemon: Daemon, configs: ConfigCache, home: Path) -> "tuple[SessionManager, ModelCatalog]":
+async def _load(
+    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor
+) -> "tuple[SessionManager, Services]":
     try:
-        manager, catalog = await asyncio.to_thread(build_manager, daemon, configs, home)
+        manager, services = await asyncio.to_thread(build_manager, daemon, configs, home, redactor)
     except BaseException as problem:
         _log.exception("could not start")
         daemon.failed(problem)
         daemon.stopping.set()
         raise
     daemon.ready(manager, configs.show)
+    services.start()
     await manager.recover_all()
-    return manager, catalog
+    return manager, services
 
 
-async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, ModelCatalog]]") -> None:
+async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, Services]]") -> None:
     await asyncio.wait([loading])
     await daemon.close()
     if loading.exception() is None:
-        manager, catalog = loading.result()
-        await catalog.close()
+        manager, services = loading.result()
+        await services.close()
         await manager.runtime.store.close()
 
 
-async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None) -> None:
-    async with running(socket, home, configs, web) as daemon:
+async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None, redactor: Redactor) -> None:
+    async with running(socket, home, configs, web, redactor=redactor) as daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, daemon.stopping.set)
         report_ready()
@@ -253,10 +240,12 @@ async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress 
 
 
 @contextlib.asynccontextmanager
-async def _web(daemon: Daemon, web: WebAddress, home: Path) -> AsyncGenerator[str, None]:
+async def _web(daemon: Daemon, web: WebAddress, home: Path, redactor: Redactor) -> AsyncGenerator[str, None]:
     from openagent.gateway.websocket import serve_web
 
-    async with serve_web(daemon, web.host, web.port, _token(home)) as port:
+    token = _token(home)
+    redactor.register(token)
+    async with serve_web(daemon, web.host, web.port, token) as port:
         host = f"[{web.host}]" if ":" in web.host else web.host
         yield f"http://{host}:{port}"
 
@@ -291,12 +280,14 @@ def main(arguments: list[str]) -> int:
         report_ready(str(problem))
         print(problem, file=sys.stderr)  # noqa: T201
         return 1
-    start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty())
+    redactor = Redactor()
+    discreet = RedactingFilter(redactor)
+    start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty(), filters=[discreet])
     web = given.web_socket
     if web is None and settings.web.enabled:
         web = WebAddress(f"{settings.web.host}:{settings.web.port}")
     try:
-        uvloop.run(serve(given.ipc_socket or Path(locations.socket_path(env)), home, configs, web))
+        uvloop.run(serve(given.ipc_socket or Path(locations.socket_path(env)), home, configs, web, redactor))
     except OpenAgentError as problem:
         _log.error("could not start", extra={"reason": str(problem)})
         report_ready(str(problem))

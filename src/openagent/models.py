@@ -1,26 +1,81 @@
-"""From a model's name to the provider that answers for it. Part of the composition root."""
+"""From a model's name to the provider that answers for it. Part of the composition root.
 
-from collections.abc import Callable, Mapping
+Around each adapter, from the inside out: secrets masked in its errors, a circuit breaker, retries, the response cache;
+around those the fallback chain, and around all of it the choice that `auto` makes.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from openagent import config
 from openagent.core.runtime import ResolvedModel
-from openagent.plugins.provider import Provider
-from openagent.protocol.errors import OpenAgentError
+from openagent.plugins.provider import ModelInfo, ModelRequest, Provider, ProviderError, StreamItem
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV
-from openagent.providers.build import ProviderSettings, build_provider, default_providers
+from openagent.providers.build import (
+    DEFAULT_SETTINGS,
+    ProviderSettings,
+    build_provider,
+    default_providers,
+    key_variables,
+    make_resilient,
+)
+from openagent.providers.cache import CachingProvider
+from openagent.providers.failover import FailoverPolicy, FailoverProvider, ModelChoice
+from openagent.providers.http import Credential
+from openagent.providers.local import LocalProvider, installed_models
+from openagent.providers.retry import RetryPolicy
+from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule
+from openagent.providers.wire import AUTH, WireProfile
+from openagent.telemetry.windows import ModelFacts
 
 NO_MODEL = (
-    "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name one with --model; "
-    "`openagent demo` shows a scripted tour without any."
+    "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, store a key with `openagent auth add anthropic`, or name "
+    "a model with --model; `openagent models pull smollm2` installs an offline one, `openagent demo` needs none."
 )
 DEFAULT_MODELS = {
     "anthropic": "claude-sonnet-4-5",
     "openai": "gpt-5",
     "gemini": "gemini-2.5-pro",
+    "local": "smollm2",
 }
+_REMEMBERED = 512
+
+
+class CredentialSource(Protocol):
+    """What is known of keys and logins beside the config and the environment."""
+
+    version: int
+    """Grows whenever an entry comes or goes."""
+
+    def names(self) -> Sequence[str]: ...
+
+    def credential(self, name: str, given: config.ProviderSettings | None) -> Credential | None: ...
+
+    def learn(self, secret: str) -> None:
+        """It must never be shown."""
+        ...
+
+
+class Place(NamedTuple):
+    """Whose settings hold: of a workspace and of a client's environment."""
+
+    cwd: Path | None
+    env: Mapping[str, str]
+
+
+class Known(NamedTuple):
+    """One provider as it is set up here."""
+
+    kind: str
+    settings: ProviderSettings | None
+    """None for the offline model."""
+    given: config.ProviderSettings | None
+    """From the config; None when it follows from the environment or the vault."""
 
 
 class ModelCatalog:
@@ -30,51 +85,235 @@ class ModelCatalog:
         self,
         load: Callable[[Path | None, Mapping[str, str]], config.Config],
         environment: Callable[[Mapping[str, str]], dict[str, str]],
+        *,
+        credentials: CredentialSource,
+        redact: Callable[[str], str],
+        facts: ModelFacts,
+        offline: Path,
     ) -> None:
+        """`offline` is where offline models are installed."""
         self._load = load
         self._environment = environment
-        self._providers: dict[tuple[str, bytes], Provider] = {}
+        self._credentials = credentials
+        self._redact = redact
+        self._facts = facts
+        self._offline = offline
+        self._plain: dict[tuple[str, bytes], Provider] = {}
+        self._wrapped: dict[bytes, Provider] = {}
+        self._resolved: dict[tuple[str, str, tuple[tuple[str, str], ...]], tuple[object, int, ResolvedModel]] = {}
 
     def resolve(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
-        settings = self._load(cwd, env).settings
-        full = self._environment(env)
-        known = {
-            **default_providers(full),
-            **{name: _convert(name, given) for name, given in settings.providers.items()},
-        }
-        name = model or settings.model or _first_available(known)
-        provider_name, _, model_name = name.partition("/")
-        if not model_name:
-            raise OpenAgentError("config_error", f"{name!r} is not a model.", hint="Write it as provider/model.")
-        if provider_name not in known:
-            raise OpenAgentError(
-                "config_error",
-                f"There is no provider named {provider_name!r}.",
-                hint=f"Configured are: {', '.join(sorted(known))}.",
-            )
-        provider = self._provider(provider_name, known[provider_name], full)
-        return ResolvedModel(provider, model_name, name, context_window=0)
+        loaded = self._load(cwd, env)
+        key = (model, str(cwd), tuple(sorted(env.items())))
+        known = self._resolved.get(key)
+        if known and known[0] is loaded and known[1] == self._credentials.version:
+            return known[2]
+        resolved = self._resolve(model or loaded.settings.model, loaded.settings, Place(cwd, env))
+        if len(self._resolved) >= _REMEMBERED:
+            self._resolved.clear()
+        self._resolved[key] = (loaded, self._credentials.version, resolved)
+        return resolved
 
-    def _provider(self, name: str, settings: ProviderSettings, env: Mapping[str, str]) -> Provider:
-        relevant = {key: value for key, value in env.items() if key in FORWARDED_ENV}
-        key = (name, msgspec.json.encode((settings, sorted(relevant.items()))))
-        if key not in self._providers:
-            self._providers[key] = build_provider(name, settings, env)
-        return self._providers[key]
+    def forget(self) -> None:
+        """Something outside the settings changed: an offline model was installed, or the price list loaded."""
+        self._resolved.clear()
+
+    def known(self, place: Place) -> dict[str, Known]:
+        """The providers that can be used now, by name."""
+        settings = self._load(place.cwd, place.env).settings
+        found: dict[str, ProviderSettings] = dict(default_providers(self._environment(place.env)))
+        for name in self._credentials.names():
+            if name not in found and name in DEFAULT_SETTINGS:
+                found[name] = DEFAULT_SETTINGS[name]
+        known = {name: Known(each.kind, each, None) for name, each in found.items()}
+        if installed_models(self._offline):
+            known["local"] = Known("local", None, None)
+        for name, given in settings.providers.items():
+            known[name] = Known(given.kind, _convert(given), given)
+        return known
+
+    def provider(self, name: str, place: Place) -> Provider:
+        """As it is: no retries, no detours."""
+        known = self._find(name, place)
+        if known.settings is None:
+            return self._remember(name, b"", lambda: LocalProvider(name, self._offline))
+        env = self._environment(place.env)
+        credential = None if known.settings.api_key else self._credentials.credential(name, known.given)
+        profiles = self._load(place.cwd, place.env).settings.wire_profiles
+        relevant = sorted((key, value) for key, value in env.items() if key in FORWARDED_ENV)
+        identity = msgspec.json.encode((known.settings, relevant, profiles, credential is None))
+
+        def build() -> Provider:
+            assert known.settings is not None
+            self._learn_secrets(place)
+            own = {profile: _wire_profile(profile, lines.headers) for profile, lines in profiles.items()}
+            built = build_provider(name, known.settings, env, profiles=own, credential=credential)
+            return built if built.scripted else Discreet(built, self._redact)
+
+        return self._remember(name, identity, build)
+
+    def kind_of(self, name: str, place: Place) -> str:
+        return self._find(name, place).kind
+
+    def environment(self, env: Mapping[str, str]) -> dict[str, str]:
+        return self._environment(env)
+
+    def model_of(self, name: str, place: Place) -> str:
+        """The model a provider is tried with: the configured one, or its kind's usual one; empty when there is none."""
+        settings = self._load(place.cwd, place.env).settings
+        wanted = [settings.model, settings.auto.strong, settings.auto.cheap, *settings.fallback.chain]
+        for full_name in wanted:
+            provider, _, model = full_name.partition("/")
+            if provider == name and model:
+                return model
+        return DEFAULT_MODELS.get(self._find(name, place).kind, "")
+
+    def providers_of(self, model: str, place: Place) -> set[str]:
+        """The names of all providers that a session with this model may ask."""
+        settings = self._load(place.cwd, place.env).settings
+        name = model or settings.model or _first_available(self.known(place))
+        asked = [settings.auto.strong, settings.auto.cheap] if name == "auto" else [name]
+        return {full_name.partition("/")[0] for full_name in (*asked, *settings.fallback.chain)}
 
     async def close(self) -> None:
-        for provider in self._providers.values():
+        for provider in self._plain.values():
             await provider.close()
 
+    def _resolve(self, model: str, settings: config.Settings, place: Place) -> ResolvedModel:
+        name = model or _first_available(self.known(place))
+        if name == "auto":
+            return self._auto(settings, place)
+        choice = self._choice(name, settings, place)
+        return ResolvedModel(
+            choice.provider,
+            choice.model,
+            name,
+            context_window=self._facts.window(self._find(choice.provider.name, place).kind, choice.model),
+            max_output_tokens=self._facts.longest_answer(choice.model),
+        )
 
-def _convert(name: str, given: config.ProviderSettings) -> ProviderSettings:
+    def _auto(self, settings: config.Settings, place: Place) -> ResolvedModel:
+        auto = settings.auto
+        if not auto.strong or not auto.cheap:
+            raise OpenAgentError(
+                "config_error",
+                'The model is "auto", but [auto] names no models to choose from.',
+                hint="Set `strong` and `cheap` under [auto] in the config.",
+            )
+        strong, cheap = self._resolve(auto.strong, settings, place), self._resolve(auto.cheap, settings, place)
+        rules = [msgspec.convert(msgspec.to_builtins(rule), RoutingRule) for rule in auto.rules] or DEFAULT_RULES
+        provider = RoutingProvider(
+            ModelChoice(strong.provider, strong.model), ModelChoice(cheap.provider, cheap.model), rules
+        )
+        windows = [each.context_window for each in (strong, cheap) if each.context_window]
+        # Under the dearer one's name, so that enough money is set aside before the choice is made.
+        return ResolvedModel(provider, strong.model, strong.name, context_window=min(windows, default=0))
+
+    def _choice(self, full_name: str, settings: config.Settings, place: Place) -> ModelChoice:
+        name, model = _split(full_name)
+        first = self._resilient(name, settings, place)
+        fallback = settings.fallback
+        if first.scripted or not (fallback.chain or fallback.on_quota == "wait"):
+            return ModelChoice(first, model)
+        chain = [
+            ModelChoice(self._resilient(other, settings, place), other_model)
+            for other, other_model in map(_split, fallback.chain)
+        ]
+        # One object for as long as nothing changes: it remembers which sessions are on a detour.
+        identity = msgspec.json.encode((id(first), [(id(each.provider), each.model) for each in chain], fallback))
+        if identity not in self._wrapped:
+            self._wrapped[identity] = FailoverProvider(first, chain, FailoverPolicy(on_quota=fallback.on_quota))
+        return ModelChoice(self._wrapped[identity], model)
+
+    def _resilient(self, name: str, settings: config.Settings, place: Place) -> Provider:
+        plain = self.provider(name, place)
+        if plain.scripted:
+            return plain
+        policy = RetryPolicy.from_env(self._environment(place.env))
+        identity = msgspec.json.encode((id(plain), policy, settings.cache.responses))
+        if identity not in self._wrapped:
+            resilient = make_resilient(plain, policy)
+            self._wrapped[identity] = CachingProvider(resilient) if settings.cache.responses else resilient
+        return self._wrapped[identity]
+
+    def _find(self, name: str, place: Place) -> Known:
+        known = self.known(place)
+        if name in known:
+            return known[name]
+        if name in DEFAULT_SETTINGS:
+            # There is no key for it yet: whoever asks is told how to give it one.
+            return Known(name, DEFAULT_SETTINGS[name], None)
+        if name == "local":
+            return Known("local", None, None)
+        raise OpenAgentError(
+            "config_error",
+            f"There is no provider named {name!r}.",
+            hint=f"Configured are: {', '.join(sorted(known))}. Add it under [providers.{name}] in the config.",
+        )
+
+    def _remember(self, name: str, identity: bytes, build: Callable[[], Provider]) -> Provider:
+        key = (name, identity)
+        if key not in self._plain:
+            self._plain[key] = build()
+        return self._plain[key]
+
+    def _learn_secrets(self, place: Place) -> None:
+        """All of them: a vendor or a proxy may repeat another's."""
+        settings, env = self._load(place.cwd, place.env).settings, self._environment(place.env)
+        for secret in (*config.secrets_of(settings), *(env.get(variable, "") for variable in key_variables())):
+            self._credentials.learn(secret)
+
+
+class Discreet:
+    """Wraps an adapter. What a vendor says in an error may repeat what it was sent: known secrets are masked."""
+
+    scripted = False
+
+    def __init__(self, inner: Provider, redact: Callable[[str], str]) -> None:
+        self.name = inner.name
+        self._inner = inner
+        self._redact = redact
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
+        try:
+            async with aclosing(self._inner.stream(request)) as items:
+                async for item in items:
+                    yield item
+        except ProviderError as problem:
+            self._mask(problem)
+            raise
+
+    async def models(self) -> list[ModelInfo]:
+        try:
+            return await self._inner.models()
+        except ProviderError as problem:
+            self._mask(problem)
+            raise
+
+    def _mask(self, problem: ProviderError) -> None:
+        info = problem.info
+        problem.info = ErrorInfo(info.code, self._redact(info.message), self._redact(info.hint), info.recoverable)
+        problem.args = (problem.info.message,)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def _split(full_name: str) -> tuple[str, str]:
+    provider, _, model = full_name.partition("/")
+    if not model:
+        raise OpenAgentError("config_error", f"{full_name!r} is not a model.", hint="Write it as provider/model.")
+    return provider, model
+
+
+def _convert(given: config.ProviderSettings) -> ProviderSettings | None:
     if given.kind == "local":
-        raise OpenAgentError("config_error", f"The provider {name} is local, and no offline model is installed.")
+        return None
     return ProviderSettings(
         kind=given.kind,
         base_url=given.base_url,
         api_key=given.api_key,
-        auth="key" if given.auth == "key" else "oauth",
+        auth=given.auth,
         wire_profile=given.wire_profile,
         organization=given.organization,
         api=given.api or None,
@@ -87,9 +326,19 @@ def _convert(name: str, given: config.ProviderSettings) -> ProviderSettings:
     )
 
 
-def _first_available(known: Mapping[str, ProviderSettings]) -> str:
+def _wire_profile(name: str, lines: Sequence[str]) -> WireProfile:
+    headers = [AUTH if line == AUTH[0] else _header(line) for line in lines]
+    return WireProfile(name, {"*": headers})
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(":")
+    return name, value.strip()
+
+
+def _first_available(known: Mapping[str, Known]) -> str:
     for kind, model in DEFAULT_MODELS.items():
-        for name, settings in known.items():
-            if settings.kind == kind:
+        for name, each in known.items():
+            if each.kind == kind:
                 return f"{name}/{model}"
     raise OpenAgentError("config_error", "No model is configured.", hint=NO_MODEL)

@@ -1,14 +1,9 @@
 """That the benchmarks run and say what they found; what they find is nobody's business here."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
-
-import msgspec
-import pytest
-
-from benchmarks.report import Report
-from benchmarks.requests import share_reused
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,25 +18,23 @@ def test_a_quick_run_of_two_topics_shows_a_table_and_keeps_the_results(tmp_path:
     assert done.returncode == 0, done.stderr
     assert "[2/2] jail" in done.stderr
     (file,) = tmp_path.glob("*.json")
-    kept = msgspec.json.decode(file.read_bytes(), type=Report)
-    assert kept.quick
-    assert kept.topics == ["prompt", "jail"]
-    assert kept.machine.cpus > 0
-    assert file.stem == f"{kept.machine.at[:10]}-{kept.machine.commit}"
-    for row in kept.rows:
-        assert row.name in done.stdout
-        assert row.name in (tmp_path / "latest.md").read_text()
-        assert (row.ok is None) == (row.bound is None)
-    fixed = next(row for row in kept.rows if row.unit == "tokens")
-    assert 0 < fixed.value < 100_000
+    kept = json.loads(file.read_text())
+    machine = kept["machine"]
+    assert (kept["quick"], kept["topics"]) == (True, ["prompt", "jail"])
+    assert machine["cpus"] > 0
+    assert machine["load"] >= 0
+    assert file.stem == f"{machine['at'][:10]}-{machine['commit']}"
+    summary = (tmp_path / "latest.md").read_text()
+    for row in kept["rows"]:
+        assert {"name", "value", "unit"} <= set(row)
+        assert ("bound" in row) == ("ok" in row)
+        assert row["name"] in done.stdout
+        assert row["name"] in summary
+    tokens = next(row for row in kept["rows"] if row["unit"] == "tokens")
+    assert tokens["ok"] is (0 < tokens["value"] <= tokens["bound"])
 
 
 def test_a_topic_that_does_not_exist_is_refused_with_those_that_do() -> None:
     done = bench("--only", "weather")
     assert done.returncode == 2
     assert "long-session" in done.stderr
-
-
-@pytest.mark.parametrize(("before", "after", "share"), [("ab]}", "abc]}", 1.0), ("ab]}", "aXc]}", 0.5)])
-def test_a_prefix_counts_as_reused_up_to_its_first_changed_byte(before: str, after: str, share: float) -> None:
-    assert share_reused(before, after) == share

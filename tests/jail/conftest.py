@@ -1,16 +1,34 @@
-"""A workspace, and a shell in it: once on the bare host, once under bubblewrap."""
+"""A workspace, and a shell in it: once on the bare host, once under bubblewrap, once in a container."""
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from openagent.jail.bwrap import BwrapJail
+from openagent.jail.docker import DockerJail
 from openagent.jail.host import HostJail
 from openagent.plugins.jail import Jail, Shell
+from tests.jail.engine import NoEngineError, TestEngine, running_engine
 
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[TestEngine]:
+    try:
+        with running_engine() as running:
+            yield running
+    except NoEngineError as refusal:
+        pytest.skip(f"no container engine: {refusal}")
+
+
+@pytest.fixture
+def docker_host(engine: TestEngine, monkeypatch: pytest.MonkeyPatch) -> TestEngine:
+    """The engine that jails find by themselves, and that no test leaves a container in."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{engine.socket}")
+    return engine
 
 
 @pytest.fixture
@@ -20,9 +38,11 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["host", pytest.param("bwrap", marks=needs_bwrap)])
+@pytest.fixture(params=["host", pytest.param("bwrap", marks=needs_bwrap), "docker"])
 def jail(request: pytest.FixtureRequest, tmp_path: Path) -> Jail:
-    return {"host": HostJail, "bwrap": BwrapJail}[request.param](log_dir=tmp_path / "logs")
+    if request.param == "docker":
+        request.getfixturevalue("docker_host")
+    return {"host": HostJail, "bwrap": BwrapJail, "docker": DockerJail}[request.param](log_dir=tmp_path / "logs")
 
 
 @pytest.fixture

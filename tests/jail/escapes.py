@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.bwrap import BwrapJail
+from openagent.jail.docker import DockerJail
 from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
 from openagent.plugins.jail import Jail
@@ -217,6 +218,14 @@ async def surroundings(root: Path) -> AsyncGenerator[dict[str, str]]:
             raise RuntimeError("The process outside was killed from inside.")
 
 
+def _make_jail(kind: str, hidden: list[Path]) -> Jail:
+    if kind == "host":
+        return HostJail()
+    if kind == "docker":
+        return DockerJail(limits=LIMITS, hidden=hidden)
+    return BwrapJail(limits=LIMITS, hidden=hidden)
+
+
 async def try_all(kind: str, uid: int | None) -> dict[str, str]:
     root = Path(tempfile.mkdtemp(prefix="escapes-"))
     if uid is not None:
@@ -230,8 +239,7 @@ async def try_all(kind: str, uid: int | None) -> dict[str, str]:
     async with surroundings(root) as places:
         workspace = Path(places["workspace"])
         hidden = [workspace / "hidden", workspace / "hidden.txt"]
-        jail: Jail = HostJail() if kind == "host" else BwrapJail(limits=LIMITS, hidden=hidden)
-        shell = await jail.open("escapes", workspace)
+        shell = await _make_jail(kind, hidden).open("escapes", workspace)
         for attempt in ATTEMPTS:
             if kind == "host" and not attempt.works_unjailed:
                 continue

@@ -1,10 +1,9 @@
-"""No way out, for root's jail and for an ordinary user's."""
+"""No way out, for root's jail and for an ordinary user's, under bubblewrap and in a container."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -13,18 +12,16 @@ import pytest
 from tests.jail.conftest import needs_bwrap
 from tests.jail.escapes import ATTEMPTS, SECRET, SUCCESS
 
-pytestmark = needs_bwrap
 _ORDINARY_UID = 65534
 is_root = os.geteuid() == 0
-Outcomes = Callable[[str], dict[str, str]]
+needs_root = pytest.mark.skipif(not is_root, reason="only root can become another user")
 
 
 @cache
-def _outcomes(who: str) -> dict[str, str]:
-    arguments = {"current": [], "ordinary": ["--uid", str(_ORDINARY_UID)], "unjailed": ["--kind", "host"]}[who]
+def _outcomes(kind: str, *arguments: str) -> dict[str, str]:
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.jail.escapes", *arguments],
+        [sys.executable, "-m", "tests.jail.escapes", "--kind", kind, *arguments],
         capture_output=True,
         text=True,
         cwd=root,
@@ -36,31 +33,35 @@ def _outcomes(who: str) -> dict[str, str]:
     return json.loads(done.stdout)
 
 
-users = pytest.mark.parametrize(
-    "who",
-    [
-        "current",
-        pytest.param("ordinary", marks=pytest.mark.skipif(not is_root, reason="only root can become another user")),
-    ],
+@pytest.fixture(
+    params=[
+        pytest.param("bwrap", marks=needs_bwrap),
+        pytest.param(f"bwrap --uid {_ORDINARY_UID}", marks=[needs_bwrap, needs_root]),
+        "docker",
+        pytest.param(f"docker --uid {_ORDINARY_UID}", marks=needs_root),
+    ]
 )
+def outcomes(request: pytest.FixtureRequest) -> dict[str, str]:
+    kind, *arguments = request.param.split()
+    if kind == "docker":
+        request.getfixturevalue("docker_host")
+    return _outcomes(kind, *arguments)
 
 
-@users
 @pytest.mark.parametrize("name", [attempt.name for attempt in ATTEMPTS])
-def test_the_attempt_fails(who: str, name: str):
-    outcome = _outcomes(who)[name]
-    assert SUCCESS not in outcome
-    assert SECRET not in outcome
+def test_the_attempt_fails(outcomes: dict[str, str], name: str):
+    assert SUCCESS not in outcomes[name]
+    assert SECRET not in outcomes[name]
+    assert "command not found" not in outcomes[name]
 
 
-@users
-def test_ordinary_work_goes_on_and_new_files_belong_to_the_person(who: str):
-    assert _outcomes(who)["(ordinary work)"] == "0 git works\n"
-    assert _outcomes(who)["(owner of new files)"] == "True"
+def test_ordinary_work_goes_on_and_new_files_belong_to_the_person(outcomes: dict[str, str]):
+    assert outcomes["(ordinary work)"] == "0 git works\n"
+    assert outcomes["(owner of new files)"] == "True"
 
 
 @pytest.mark.skipif(not is_root, reason="some attempts need root even without a jail")
 @pytest.mark.parametrize("name", [attempt.name for attempt in ATTEMPTS if attempt.works_unjailed])
 def test_the_attempt_is_a_real_one(name: str):
-    outcome = _outcomes("unjailed")[name]
+    outcome = _outcomes("host")[name]
     assert SUCCESS in outcome or SECRET in outcome

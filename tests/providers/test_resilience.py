@@ -219,7 +219,10 @@ async def test_another_model_takes_over_and_keeps_the_session(fault: str):
         assert notice.reason
         assert shown(items) == "Hello, whoever you are."
 
-        await answer_to(provider, ask("anthropic"))
+        announced, *rest = await items_of(provider, ask("anthropic"))
+        assert isinstance(announced, FailoverNotice), "whoever pays is told before the first chunk"
+        assert (announced.from_model, announced.to_model) == (notice.from_model, notice.to_model)
+        assert shown(rest) == "Hello, whoever you are."
         assert (len(sim.requests), len(spare.requests)) == (1, 2), "the session stays where it was helped"
         await answer_to(provider, ask("anthropic", session="another"))
         assert (len(sim.requests), len(spare.requests)) == (2, 2), "other sessions are not affected"

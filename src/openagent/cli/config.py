@@ -5,7 +5,7 @@ import os
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import table
+from openagent.cli.terminal import clean, table
 from openagent.protocol.ops import ConfigList, ConfigShow
 
 
@@ -26,6 +26,8 @@ def show(cwd: str, as_json: bool) -> None:
     say(table(("KEY", "VALUE", "SOURCE"), [(item.key, _shown(item.value), item.source) for item in found.values]))
     say()
     say("Files: " + (", ".join(found.files) or "none"))
+    for note in found.notes:
+        say(f"! {clean(note)}")
 
 
 async def _show(cwd: str) -> ConfigList:

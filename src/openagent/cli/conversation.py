@@ -42,11 +42,20 @@ class Conversation:
             e.QuestionAsked: lambda event: self._question(event.question),
             e.QuestionAnswered: self._answered,
             e.TurnCompleted: self._turn_completed,
+            e.PermissionNoted: lambda event: self.note(f"! denied: {event.tool}. {event.reason}", RED),
+            e.CheckpointRestored: lambda event: self.note(f"Went back to before turn {event.turn}.", YELLOW),
+            e.BackgroundStarted: lambda event: self.note(
+                f"{event.command_id} goes on in the background: {one_line(event.command)}", DIM
+            ),
             e.MessageQueued: lambda event: self.note("Queued; it is next when this turn has ended.", DIM),
             e.RetryScheduled: lambda event: self.note(
                 f"{event.error.message} Trying again in {event.delay_s:g} s.", YELLOW
             ),
             e.ProviderFailedOver: lambda event: self.note(f"{event.to_model} goes on: {event.reason}", YELLOW),
+            e.ModelRouted: lambda event: self.note(f"{event.model} ({event.reason})", DIM),
+            e.LoginRequired: lambda event: self.note(
+                f"The login to {event.provider} has ended. Log in again: openagent auth login {event.provider}", YELLOW
+            ),
             e.BudgetWarning: lambda event: self.note(f"{event.spent:g} of {event.limit:g} {event.unit} spent.", YELLOW),
             e.ContextCollected: lambda event: self.note("Older messages were put away to make room.", DIM),
             e.ErrorRaised: lambda event: self.note(f"{event.error.message} {event.error.hint}", RED),

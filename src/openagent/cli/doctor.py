@@ -17,7 +17,8 @@ from openagent.cli.stop import end_daemon
 from openagent.cli.terminal import GREEN, RED, YELLOW, clean, paint
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import ConfigList, ConfigShow, DaemonInfo, DaemonStatus
+from openagent.protocol.ops import ConfigList, ConfigShow, DaemonInfo, DaemonStatus, PolicyExplain
+from openagent.protocol.safety import PolicyExplanation
 
 OLDEST_PYTHON = (3, 11)
 KEYS = tuple(name for name in locations.FORWARDED_ENV if name.endswith(("_KEY", "_TOKEN", "_CREDENTIALS", "_HOST")))
@@ -129,7 +130,7 @@ def _daemon() -> Iterable[Check]:
     """What the daemon itself says. One that was not running is started for this and, unless used, stopped again."""
     before = daemon_pid()
     try:
-        info, settings = complete(_ask_daemon())
+        info, settings, notices = complete(_ask_daemon())
     except (OpenAgentError, OSError) as problem:
         yield _refusal(problem)
         return
@@ -142,6 +143,8 @@ def _daemon() -> Iterable[Check]:
     else:
         files = ", ".join(settings.files) or "no file; defaults and the environment"
         yield Check("configuration", "ok", files, required=True)
+        yield from (Check("note", "missing", note) for note in settings.notes)
+        yield from (Check("rules", "missing", note) for note in notices)
     if info.model:
         yield Check("model", "ok", f"{info.model} answers when no other is named")
     else:
@@ -154,13 +157,17 @@ def _refusal(problem: Exception) -> Check:
     return Check("configuration" if is_config else "daemon", "broken", str(problem), required=True)
 
 
-async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError]:
+async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError, list[str]]:
+    """How it is, and what it makes of the settings and the rules that hold here."""
+    cwd = os.getcwd()
     async with daemon() as client:
         info = await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
         try:
-            return info, await client.request(ConfigShow(id=client.next_id(), cwd=os.getcwd()), ConfigList)
+            settings = await client.request(ConfigShow(id=client.next_id(), cwd=cwd), ConfigList)
+            explain = PolicyExplain(id=client.next_id(), command="true", cwd=cwd)
+            return info, settings, (await client.request(explain, PolicyExplanation)).notices
         except OpenAgentError as problem:
-            return info, problem
+            return info, problem, []
 
 
 def _keys() -> Check:

@@ -168,13 +168,17 @@ class Run:
         self._session = self._sent = ""
         self._streamed = ""
         self._needs_approval = False
+        self._problem = ""
         self._started: dict[str, str] = {}
         self._shown = {
             "text.delta": self._show_text,
             "tool.started": self._tool_started,
             "tool.finished": self._tool_finished,
             "retry.scheduled": self._retry,
+            "model.routed": self._elsewhere,
+            "provider.failed_over": self._elsewhere,
             "permission.requested": self._ask,
+            "permission.noted": self._denied,
         }
 
     def open(self) -> str:
@@ -223,8 +227,22 @@ class Run:
                 sys.stdout.flush()
             if kind == "turn.completed" and event.get("op_id") == self._sent:
                 return self._finish(event)
+            if kind == "error":
+                self._problem = explain(event["error"])
+                continue
+            self._tell_problem()
             if show := self._shown.get(kind):
                 show(event)
+
+    def _tell_problem(self) -> None:
+        """One that the turn went on after: what ends a turn is told when it has ended."""
+        problem, self._problem = self._problem, ""
+        if problem:
+            self._note(f"! {problem}", True)
+
+    def _denied(self, event: Event) -> None:
+        if self._arguments.output == "text":
+            self._note(f"! denied: {event['tool']}. {event.get('reason', '')}", True)
 
     def _show_text(self, event: Event) -> None:
         if self._streams:
@@ -246,6 +264,10 @@ class Run:
 
     def _retry(self, event: Event) -> None:
         self._note(f"… {event['error']['message']} Trying again in {event['delay_s']:g} s.", True)
+
+    def _elsewhere(self, event: Event) -> None:
+        if self._arguments.output == "text":
+            self._note(f"… {event.get('to_model') or event['model']} ({event['reason']})", False)
 
     def _ask(self, event: Event) -> None:
         ask = event["ask"]

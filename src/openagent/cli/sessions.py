@@ -14,6 +14,7 @@ import msgspec
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import ago, clean, one_line, table
 from openagent.cli.transcript import Transcript, markdown
+from openagent.cli.undo import diff, rewind
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolCallPart
@@ -231,5 +232,5 @@ async def _pages(client: Client, session: str) -> AsyncGenerator[list[Message], 
         has_more = page.has_more
 
 
-for each in (list_sessions, show, delete, fork, export):
+for each in (list_sessions, show, diff, rewind, fork, export, delete):
     sessions.add_command(each)

@@ -5,6 +5,7 @@ Defaults, then the user's file, then the project's file, then the environment: t
 
 from openagent.config.load import Config, load
 from openagent.config.problems import ConfigError, Problem
+from openagent.config.secrets import secrets_of
 from openagent.config.settings import (
     AutoRule,
     AutoSettings,
@@ -50,5 +51,6 @@ __all__ = [
     "WebSettings",
     "WireProfileSettings",
     "load",
+    "secrets_of",
     "size_in_bytes",
 ]

@@ -14,14 +14,23 @@ from openagent.config.check import Checker, missing_keys
 from openagent.config.environment import read_environment, sqlite_url
 from openagent.config.lines import key_lines
 from openagent.config.problems import ConfigError, Problem
-from openagent.config.project import find_project_file
+from openagent.config.project import ProjectFile, find_project_file
 from openagent.config.secrets import masked
-from openagent.config.settings import DAEMON_WIDE, PROVIDER_KINDS, PriceSettings, ProviderSettings, Settings, WireProfileSettings
+from openagent.config.settings import (
+    DAEMON_WIDE,
+    PROVIDER_KINDS,
+    PriceSettings,
+    ProviderSettings,
+    Settings,
+    WireProfileSettings,
+)
 from openagent.config.source import DEFAULT, KeyPath, Source, dotted
+from openagent.config.untrusted import Trusted, left_out_note, nothing_trusted, part_document, part_values
 from openagent.protocol.locations import config_file, data_home
 from openagent.protocol.ops import ConfigValue
 
 _DATABASE_NAME = "openagent.db"
+_MAX_FILE = 1 << 20
 _PLACE_OF_TOML_ERROR = re.compile(r" \(at line (?P<line>\d+), column (?P<column>\d+)\)$")
 _NAMED_TABLES: dict[str, type[Struct]] = {
     "providers": ProviderSettings,
@@ -38,6 +47,8 @@ class Config(Struct, frozen=True):
     """The files that were read, the stronger one last."""
     notes: list[str]
     """What a person may want to know and is no error: a key whose variable is not set, a variable nobody reads."""
+    untrusted: list[str] = []
+    """Those of the notes that tell what of the project's file was left out, because nobody trusts it."""
 
     def values(self) -> list[ConfigValue]:
         """The merged result for people: every key, secrets masked, and where each came from."""
@@ -57,6 +68,7 @@ class _Layer(Struct):
     values: dict[str, Any] = {}
     problems: list[Problem] = []
     notes: list[str] = []
+    untrusted: list[str] = []
 
     def source(self, path: KeyPath) -> Source:
         for depth in range(len(path), 0, -1):
@@ -65,9 +77,12 @@ class _Layer(Struct):
         return Source(file=self.path, line=1)
 
 
-def load(env: Mapping[str, str], cwd: Path | None = None) -> Config:
-    """Settings for a session in `cwd`, or the daemon's own without it. Raises ConfigError with every problem found."""
-    layers, notes = _read_files(env, cwd)
+def load(env: Mapping[str, str], cwd: Path | None = None, *, trusted: Trusted = nothing_trusted) -> Config:
+    """Settings for a session in `cwd`, or the daemon's own without it. Raises ConfigError with every problem found.
+
+    Of a project that is not trusted only harmless settings count, and its mistakes are notes.
+    """
+    layers, notes = _read_files(env, cwd, trusted)
     environment = read_environment(env)
     tree: dict[str, Any] = {"store": {"url": sqlite_url(os.path.join(data_home(env), _DATABASE_NAME))}}
     sources: dict[KeyPath, Source] = {}
@@ -86,11 +101,12 @@ def load(env: Mapping[str, str], cwd: Path | None = None) -> Config:
         settings=settings,
         sources=_all_sources(settings, sources),
         files=[layer.path for layer in layers],
-        notes=notes + [note for layer in layers for note in layer.notes] + environment.notes,
+        notes=notes + [note for layer in layers for note in layer.notes + layer.untrusted] + environment.notes,
+        untrusted=[note for layer in layers for note in layer.untrusted],
     )
 
 
-def _read_files(env: Mapping[str, str], cwd: Path | None) -> tuple[list[_Layer], list[str]]:
+def _read_files(env: Mapping[str, str], cwd: Path | None, trusted: Trusted) -> tuple[list[_Layer], list[str]]:
     layers: list[_Layer] = []
     notes: list[str] = []
     user = Path(config_file(env))
@@ -101,28 +117,62 @@ def _read_files(env: Mapping[str, str], cwd: Path | None) -> tuple[list[_Layer],
         if project.note:
             notes.append(project.note)
         if project.path and not (user.exists() and project.path.samefile(user)):
-            layers.append(_without_daemon_settings(_read(project.path, env)))
+            without = layers[0].values if layers else {}
+            layer = _read_project(project, env, without, trusted=trusted(project.folder))
+            layers.append(_adding_disabled_tools(layer, without))
     return layers, notes
 
 
+def _read_project(project: ProjectFile, env: Mapping[str, str], without: Mapping[str, Any], *, trusted: bool) -> _Layer:
+    assert project.path is not None
+    if trusted:
+        return _without_daemon_settings(_read(project.path, env))
+    layer, document = _parse(project.path)
+    by_key = part_document(document)
+    _check(layer, by_key.kept, {})
+    if layer.problems:
+        layer.untrusted = [str(problem) for problem in layer.problems]
+        layer.problems, layer.values = [], {}
+    by_value = part_values(layer.values, without)
+    layer.values = by_value.kept
+    if left_out := by_key.left_out + by_value.left_out:
+        layer.untrusted.append(left_out_note(project.path, project.folder, left_out))
+    return layer
+
+
 def _read(path: Path, env: Mapping[str, str]) -> _Layer:
+    layer, document = _parse(path)
+    _check(layer, document, env)
+    return layer
+
+
+def _parse(path: Path) -> tuple[_Layer, dict[str, Any]]:
     layer = _Layer(str(path))
     text = _text(path, layer)
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         layer.problems.append(_malformed(layer.path, text, str(problem)))
-        return layer
+        return layer, {}
+    except RecursionError:
+        layer.problems.append(Problem(layer.source(()), "the file nests its values too deeply"))
+        return layer, {}
     layer.lines = key_lines(text)
+    return layer, document
+
+
+def _check(layer: _Layer, document: Mapping[str, Any], env: Mapping[str, str]) -> None:
     checker = Checker(env, layer.source)
     layer.values = checker.settings(document)
     layer.problems += checker.problems
     layer.notes = checker.notes
-    return layer
 
 
 def _text(path: Path, layer: _Layer) -> str:
     try:
+        if path.stat().st_size > _MAX_FILE:
+            layer.problems.append(Problem(layer.source(()), f"the file is larger than {_MAX_FILE >> 20} MB"))
+            return ""
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         layer.problems.append(Problem(Source(variable="OPENAGENT_CONFIG"), f"there is no file {path}"))
@@ -145,10 +195,24 @@ def _malformed(path: str, text: str, reason: str) -> Problem:
 
 
 def _without_daemon_settings(layer: _Layer) -> _Layer:
-    for section in sorted(DAEMON_WIDE & layer.values.keys()):
-        del layer.values[section]
-        message = f"`{section}` is a matter of the whole daemon, so a project cannot set it; move it to your own file"
-        layer.problems.append(Problem(layer.source((section,)), message))
+    for *above, key in sorted(DAEMON_WIDE):
+        table = layer.values
+        for name in above:
+            table = table.get(name, {})
+        if table.pop(key, None) is None:
+            continue
+        name = dotted((*above, key))
+        message = f"`{name}` is a matter of the whole daemon, so a project cannot set it; move it to your own file"
+        layer.problems.append(Problem(layer.source((*above, key)), message))
+    return layer
+
+
+def _adding_disabled_tools(layer: _Layer, without: Mapping[str, Any]) -> _Layer:
+    """A project's list does not bring back what the person took away."""
+    tools: dict[str, Any] = layer.values.get("tools", {})
+    if "disabled" in tools:
+        yours: list[str] = without.get("tools", {}).get("disabled", [])
+        tools["disabled"] = list(dict.fromkeys([*yours, *tools["disabled"]]))
     return layer
 
 

@@ -1,4 +1,4 @@
-"""The project's file, found from a directory upwards."""
+"""A project's files, found from a directory upwards."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-_FILE = Path(".openagent", "config.toml")
+from openagent.config.trust import FOLDER, GOVERNED
+
+CONFIG = "config.toml"
+RULES = "policy.toml"
 
 
 class ProjectFile(Struct, frozen=True):
@@ -14,12 +17,17 @@ class ProjectFile(Struct, frozen=True):
     note: str = ""
     """Why a file that is there was left alone."""
 
+    @property
+    def folder(self) -> Path:
+        """The project's: what is trusted or not."""
+        return self.path.parent.parent if self.path else Path()
 
-def find_project_file(cwd: Path, env: Mapping[str, str]) -> ProjectFile:
+
+def find_project_file(cwd: Path, env: Mapping[str, str], name: str = CONFIG) -> ProjectFile:
     """The nearest one from `cwd` up to the root of its git repository or the home directory; elsewhere, `cwd` alone."""
     cwd = Path(os.path.abspath(cwd))
     for directory in _reach(cwd, env):
-        path = directory / _FILE
+        path = directory / FOLDER / name
         if not path.is_file():
             continue
         owner = path.stat().st_uid
@@ -27,6 +35,12 @@ def find_project_file(cwd: Path, env: Mapping[str, str]) -> ProjectFile:
             return ProjectFile(path)
         return ProjectFile(note=f"{path}: left alone, because it belongs to another user.")
     return ProjectFile()
+
+
+def project_folder(cwd: Path, env: Mapping[str, str]) -> Path:
+    """The nearest one that says something about agents; `cwd` itself when none does."""
+    cwd = Path(os.path.abspath(cwd))
+    return next((place for place in _reach(cwd, env) if any(os.path.lexists(place / name) for name in GOVERNED)), cwd)
 
 
 def _reach(cwd: Path, env: Mapping[str, str]) -> list[Path]:

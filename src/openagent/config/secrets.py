@@ -1,8 +1,10 @@
 """Which settings are secret, and how they are shown."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
+
+import msgspec
 
 _SECRET_KEYS = frozenset({"api_key", "client_secret"})
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password|credential", re.IGNORECASE)
@@ -15,6 +17,19 @@ def is_secret(key: tuple[str, ...]) -> bool:
     if key[-1] in _SECRET_KEYS:
         return True
     return len(key) > 1 and key[-2] == "headers" and bool(_SECRET_HEADER.search(key[-1]))
+
+
+def secrets_of(settings: Any) -> Iterator[str]:
+    """Every secret there is in a tree of settings."""
+
+    def walk(value: Any, path: tuple[str, ...]) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, item in cast("dict[str, Any]", value).items():
+                yield from walk(item, (*path, key))
+        elif isinstance(value, str) and value and path and is_secret(path):
+            yield value
+
+    yield from walk(msgspec.to_builtins(settings), ())
 
 
 def masked(key: tuple[str, ...], value: Any) -> Any:

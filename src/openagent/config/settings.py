@@ -10,7 +10,7 @@ from openagent.protocol.sessions import Mode
 ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "local", "demo"]
 PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 
-DAEMON_WIDE = frozenset({"store", "log", "web"})
+DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset({("store",), ("log",), ("web",), ("tools", "search")})
 """One daemon serves many projects, so a project cannot set these."""
 
 ModelName = Annotated[str, Meta(pattern=r"^(auto|[^/\s]+/\S+)?$", description='"provider/model" or "auto"')]
@@ -45,6 +45,8 @@ class OAuthSettings(Struct, frozen=True, kw_only=True):
     """Where a token is given back."""
     scopes: list[str] = []
     """What to ask access for."""
+    authorize_params: dict[str, str] = {}
+    """Whatever else the provider wants in the address, such as `access_type = "offline"`."""
 
     def __repr__(self) -> str:
         return _repr_without_secrets(self)
@@ -126,6 +128,28 @@ class JailSettings(Struct, frozen=True, kw_only=True):
     """Seconds after which a command that still runs goes on in the background. Left out: never."""
 
 
+class SearchSettings(Struct, frozen=True, kw_only=True):
+    """The service behind `web_search`. Without one that tool is not offered."""
+
+    kind: Literal["brave", "searxng"] | None = None
+    """Whose way of asking and answering it has."""
+    base_url: Address = ""
+    """Empty: Brave's own address. SearXNG has no usual one."""
+    api_key: str = ""
+    """The key. Write `"${VARIABLE}"`, so that the file holds no secret."""
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
+class ToolSettings(Struct, frozen=True, kw_only=True):
+    """The tools that models are offered."""
+
+    disabled: list[str] = []
+    """Tools that are neither offered nor callable, in any session."""
+    search: SearchSettings = SearchSettings()
+
+
 class ContextSettings(Struct, frozen=True, kw_only=True):
     """How a context that has grown too large is shrunk."""
 
@@ -154,6 +178,8 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     """Steps a turn may take."""
     turn_timeout: Seconds | None = None
     """Seconds a turn may take. Left out: no limit."""
+    ask_timeout: Seconds = 600.0
+    """Seconds after which something that nobody allowed counts as denied."""
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):
@@ -244,6 +270,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     fallback: FallbackSettings = FallbackSettings()
     budget: BudgetSettings = BudgetSettings()
     jail: JailSettings = JailSettings()
+    tools: ToolSettings = ToolSettings()
     context: ContextSettings = ContextSettings()
     store: StoreSettings = StoreSettings()
     limits: LimitSettings = LimitSettings()

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from msgspec import Struct
+import msgspec
 
+from openagent.core.audit import Performed, audit_call, entry
 from openagent.core.history import CANCELLED
 from openagent.plugins.jail import Shell
 from openagent.plugins.store import AuditEntry
 from openagent.plugins.tool import Tool, ToolOutcome
-from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts, Decision
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
+    BackgroundStarted,
     MessageAdded,
+    PermissionNoted,
     PermissionRequested,
     PermissionResolved,
     QuestionAnswered,
@@ -76,7 +78,7 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
     except asyncio.CancelledError:
         performed = Performed(ToolOutcome(CANCELLED, is_error=True), None, 0.0)
     idle = () if session.running else (StatusChanged(status="idle"),)
-    await session.record(_finished(call, performed), *idle, op_id=op_id, audit=[_audit(call, performed)])
+    await session.record(_finished(call, performed), *idle, op_id=op_id, audit=audit_call(call, performed))
     return performed.outcome
 
 
@@ -84,35 +86,42 @@ async def _run_call(turn: "Turn", call: ToolCallPart) -> None:
     await _record(turn, call, await _perform(turn.session, call))
 
 
-class Performed(Struct, frozen=True):
-    outcome: ToolOutcome
-    decision: Decision | None
-    """None when it did not come to one: the call made no sense, or was cancelled."""
-    duration_ms: float
-
-
 async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> Performed:
     tool = session.tools.get(call.name)
-    began = time.monotonic()
-    decision: Decision | None = None
     if tool is None:
         known = ", ".join(session.tools)
-        outcome = ToolOutcome(text=f"There is no tool named {call.name!r}. There are: {known}.", is_error=True)
-    elif problem := _problem(tool, call):
-        outcome = ToolOutcome(text=problem, is_error=True)
-    else:
-        decision = decide(_facts(session, tool, call), session.info.settings.mode, session.rules)
-        if decision.kind == "ask":
-            decision = await _ask_person(session, tool, call, decision)
-        if decision.kind == "allow":
-            summary = tool.summarize(call.arguments)
-            started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
-            session.post(started, op_id=op_id)
-            began = time.monotonic()
-            outcome = await _run(session, tool, call)
-        else:
-            outcome = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
-    return Performed(outcome, decision, round((time.monotonic() - began) * 1000, 3))
+        text = f"There is no tool named {call.name!r}. There are: {known}."
+        return Performed(ToolOutcome(text=text, is_error=True), None, 0.0)
+    if problem := _problem(tool, call):
+        return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
+    summary = tool.summarize(call.arguments)
+    decision = session.permits.decide(_facts(session, tool, call))
+    if decision.kind == "ask":
+        decision = await _ask_person(session, tool, call, decision)
+    elif decision.kind == "deny":
+        session.post(_noted(call, decision), op_id=op_id)
+    if decision.kind == "deny":
+        denied = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
+        return Performed(denied, decision, 0.0, summary)
+    await session.undo.before(decision, session.info.turn_count)
+    session.post(ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary), op_id=op_id)
+    began = time.monotonic()
+    outcome = await _run(session, tool, call)
+    if tool.effect == "execute" and (background := outcome.display.get("background")):
+        session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
+    duration_ms = round((time.monotonic() - began) * 1000, 3)
+    return Performed(outcome, decision, duration_ms, summary, tool.effect_of(call.arguments))
+
+
+def _noted(call: ToolCallPart, decision: Decision) -> PermissionNoted:
+    return PermissionNoted(
+        call_id=call.id,
+        tool=call.name,
+        decision="deny",
+        risk=decision.risk,
+        reason=decision.reason,
+        rule=decision.rule,
+    )
 
 
 def _problem(tool: Tool, call: ToolCallPart) -> str:
@@ -152,22 +161,25 @@ async def _ask_person(session: "Session", tool: Tool, call: ToolCallPart, decisi
     )
     resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
     op_id = ""
+    granted: list[AuditEntry] = []
     try:
-        async with asyncio.timeout(session.runtime.ask_timeout):
+        async with asyncio.timeout(session.runtime.ask_timeout(session.workspace)):
             verdict = await answered
         answer, op_id = verdict.answer, verdict.answer.id
         resolved = PermissionResolved(
             ask_id=ask.id, decision=answer.decision, scope=answer.scope, by=verdict.by, reason=answer.reason
         )
         if answer.decision == "allow" and answer.scope != "once":
-            session.grant(_facts(session, tool, call), answer.scope)
+            rule = session.permits.grant(_facts(session, tool, call), answer.scope)
+            detail = {"scope": answer.scope, "by": verdict.by, "rule": msgspec.to_builtins(rule)}
+            granted.append(entry("grant", ask.summary, **detail))
     except TimeoutError:
         answered.cancel()
     except asyncio.CancelledError:
         answered.cancel()
         session.post(PermissionResolved(ask_id=ask.id, decision="deny", by="turn ended"))
         raise
-    await session.record(resolved, StatusChanged(status="executing_tool", detail=call.name), op_id=op_id)
+    await session.record(resolved, StatusChanged(status="executing_tool", detail=call.name), op_id=op_id, audit=granted)
     reason = f"{resolved.reason or 'the user said no'}".rstrip(".") + "."
     return Decision(
         kind=resolved.decision,
@@ -206,7 +218,7 @@ async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> Non
             MessageAdded(message=message),
             _finished(call, performed),
             messages=[message],
-            audit=[_audit(call, performed)],
+            audit=audit_call(call, performed),
         )
 
 
@@ -219,23 +231,6 @@ def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
         summary=str(outcome.display.get("summary", "")),
         duration_ms=performed.duration_ms,
         exit_code=outcome.display.get("exit_code"),
-    )
-
-
-def _audit(call: ToolCallPart, performed: Performed) -> AuditEntry:
-    decision = performed.decision
-    return AuditEntry(
-        kind="call",
-        subject=call.name,
-        detail={
-            "call_id": call.id,
-            "arguments": call.arguments,
-            "decision": decision.kind if decision else "none",
-            "rule": decision.rule if decision else "",
-            "is_error": performed.outcome.is_error,
-            "exit_code": performed.outcome.display.get("exit_code"),
-        },
-        at=time.time(),
     )
 
 

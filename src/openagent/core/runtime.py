@@ -13,7 +13,10 @@ from openagent.plugins.ledger import Ledger
 from openagent.plugins.provider import ModelRequest, Provider
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
+from openagent.plugins.workspace import Checkpoints
 from openagent.policy.rules import Rule, RuleSet
+from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.sessions import Mode
 from openagent.protocol.usage import Usage
 
 
@@ -40,6 +43,14 @@ class ContextSettings(Struct, frozen=True):
     keep_turns: int = 5
 
 
+class WorkspaceRules(Struct, frozen=True):
+    """What holds in a workspace right now."""
+
+    rules: RuleSet = RuleSet()
+    at_most: Mode = "full"
+    """No session goes beyond this mode: `ask` when there are rules that cannot be read."""
+
+
 @dataclass(kw_only=True)
 class Runtime:
     store: Store
@@ -50,11 +61,15 @@ class Runtime:
     """Holds one private directory per session: long output, backups."""
     ledger: Ledger
     collectors: Mapping[str, Collector]
+    checkpoints: Checkpoints | None = None
     context: ContextSettings = field(default_factory=ContextSettings)
-    rules: Callable[[Path], RuleSet] = lambda _workspace: RuleSet()
+    rules: Callable[[Path], WorkspaceRules] = lambda _workspace: WorkspaceRules()
+    """Asked at the start of every turn."""
+    notices: Callable[[Path], Sequence[ErrorInfo]] = lambda _workspace: ()
+    """What a person should know about a workspace's own settings and rules before an agent works there."""
     explain_cache: Callable[[str, str, ModelRequest, Usage], str] = lambda _s, _m, _r, _u: ""
     """Session, model, request and usage to why less of the prompt came from the provider's cache than could have."""
     remember_grant: Callable[[Rule], None] = lambda _rule: None
-    """Write an "always allow this" to the user's rules."""
-    ask_timeout: float | None = 600.0
+    """Write an "always allow this" to the user's rules. Raises OpenAgentError when that cannot be done."""
+    ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     """Seconds after which a permission request that nobody answered is denied."""

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -16,9 +16,11 @@ from openagent.core.asks import Asks
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
 from openagent.core.history import INTERRUPTED, calls_without_result, closing_result
+from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
 from openagent.core.runtime import ResolvedModel, Runtime
 from openagent.core.turn import Turn
+from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.jail import Shell
@@ -26,10 +28,9 @@ from openagent.plugins.ledger import Budget
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
 from openagent.plugins.tool import Tool, ToolOutcome
-from openagent.policy.facts import CallFacts
-from openagent.policy.grants import grant_rule
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
+    ErrorRaised,
     Event,
     MessageAdded,
     MessageQueued,
@@ -43,7 +44,7 @@ from openagent.protocol.messages import Message, Part, TextPart, ToolCallPart, T
 from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, SettingsChange, Snapshot
 
-POST_DELAY = 0.005
+POST_DELAY = 0.02
 """Seconds a posted event may wait for company, so that a fast step costs two transactions and not five."""
 NAME_LENGTH = 60
 _log = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ class Session:
         self.queued = list(stored.queued)
         self.runtime = runtime
         self.asks = Asks()
+        self.undo = Undo(self)
         self.draft: Draft | None = None
         self.open_calls: dict[str, ToolCallPart] = {}
         """Calls the model made that have no result yet."""
@@ -76,6 +78,7 @@ class Session:
         self._publish = publish
         self._open_turn = stored.open_turn
         self._posted: list[Event] = []
+        self._posted_audit: list[AuditEntry] = []
         self._post_timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._turn: Turn | None = None
@@ -85,7 +88,7 @@ class Session:
         self._shell: Shell | None = None
         self._shell_lock = asyncio.Lock()
         self._closing = False
-        self.rules = runtime.rules(self.workspace)
+        self.permits = Permits(self)
         self.tools: dict[str, Tool] = {}
         self._choose_tools()
         self._register_budget()
@@ -108,14 +111,20 @@ class Session:
         return self._turn is not None
 
     @property
+    def busy(self) -> bool:
+        """Something of it may be changing files right now."""
+        return self.running or bool(self._user_calls) or self.undo.rewinding
+
+    @property
     def next_number(self) -> int:
         return self.info.message_count + 1
 
     # Recording: stored first, then published, in one order for everybody.
 
-    def post(self, *events: Event, op_id: str = "") -> None:
+    def post(self, *events: Event, op_id: str = "", audit: Sequence[AuditEntry] = ()) -> None:
         """Record soon, without waiting for it."""
         self._posted.extend(self._stamp(event, op_id) for event in events)
+        self._posted_audit.extend(audit)
         if self._post_timer is None:
             self._post_timer = asyncio.get_running_loop().call_later(POST_DELAY, self._flush_soon)
 
@@ -144,6 +153,7 @@ class Session:
         stamped = [self._stamp(event, op_id) for event in events]
         async with self.lock:
             posted, self._posted = self._posted, []
+            audit, self._posted_audit = [*self._posted_audit, *audit], []
             if self._post_timer is not None:
                 self._post_timer.cancel()
                 self._post_timer = None
@@ -212,7 +222,7 @@ class Session:
 
     def _flush_soon(self) -> None:
         self._post_timer = None
-        if self._posted and self._flushing is None:
+        if (self._posted or self._posted_audit) and self._flushing is None:
             self._flushing = asyncio.create_task(self._flush())
 
     async def _flush(self) -> None:
@@ -227,7 +237,7 @@ class Session:
 
     async def send(self, parts: Sequence[UserPart], op_id: str) -> Sent:
         """Accepted and stored when this returns. Runs at once, or after the turn that is running."""
-        if self._turn is None and not self.queued:
+        if self._turn is None and not self.queued and not self.undo.rewinding:
             return await self._start(list(parts), op_id)
         queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time(), op_id=op_id)
         self.queued.append(queued)
@@ -236,17 +246,19 @@ class Session:
         except BaseException:
             self.queued.remove(queued)
             raise
-        await self._start_next()
+        await self.start_next()
         return Sent(session=self.id, queued=queued.id)
 
-    async def _start_next(self) -> None:
-        if self._turn is None and self.queued and not self._closing:
+    async def start_next(self) -> None:
+        """The turn for the message that waits longest, if nothing is in its way."""
+        if self._turn is None and self.queued and not self._closing and not self.undo.rewinding:
             waiting = self.queued.pop(0)
             await self._start(waiting.parts, waiting.op_id, unqueued=[waiting.id])
 
     async def _start(self, parts: Sequence[UserPart], op_id: str, unqueued: Sequence[str] = ()) -> Sent:
         turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
         try:
+            self.permits.renew()
             message = Message(
                 number=self.next_number, role="user", parts=list[Part](parts), turn=turn.number, created_at=time.time()
             )
@@ -257,6 +269,7 @@ class Session:
                 TurnStarted(turn=turn.number, model=self.info.settings.model),
                 MessageAdded(message=message),
                 StatusChanged(status="thinking"),
+                *(ErrorRaised(error=notice) for notice in self.permits.new_notices()),
                 messages=[message],
                 unqueued=unqueued,
                 changes=changes,
@@ -273,7 +286,7 @@ class Session:
         finally:
             self._turn = self._task = None
         try:
-            await self._start_next()
+            await self.start_next()
         except OpenAgentError:
             _log.exception("a queued message could not be started", extra={"session": self.id})
 
@@ -303,6 +316,10 @@ class Session:
             self._view = View(system_prompt(self.info), messages[first:], collections)
         return self._view
 
+    def forget_view(self) -> None:
+        """What the model is shown is built anew with the next step."""
+        self._view = None
+
     async def shell(self) -> Shell:
         async with self._shell_lock:
             if self._shell is None:
@@ -315,13 +332,6 @@ class Session:
     def _choose_tools(self) -> None:
         disabled = self.info.settings.disabled_tools
         self.tools = {tool.name: tool for tool in self.runtime.tools if tool.name not in disabled}
-
-    def grant(self, facts: CallFacts, scope: Literal["session", "always"]) -> None:
-        """From now on calls like this one need not be asked for."""
-        rule = grant_rule(facts, scope)
-        self.rules = self.rules.granting(rule)
-        if scope == "always":
-            self.runtime.remember_grant(rule)
 
     async def summarize(self, resolved: ResolvedModel, messages: Sequence[Message], instruction: str) -> str:
         """One request to the session's model outside the conversation, counted against its budget."""
@@ -360,7 +370,7 @@ class Session:
             SessionUpdated(info=msgspec.structs.replace(self.info, **changes)), op_id=op_id, changes=changes
         )
         if "instructions" in given:
-            self._view = None
+            self.forget_view()
         self._choose_tools()
         self._register_budget()
 
@@ -412,7 +422,7 @@ class Session:
         await self.cancel()
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
-        if self._posted:
+        if self._posted or self._posted_audit:
             await self.record()
         if self._shell is not None:
             await self._shell.close()

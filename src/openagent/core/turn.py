@@ -53,8 +53,9 @@ class Turn:
         settings = self.session.info.settings
         while self._steps < settings.max_steps:
             self._steps += 1
-            await collect_when_full(self.session, self._resolve())
-            answer = await self._answer()
+            resolved = self._resolve()
+            await collect_when_full(self.session, resolved)
+            answer = await self._answer(resolved)
             if not answer.tool_calls:
                 self._final_text = answer.text
                 return _ENDS.get(answer.stop_reason or "end", "done")
@@ -90,8 +91,7 @@ class Turn:
             if self.task is not None:
                 self.task.cancel()
 
-    async def _answer(self) -> Message:
-        resolved = self._resolve()
+    async def _answer(self, resolved: ResolvedModel) -> Message:
         try:
             return await self._ask(resolved)
         except ContextTooLong:

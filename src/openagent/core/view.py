@@ -16,6 +16,8 @@ from openagent.protocol.messages import Message, TextPart, ToolResultPart
 from openagent.protocol.sessions import Settings
 
 DEFAULT_WINDOW = 128_000
+REWIND = "rewind"
+"""What stands as the collector of messages that were taken back."""
 SUMMARY_HEADING = "[Summary of the earlier conversation]\n"
 
 
@@ -27,22 +29,39 @@ def estimate_tokens(message: Message) -> int:
 class View:
     def __init__(self, system: str, messages: Iterable[Message], collections: Sequence[CollectionRecord]) -> None:
         self.system = system
-        self._messages = list(messages)
-        self._summary = ""
-        self._replaced: dict[int, str] = {}
         self.collections = len(collections)
+        self._shown: list[Message] = []
+        """Results stand in the order of their calls, whichever finished first."""
+        self._results_start = 0
+        self._call_order: dict[str, int] = {}
+        self._summary = ""
+        for message in messages:
+            self.append(message)
         for record in collections:
-            self._apply(record.hidden, record.summary, record.replaced)
+            if record.collector == "rewind":
+                self._hide(record.hidden)
+            else:
+                self._apply(record.hidden, record.summary, record.replaced)
 
     def append(self, message: Message) -> None:
-        self._messages.append(message)
+        if not message.parts:
+            return
+        self._shown.append(message)
+        if message.role != "tool":
+            self._results_start = len(self._shown)
+            self._call_order = {call.id: place for place, call in enumerate(message.tool_calls)}
+        elif len(self._shown) - self._results_start > 1:
+            last = len(self._call_order)
+            results = self._shown[self._results_start :]
+            results.sort(key=lambda result: self._call_order.get(_call_id(result), last))
+            self._shown[self._results_start :] = results
 
     def collect(self, collection: Collection) -> None:
         self._apply(collection.hidden, collection.summary, collection.replaced)
         self.collections += 1
 
     def items(self) -> list[ContextItem]:
-        return [ContextItem(message, estimate_tokens(message)) for message in self._shown()]
+        return [ContextItem(message, estimate_tokens(message)) for message in self._shown]
 
     def tokens(self) -> int:
         return len(self.system) // 4 + sum(item.tokens for item in self.items())
@@ -50,7 +69,7 @@ class View:
     def request(
         self, session: str, resolved: ResolvedModel, settings: Settings, tools: Sequence[ToolSchema]
     ) -> ModelRequest:
-        messages = self._shown()
+        messages = list(self._shown)
         if self._summary:
             summary = TextPart(SUMMARY_HEADING + self._summary)
             messages.insert(0, Message(number=0, role="user", parts=[summary]))
@@ -65,46 +84,28 @@ class View:
             session=session,
         )
 
-    def _shown(self) -> list[Message]:
-        """Results stand in the order of their calls, whichever finished first."""
-        shown: list[Message] = []
-        order: dict[str, int] = {}
-        run_start = 0
-        for message in self._messages:
-            if not message.parts:
-                continue
-            if message.role == "tool":
-                shown.append(self._shortened(message))
-                continue
-            _sort_results(shown, run_start, order)
-            shown.append(message)
-            order = {call.id: place for place, call in enumerate(message.tool_calls)}
-            run_start = len(shown)
-        _sort_results(shown, run_start, order)
-        return shown
-
-    def _shortened(self, message: Message) -> Message:
-        text = self._replaced.get(message.number)
-        if text is None:
-            return message
-        parts = [
-            msgspec.structs.replace(part, text=text, images=[]) if isinstance(part, ToolResultPart) else part
-            for part in message.parts
-        ]
-        return msgspec.structs.replace(message, parts=parts)
-
     def _apply(self, hidden: Sequence[tuple[int, int]], summary: str, replaced: dict[int, str]) -> None:
-        self._messages = [
-            message for message in self._messages if not any(low <= message.number <= high for low, high in hidden)
-        ]
-        self._replaced |= replaced
+        self._shown = [_shortened(message, replaced) for message in self._shown]
+        self._hide(hidden)
         if hidden:
             self._summary = summary
 
+    def _hide(self, hidden: Sequence[tuple[int, int]]) -> None:
+        kept = [message for message in self._shown if not any(low <= message.number <= high for low, high in hidden)]
+        self._shown = []
+        for message in kept:
+            self.append(message)
 
-def _sort_results(shown: list[Message], start: int, order: dict[str, int]) -> None:
-    if len(shown) - start > 1:
-        shown[start:] = sorted(shown[start:], key=lambda message: order.get(_call_id(message), len(order)))
+
+def _shortened(message: Message, replaced: dict[int, str]) -> Message:
+    text = replaced.get(message.number)
+    if text is None:
+        return message
+    parts = [
+        msgspec.structs.replace(part, text=text, images=[]) if isinstance(part, ToolResultPart) else part
+        for part in message.parts
+    ]
+    return msgspec.structs.replace(message, parts=parts)
 
 
 def _call_id(message: Message) -> str:

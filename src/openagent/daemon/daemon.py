@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
 from openagent import __version__
@@ -61,6 +62,8 @@ class Daemon:
             ops.SessionFork: self._session_fork,
             ops.MessageSend: self._message_send,
             ops.TurnCancel: self._turn_cancel,
+            ops.SessionRewind: self._session_rewind,
+            ops.SessionChanges: self._session_changes,
             ops.MessagesPage: self._messages_page,
             ops.MessageRaw: self._message_raw,
             ops.PermissionAnswer: self._permission_answer,
@@ -196,6 +199,21 @@ class Daemon:
     async def _turn_cancel(self, connection: Connection, op: ops.TurnCancel) -> ops.Cancelled:
         return ops.Cancelled(was_running=await (await (await self._manager()).get(op.session)).cancel())
 
+    async def _session_rewind(self, connection: Connection, op: ops.SessionRewind) -> ops.Rewound:
+        session = await (await self._manager()).get(op.session)
+        restored = await session.undo.rewind(
+            op.turn, files=op.files, conversation=op.conversation, git_state=op.git_state, op_id=op.id
+        )
+        if restored is None:
+            return ops.Rewound(op.turn)
+        kept = [f"{left.path}: {left.reason}" for left in restored.kept]
+        git = f"{restored.git_state}. {restored.git_detail}".strip() if op.git_state else ""
+        return ops.Rewound(op.turn, restored.before, restored.written, restored.removed, kept, git)
+
+    async def _session_changes(self, connection: Connection, op: ops.SessionChanges) -> ops.Changes:
+        changes = await (await (await self._manager()).get(op.session)).undo.changes(op.turn)
+        return ops.Changes([msgspec.convert(msgspec.to_builtins(change), ops.ChangedFile) for change in changes])
+
     async def _messages_page(self, connection: Connection, op: ops.MessagesPage) -> ops.MessagePage:
         session = await (await self._manager()).get(op.session)
         limit = min(max(op.limit, 1), 1000)
@@ -208,6 +226,12 @@ class Daemon:
         return await session.runtime.store.raw(session.id, op.number)
 
     async def _permission_answer(self, connection: Connection, op: ops.PermissionAnswer) -> ops.Done:
+        if op.scope == "always" and op.decision == "allow" and not connection.interactive:
+            raise OpenAgentError(
+                "permission_denied",
+                "Only a client with a person behind it can allow something always.",
+                hint="Allow it once or for the session, or say `interactive` in hello.",
+            )
         (await (await self._manager()).get(op.session)).asks.answer_permission(op, by=connection.name)
         return ops.Done()
 

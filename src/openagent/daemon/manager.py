@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from openagent.core.audit import entry
 from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
+from openagent.plugins.store import Batch
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id
@@ -67,7 +69,9 @@ class SessionManager:
         created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=info)
         await self.runtime.store.create_session(info, [created])
         self._bus.publish(created)
-        return await self.get(info.id)
+        session = await self.get(info.id)
+        session.post(audit=[entry("session", "created", cwd=info.cwd, mode=info.settings.mode, parent=info.parent)])
+        return session
 
     async def get(self, session: str) -> Session:
         """Raises not_found. A crashed turn is closed before anyone sees the session."""
@@ -109,7 +113,14 @@ class SessionManager:
         self._loaded.pop(session.id, None)
         await session.close()
         await self.runtime.store.delete_session(session.id)
+        deleted = entry("session", "deleted", name=session.info.name, cwd=session.info.cwd)
+        await self.runtime.store.commit(Batch(session.id, audit=[deleted]))
         self._bus.publish(SessionDeleted(session=session.id, op_id=op_id, at=time.time(), seq=session.info.seq))
+        if self.runtime.checkpoints is not None:
+            try:
+                await self.runtime.checkpoints.forget(session.id)
+            except OpenAgentError:
+                _log.exception("checkpoints of a deleted session stay until the next gc", extra={"session": session.id})
 
     async def fork(self, op: SessionFork) -> Session:
         source = await self.get(op.session)

@@ -77,6 +77,7 @@ class Bash:
         self._control_buffer = bytearray()
         self._unsent = bytearray()
         self._outer.mkdir(mode=0o700)
+        enclosure.hand_over(self._outer)
         self._input = self._open_pipe("bash", os.O_RDWR)
         self._control = self._open_pipe("control", os.O_RDONLY)
         self._loop.add_reader(self._control, self._read_control)
@@ -88,13 +89,19 @@ class Bash:
     def _open_pipe(self, name: str, flags: int) -> int:
         path = self._outer / name
         os.mkfifo(path, 0o600)
+        self._enclosure.hand_over(path)
         return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def _write_file(self, name: str, data: bytes) -> None:
+        path = self._outer / name
+        path.write_bytes(data)
+        self._enclosure.hand_over(path)
 
     def _introduce(self, state: bytes, fallback: str) -> None:
         prelude = b""
-        (self._outer / "report").write_bytes(_REPORT)
+        self._write_file("report", _REPORT)
         if state:
-            (self._outer / "state").write_bytes(state)
+            self._write_file("state", state)
             prelude = b"\\builtin source " + _quote(f"{self._inner}/state".encode()) + b"\n"
         self._send(
             prelude
@@ -109,6 +116,8 @@ class Bash:
             self._pipes_made += 1
             out, err = (self._outer / f"{stream}{self._pipes_made}" for stream in "oe")
             self._pipes = OutputPipe(out, self._loop), OutputPipe(err, self._loop)
+            self._enclosure.hand_over(out)
+            self._enclosure.hand_over(err)
         self._pipes[0].carry(running.out)
         self._pipes[1].carry(running.err)
         self._watch(running, suspicious=False)
@@ -141,7 +150,7 @@ class Bash:
     def _eval_argument(self, command: str, directory: str | None) -> bytes:
         data = command.encode("utf-8", "surrogateescape")
         if len(data) > _INLINE_LIMIT:
-            (self._outer / "command").write_bytes(data)
+            self._write_file("command", data)
             quoted = b'"$(<%s)"' % _quote(f"{self._inner}/command".encode())
         else:
             quoted = _quote(data)

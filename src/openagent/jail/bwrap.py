@@ -17,19 +17,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.egress import HANDOVER, EgressProxy, proxy_env
-from openagent.jail.enclosure import EnclosurePlan, Launch
+from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
+from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_git_identity, users
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
-from openagent.jail.walls import checked_workspace, home_directories, workspace_walls
+from openagent.jail.walls import Wall, checked_workspace, home_directories, workspace_walls
 from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
 _UID = 1000
-_HOME = "/home/agent"
-_PIPES = "/run/openagent"
-_SHARED_MEMORY = 64 << 20
 
 _ETC_FOLDERS = ("ssl", "pki", "ca-certificates", "alternatives", "ld.so.conf.d")
 _ETC_FILES = (
@@ -43,11 +41,6 @@ _ETC_FILES = (
     "services",
 )
 """None of these holds a secret. Files are copied, which is cheaper to set up than a mount each."""
-
-_USERS = {
-    "/etc/passwd": f"root:x:0:0::/:/bin/false\nagent:x:{_UID}:{_UID}::{_HOME}:/bin/bash\nnobody:x:65534:65534::/:\n",
-    "/etc/group": f"root:x:0:\nagent:x:{_UID}:\nnogroup:x:65534:\n",
-}
 
 _GET_IT = (
     "Install it with your package manager (`apt-get install bubblewrap`, `dnf install bubblewrap`, "
@@ -99,8 +92,9 @@ class BwrapJail:
         if log_dir is not None:
             log_dir.mkdir(parents=True, exist_ok=True)
         host = await self._look_at_host()
+        plan = EnclosurePlan(functools.partial(self._launch, host, workspace, log_dir), self._environment(host), PIPES)
         return PersistentShell(
-            EnclosurePlan(functools.partial(self._launch, host, workspace, log_dir), self._environment(host), _PIPES),
+            functools.partial(ProcessEnclosure, plan),
             str(workspace),
             background_after=self._background_after,
             log_dir=log_dir,
@@ -140,7 +134,7 @@ class BwrapJail:
             raise OpenAgentError("jail_error", "There is no bubblewrap (bwrap) on this machine.", hint=_GET_IT)
         if self._host is None:
             toolchains = find_toolchains(os.environ, home_directories())
-            self._host = _Host(bwrap, toolchains, await asyncio.to_thread(_read_git_identity))
+            self._host = _Host(bwrap, toolchains, await asyncio.to_thread(read_git_identity))
         return self._host
 
     # --- what is inside --------------------------------------------------------------------------------------------
@@ -162,9 +156,9 @@ class BwrapJail:
         for name in _ETC_FOLDERS:
             if os.path.isdir(f"/etc/{name}"):
                 arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-        arguments += ["--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+        arguments += ["--dev", "/dev", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
         arguments += ["--proc", "/proc", *(("--remount-ro", "/proc") if os.geteuid() == 0 else ())]
-        for directory in ("/tmp", _HOME):  # noqa: S108  the jail's own
+        for directory in ("/tmp", HOME):  # noqa: S108  the jail's own
             arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
         arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
         for directory in toolchains.readable:
@@ -173,21 +167,9 @@ class BwrapJail:
 
     def _environment(self, host: _Host) -> dict[str, str]:
         """All that is inside; bubblewrap itself has no other, since its own can be read there as /proc/1/environ."""
-        git = [("safe.directory", "*"), *host.git_identity]
         return {
             "PATH": host.toolchains.path,
-            "HOME": _HOME,
-            "USER": "agent",
-            "LOGNAME": "agent",
-            "SHELL": "/bin/bash",
-            "LANG": "C.UTF-8",
-            "TERM": "dumb",
-            "PAGER": "cat",
-            "GIT_PAGER": "cat",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_CONFIG_COUNT": str(len(git)),
-            **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(git)},
-            **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(git)},
+            **agent_env(host.git_identity),
             **host.toolchains.env,
             **({} if isinstance(self._network, str) else proxy_env(self._network)),
             **self._env,
@@ -197,9 +179,13 @@ class BwrapJail:
 
     def _launch(self, host: _Host, workspace: Path, log_dir: Path | None, pipes: Path | None) -> Launch:
         argv = [
-            *(*self._namespaces(), *self._file_system(host.toolchains), *workspace_walls(workspace, self._hidden)),
+            *(
+                *self._namespaces(),
+                *self._file_system(host.toolchains),
+                *_mounts(workspace_walls(workspace, self._hidden)),
+            ),
             *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
-            *(("--ro-bind", str(pipes), _PIPES) if pipes is not None else ()),
+            *(("--ro-bind", str(pipes), PIPES) if pipes is not None else ()),
             *("--chdir", str(workspace)),
         ]
         fds: list[int] = []
@@ -231,7 +217,7 @@ class BwrapJail:
 
     def _copied_files(self) -> list[tuple[str, int]]:
         names = (*_ETC_FILES, "resolv.conf") if self._network == "on" else _ETC_FILES
-        copies = [(path, _in_memory(text.encode())) for path, text in _USERS.items()]
+        copies = [(path, _in_memory(text.encode())) for path, text in users(_UID, _UID).items()]
         copies += [
             (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")
         ]
@@ -256,6 +242,19 @@ class _Egress:
         self._proxy.close()
 
 
+def _mounts(walls: Sequence[Wall]) -> list[str]:
+    arguments: list[str] = []
+    for wall in walls:
+        path = str(wall.path)
+        if not wall.emptied:
+            arguments += ["--bind" if wall.writable else "--ro-bind", path, path]
+        elif wall.path.is_dir():
+            arguments += ["--tmpfs", path, "--remount-ro", path]
+        else:
+            arguments += ["--ro-bind", "/dev/null", path]
+    return arguments
+
+
 def _confinement(limits: Limits, group: ControlGroup | None) -> list[str]:
     if group is not None:
         return ["/bin/sh", "-c", ENTER_GROUPS, "sh", *group.entrances, "--"]
@@ -270,19 +269,3 @@ def _in_memory(data: bytes) -> int:
     os.write(fd, data)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
-
-
-def _read_git_identity() -> list[tuple[str, str]]:
-    """Who commits; nothing else of the person's git configuration is let in."""
-    try:
-        answer = subprocess.run(
-            ("git", "config", "--global", "--null", "--get-regexp", r"^user\.(name|email)$"),
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    entries = (entry.partition("\n") for entry in answer.stdout.split("\0") if entry)
-    return [(key, value) for key, _, value in entries]

@@ -1,4 +1,4 @@
-"""The process inside which a session's shells live: a small bash, bare or under bubblewrap.
+"""The process inside which a session's shells live: a small bash, bare, under bubblewrap or in a container.
 
 It reads one line per shell to start, so that every shell of a session shares one set of namespaces: a server that
 one command left behind is reachable from the next, whichever shell runs it.
@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,11 @@ _PREFIX = "openagent-shell-"
 _READ_SIZE = 64 * 1024
 _LATE_PIPES = 64
 """Two for each command that left something running. Beyond that the oldest are closed to their writers."""
+_ASK_DOCTOR = "`openagent doctor` checks what the jail needs."
+_ALLOW_NAMESPACES = (
+    "This system keeps user namespaces from ordinary programs: allow them to bwrap with an AppArmor profile, or to all "
+    "with `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (or `kernel.unprivileged_userns_clone=1`)."
+)
 
 _LAUNCHER = f"""\
 exec 2>/dev/null
@@ -52,7 +58,7 @@ class Launch(NamedTuple):
 
 
 class EnclosurePlan(NamedTuple):
-    """How to start one, decided by the jail."""
+    """How to start one as a process of ours, decided by the jail."""
 
     launch: Callable[[Path], Launch]
     """From the outer directory of the pipes."""
@@ -61,67 +67,38 @@ class EnclosurePlan(NamedTuple):
     """Where the directory of the pipes appears inside; None when it is the same."""
 
 
-class Enclosure:
-    def __init__(self, plan: EnclosurePlan) -> None:
-        self._plan = plan
+class Enclosure(ABC):
+    """The pipes of a session's shells, and the life of the first process of what they are in."""
+
+    def __init__(self, inner_pipes: str | None, user: tuple[int, int] | None = None) -> None:
+        """`user` is who the processes inside are to the host, when that is not the daemon's own user."""
+        self._user = user
         self._loop = asyncio.get_running_loop()
         self.outer_pipes = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_pipes_parent()))
-        self.inner_pipes = plan.inner_pipes or str(self.outer_pipes)
+        self.inner_pipes = inner_pipes or str(self.outer_pipes)
+        self.pid = 0
+        """Of the first process, once there is one; all others are below it."""
         self.worked = False
         """A shell has run in it."""
-        self._stderr = bytearray()
         self._ended = self._loop.create_future()
         self._listeners: list[Callable[[], None]] = []
         self._late: dict[int, Log | None] = {}
-        try:
-            self._process = self._spawn()
-        except OSError as problem:
-            shutil.rmtree(self.outer_pipes, ignore_errors=True)
-            raise OpenAgentError(
-                "jail_error",
-                f"The jail could not be started: {problem.strerror}.",
-                hint="`openagent doctor` checks what the jail needs.",
-            ) from problem
-        self.pid = self._process.pid
-        self._pidfd = os.pidfd_open(self.pid)
-        self._loop.add_reader(self._pidfd, self._reap)
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        launch = self._plan.launch(self.outer_pipes)
-        (self.outer_pipes / "launcher").write_text(_LAUNCHER)
-        (self.outer_pipes / "setup").write_text(launch.setup)
-        try:
-            process = subprocess.Popen(
-                [*launch.argv, "bash", f"{self.inner_pipes}/launcher", self.inner_pipes],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=dict(self._plan.env),
-                cwd="/",
-                pass_fds=launch.fds,
-                start_new_session=True,
-                bufsize=0,
-            )
-        except OSError:
-            launch.on_end()
-            raise
-        finally:
-            for fd in launch.fds:
-                os.close(fd)
-        self._after = launch.on_end
-        assert process.stderr is not None
-        os.set_blocking(process.stderr.fileno(), False)
-        self._loop.add_reader(process.stderr.fileno(), self._read_stderr)
-        return process
+    @abstractmethod
+    def start_shell(self, name: str, token: str) -> None: ...
+
+    @abstractmethod
+    def failure(self) -> OpenAgentError:
+        """Why no shell ever ran in it."""
+
+    def hand_over(self, path: Path) -> None:
+        """Gives a new file among the pipes to the user inside."""
+        if self._user is not None:
+            os.chown(path, *self._user)
 
     @property
     def alive(self) -> bool:
         return not self._ended.done()
-
-    @property
-    def complaint(self) -> str:
-        """What the jail itself said before it gave up."""
-        return self._stderr.decode("utf-8", "replace").strip()
 
     def on_end(self, listener: Callable[[], None]) -> None:
         self._listeners.append(listener)
@@ -130,10 +107,28 @@ class Enclosure:
         with contextlib.suppress(ValueError):
             self._listeners.remove(listener)
 
-    def start_shell(self, name: str, token: str) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(f"{name} {token}\n".encode())
+    def _write_launcher(self, setup: str) -> None:
+        (self.outer_pipes / "launcher").write_text(_LAUNCHER)
+        (self.outer_pipes / "setup").write_text(setup)
+
+    def _watch(self, pid: int) -> None:
+        self._pidfd = os.pidfd_open(pid)
+        self.pid = pid
+        self._loop.add_reader(self._pidfd, self._first_process_ended)
+
+    def _first_process_ended(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._end()
+
+    def _end(self) -> None:
+        self._ended.set_result(None)
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener()
+        for fd in list(self._late):
+            self._close_late(fd)
+        shutil.rmtree(self.outer_pipes, ignore_errors=True)
 
     def read_late(self, fd: int, log: Log | None) -> None:
         """Goes on reading the pipe of a finished command for the processes it left behind, so that they can live."""
@@ -160,6 +155,71 @@ class Enclosure:
         if log is not None and log not in self._late.values():
             log.close()
 
+    def kill(self) -> None:
+        if self.alive and self.pid:
+            kill_tree(self.pid)
+
+    async def close(self) -> None:
+        self.kill()
+        await asyncio.shield(self._ended)
+
+
+class ProcessEnclosure(Enclosure):
+    """A child of ours, which may be bubblewrap."""
+
+    def __init__(self, plan: EnclosurePlan) -> None:
+        super().__init__(plan.inner_pipes)
+        self._plan = plan
+        self._stderr = bytearray()
+        try:
+            self._process = self._spawn()
+        except OSError as problem:
+            shutil.rmtree(self.outer_pipes, ignore_errors=True)
+            raise OpenAgentError(
+                "jail_error", f"The jail could not be started: {problem.strerror}.", hint=_ASK_DOCTOR
+            ) from problem
+        self._watch(self._process.pid)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        launch = self._plan.launch(self.outer_pipes)
+        self._write_launcher(launch.setup)
+        try:
+            process = subprocess.Popen(
+                [*launch.argv, "bash", f"{self.inner_pipes}/launcher", self.inner_pipes],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=dict(self._plan.env),
+                cwd="/",
+                pass_fds=launch.fds,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError:
+            launch.on_end()
+            raise
+        finally:
+            for fd in launch.fds:
+                os.close(fd)
+        self._after = launch.on_end
+        assert process.stderr is not None
+        os.set_blocking(process.stderr.fileno(), False)
+        self._loop.add_reader(process.stderr.fileno(), self._read_stderr)
+        return process
+
+    def failure(self) -> OpenAgentError:
+        complaint = self._stderr.decode("utf-8", "replace").strip()
+        return OpenAgentError(
+            "jail_error",
+            f"The jail could not be started: {complaint or 'it ended at once'}.",
+            hint=_ALLOW_NAMESPACES if "namespace" in complaint or "uid map" in complaint else _ASK_DOCTOR,
+        )
+
+    def start_shell(self, name: str, token: str) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{name} {token}\n".encode())
+
     def _read_stderr(self) -> None:
         assert self._process.stderr is not None
         fd = self._process.stderr.fileno()
@@ -172,9 +232,7 @@ class Enclosure:
             return
         self._stderr += data[: _STDERR_KEPT - len(self._stderr)]
 
-    def _reap(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
+    def _end(self) -> None:
         self._process.wait()
         assert self._process.stdin is not None
         assert self._process.stderr is not None
@@ -182,23 +240,8 @@ class Enclosure:
         self._loop.remove_reader(self._process.stderr.fileno())
         self._process.stdin.close()
         self._process.stderr.close()
-        self._ended.set_result(None)
-        listeners, self._listeners = self._listeners, []
-        for listener in listeners:
-            listener()
-        for fd in list(self._late):
-            self._close_late(fd)
-        shutil.rmtree(self.outer_pipes, ignore_errors=True)
+        super()._end()
         self._after()
-
-    def kill(self) -> None:
-        if not self.alive:
-            return
-        kill_tree(self.pid)
-
-    async def close(self) -> None:
-        self.kill()
-        await asyncio.shield(self._ended)
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from openagent.jail.enclosure import EnclosurePlan, Launch
+from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell import PersistentShell
 from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
@@ -49,7 +49,7 @@ class HostJail:
             raise OpenAgentError("jail_error", "There is no bash on PATH.", hint="Install bash.")
         plan = EnclosurePlan(_launch, self._environment())
         return PersistentShell(
-            plan,
+            functools.partial(ProcessEnclosure, plan),
             str(workspace),
             background_after=self._background_after,
             log_dir=self._log_dir / session if self._log_dir is not None else None,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from openagent.jail.bash import Bash, Running
 from openagent.jail.capture import Log
-from openagent.jail.enclosure import Enclosure, EnclosurePlan
+from openagent.jail.enclosure import Enclosure
 from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal
 from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput
 from openagent.protocol.errors import OpenAgentError
@@ -23,25 +23,20 @@ _RESTARTED = (
     "and functions from before]\n"
 )
 _FINISHED_KEPT = 64
-_ASK_DOCTOR = "`openagent doctor` checks what the jail needs."
-_ALLOW_NAMESPACES = (
-    "This system keeps user namespaces from ordinary programs: allow them to bwrap with an AppArmor profile, or to all "
-    "with `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (or `kernel.unprivileged_userns_clone=1`)."
-)
 OnBackgroundEnd = Callable[[BackgroundCommand], None]
 
 
 class PersistentShell:
     def __init__(
         self,
-        plan: EnclosurePlan,
+        enclose: Callable[[], Enclosure],
         directory: str,
         *,
         background_after: float | None = None,
         log_dir: Path | None = None,
         on_background_end: OnBackgroundEnd | None = None,
     ) -> None:
-        self._plan = plan
+        self._enclose = enclose
         self._home_directory = directory
         self._directory = directory
         self._state = b""
@@ -54,8 +49,15 @@ class PersistentShell:
         self._in_background: dict[str, tuple[Running, Bash]] = {}
         self._running: Running | None = None
         self._closed = False
-        self._enclosure = Enclosure(plan)
+        self._enclosure = enclose()
         self._bash = self._start_bash()
+
+    async def ready(self) -> None:
+        """Waits for the first shell, so that what keeps the jail from starting is said before any command is run."""
+        await self._bash.introduced.wait()
+        if not self._bash.inner_pid:
+            await self.close()
+            raise self._enclosure.failure()
 
     # --- commands --------------------------------------------------------------------------------------------------
 
@@ -123,12 +125,7 @@ class PersistentShell:
         self._remember(bash)
         if running.shell_ended and not bash.inner_pid and not self._closed:
             await self._enclosure.close()
-            complaint = self._enclosure.complaint
-            raise OpenAgentError(
-                "jail_error",
-                f"The jail could not be started: {complaint or 'it ended at once'}.",
-                hint=_ALLOW_NAMESPACES if "namespace" in complaint or "uid map" in complaint else _ASK_DOCTOR,
-            )
+            raise self._enclosure.failure()
         return self._result(running)
 
     def _result(self, running: Running, *, timed_out: bool = False, background: str = "") -> CommandResult:
@@ -184,7 +181,7 @@ class PersistentShell:
         if self._closed:
             raise OpenAgentError("conflict", "The shell is closed.")
         if not self._enclosure.alive:
-            self._enclosure = Enclosure(self._plan)
+            self._enclosure = self._enclose()
             self._bash = self._start_bash()
         elif not self._bash.alive:
             self._bash = self._start_bash()

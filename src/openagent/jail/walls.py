@@ -5,6 +5,7 @@ import os
 import pwd
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from openagent.protocol.errors import OpenAgentError
 
@@ -54,23 +55,28 @@ def checked_workspace(workspace: Path) -> Path:
     return resolved
 
 
-def workspace_walls(workspace: Path, hidden: Sequence[Path]) -> list[str]:
-    """Arguments for bwrap. A hook or a setting planted here would run outside, in the person's own git or daemon."""
-    arguments = ["--bind", str(workspace), str(workspace)]
-    for directory, read_only in _git_directories(workspace):
-        # A mount of its own cannot be renamed away and replaced by one with hooks.
-        arguments += ["--ro-bind" if read_only else "--bind", str(directory), str(directory)]
+class Wall(NamedTuple):
+    """A place of its own in the jail's file system. Later ones lie over earlier ones."""
+
+    path: Path
+    writable: bool = False
+    emptied: bool = False
+    """There is nothing to be seen in it."""
+
+
+def workspace_walls(workspace: Path, hidden: Sequence[Path]) -> list[Wall]:
+    """A hook or a setting planted here would run outside, in the person's own git or daemon."""
+    walls = [Wall(workspace, writable=True)]
+    # A mount of its own cannot be renamed away and replaced by one with hooks.
+    walls += [Wall(directory, writable=not read_only) for directory, read_only in _git_directories(workspace)]
     for path in (workspace / ".openagent", *_git_settings(workspace)):
         if path.exists() and not path.is_symlink():
-            arguments += ["--ro-bind", str(path), str(path)]
+            walls.append(Wall(path))
     for path in hidden:
         resolved = path.resolve()
         if workspace in resolved.parents and resolved.exists():
-            if resolved.is_dir():
-                arguments += ["--tmpfs", str(resolved), "--remount-ro", str(resolved)]
-            else:
-                arguments += ["--ro-bind", "/dev/null", str(resolved)]
-    return arguments
+            walls.append(Wall(resolved, emptied=True))
+    return walls
 
 
 def _git_directories(workspace: Path) -> Iterator[tuple[Path, bool]]:

@@ -51,6 +51,7 @@ class CollectionRecord(Struct, frozen=True):
     replaced: dict[int, str]
     tokens_freed: int
     at: float
+    collector: str = ""
 
 
 class Batch(Struct):
@@ -120,6 +121,10 @@ class Store(Protocol):
         starts from without reading a long session whole."""
         ...
 
+    async def turn_start(self, session: str, turn: int) -> int | None:
+        """The number of a turn's first message."""
+        ...
+
     async def collections(self, session: str) -> list[CollectionRecord]: ...
 
     async def raw(self, session: str, number: int) -> RawExchange: ...
@@ -137,7 +142,15 @@ class Store(Protocol):
         ...
 
     async def audit(
-        self, session: str | None = None, *, limit: int = 100, before: int | None = None
-    ) -> list[AuditEntry]: ...
+        self,
+        session: str | None = None,
+        *,
+        kind: str = "",
+        since: float = 0.0,
+        limit: int = 100,
+        before: int | None = None,
+    ) -> list[AuditEntry]:
+        """Newest first."""
+        ...
 
     async def close(self) -> None: ...

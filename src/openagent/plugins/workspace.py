@@ -17,12 +17,15 @@ class LeftOut(Struct, frozen=True):
     reason: str
 
 
+CheckpointKind = Literal["turn", "before_restore", "before_merge"]
+
+
 class Checkpoint(Struct, frozen=True):
     id: str
     session: str
     turn: int
     at: float
-    kind: Literal["turn", "before_restore", "before_merge"]
+    kind: CheckpointKind
     files: int
     left_out: list[LeftOut]
     """What this checkpoint cannot bring back."""
@@ -55,8 +58,11 @@ class FileChange(Struct, frozen=True):
 
 
 class Checkpoints(Protocol):
-    async def take(self, workspace: Path, session: str, turn: int) -> Checkpoint | None:
-        """None when nothing has changed since this session's last checkpoint of this workspace."""
+    async def take(
+        self, workspace: Path, session: str, turn: int, *, even_unchanged: bool = False
+    ) -> Checkpoint | None:
+        """None when nothing has changed since this session's last checkpoint of this workspace, unless one is wanted
+        all the same."""
         ...
 
     async def restore(self, workspace: Path, checkpoint: str, *, git_state: bool = False) -> Restored:

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openagent.policy import paths
 from openagent.policy.builtin import catalogue
@@ -244,7 +245,7 @@ class _Analyser:
             self._assignments(simple.assignments, persist=True, declared=False)
             values = [*values, Value("-g")] if len(values) == 1 else values
         output = self._run(values, redirected)
-        return output if not _diverts_output(simple.redirects) else _NOTHING
+        return replace(output, text=None) if _diverts_output(simple.redirects) else output
 
     def _assignments(self, assignments: Iterable[Assignment], *, persist: bool, declared: bool) -> list[Finding]:
         found: list[Finding] = []
@@ -442,4 +443,4 @@ def _reading_output(simple: Simple, given: Input) -> _Output:
 
 
 def _diverts_output(redirects: Iterable[Redirect]) -> bool:
-    return any(redirect.operator in ("&>", "&>>") for redirect in redirects)
+    return any(redirect.operator[0] in ">&" and redirect.descriptor in ("", "1") for redirect in redirects)

@@ -6,8 +6,17 @@ from msgspec import Struct
 
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, UserPart
-from openagent.protocol.sessions import SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
+from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
 from openagent.protocol.usage import GroupBy, SessionUsage, UsageReport
+from openagent.protocol.workspaces import (
+    CopyMethod,
+    WorkspaceBackup,
+    WorkspaceCopies,
+    WorkspaceCopy,
+    WorkspaceMerged,
+    WorkspacesCollected,
+)
 
 
 class Op(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="op"):
@@ -99,6 +108,24 @@ class MessageSend(Op, frozen=True, kw_only=True, tag="message.send"):
 
 class TurnCancel(Op, frozen=True, kw_only=True, tag="turn.cancel"):
     session: str
+
+
+class SessionRewind(Op, frozen=True, kw_only=True, tag="session.rewind"):
+    """Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back."""
+
+    session: str
+    turn: int
+    files: bool = True
+    conversation: bool = True
+    git_state: bool = False
+    """Also the repository's HEAD, branches and index."""
+
+
+class SessionChanges(Op, frozen=True, kw_only=True, tag="session.changes"):
+    """What a turn changed in the workspace; without a turn, what the session has changed."""
+
+    session: str
+    turn: int | None = None
 
 
 class MessagesPage(Op, frozen=True, kw_only=True, tag="messages.page"):
@@ -226,6 +253,109 @@ class ModelsPull(Op, frozen=True, kw_only=True, tag="models.pull"):
     name: str
 
 
+class TrustAdd(Op, frozen=True, kw_only=True, tag="trust.add"):
+    """From now on a folder's own settings and rules count, as they are at this moment."""
+
+    cwd: str
+    """The folder, or one below it."""
+
+
+class TrustRemove(Op, frozen=True, kw_only=True, tag="trust.remove"):
+    folder: str
+
+
+class TrustShow(Op, frozen=True, kw_only=True, tag="trust.list"):
+    pass
+
+
+class PolicyExplain(Op, frozen=True, kw_only=True, tag="policy.explain"):
+    """What would be decided about a command, and why. Nothing is run."""
+
+    command: str
+    cwd: str = ""
+    mode: Mode | None = None
+    """The configured one when left out."""
+    tool: str = "shell"
+
+
+class PolicyTest(Op, frozen=True, kw_only=True, tag="policy.test"):
+    """Whether all rules, built in and own, do what their examples say."""
+
+    waits: ClassVar[bool] = True
+    cwd: str = ""
+
+
+class AuditAsk(Op, frozen=True, kw_only=True, tag="audit.list"):
+    """What was decided, run and written, newest first."""
+
+    session: str = ""
+    kind: str = ""
+    tool: str = ""
+    since: float = 0.0
+    limit: int = 100
+    before: int | None = None
+    """The cursor: only entries with a smaller id."""
+
+
+class WorkspacesList(Op, frozen=True, kw_only=True, tag="workspaces.list"):
+    waits: ClassVar[bool] = True
+    cwd: str = ""
+    """Only copies of this workspace."""
+
+
+class WorkspacesCreate(Op, frozen=True, kw_only=True, tag="workspaces.create"):
+    waits: ClassVar[bool] = True
+    cwd: str
+    name: str
+    method: CopyMethod | None = None
+    """The cheapest that works here when left out."""
+    max_bytes: int | None = None
+    max_files: int | None = None
+
+
+class WorkspacesDiff(Op, frozen=True, kw_only=True, tag="workspaces.diff"):
+    """What a copy has changed since it was made or last merged."""
+
+    waits: ClassVar[bool] = True
+    copy: str
+
+
+class WorkspacesMerge(Op, frozen=True, kw_only=True, tag="workspaces.merge"):
+    """Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides."""
+
+    waits: ClassVar[bool] = True
+    copy: str
+
+
+class WorkspacesRemove(Op, frozen=True, kw_only=True, tag="workspaces.remove"):
+    waits: ClassVar[bool] = True
+    copy: str
+    force: bool = False
+    """Also with changes that were not merged back."""
+
+
+class WorkspacesBackup(Op, frozen=True, kw_only=True, tag="workspaces.backup"):
+    waits: ClassVar[bool] = True
+    cwd: str
+    archive: str
+
+
+class WorkspacesRestore(Op, frozen=True, kw_only=True, tag="workspaces.restore"):
+    """Unpack a backup into a folder that does not exist yet or is empty."""
+
+    waits: ClassVar[bool] = True
+    archive: str
+    to: str
+
+
+class WorkspacesCollect(Op, frozen=True, kw_only=True, tag="workspaces.gc"):
+    """Give back the space of checkpoints and copies that nobody needs any more."""
+
+    waits: ClassVar[bool] = True
+    keep: int = 200
+    """Checkpoints kept of each session, the newest ones."""
+
+
 class DaemonStatus(Op, frozen=True, kw_only=True, tag="daemon.status"):
     pass
 
@@ -253,6 +383,8 @@ AnyOp = (
     | SessionFork
     | MessageSend
     | TurnCancel
+    | SessionRewind
+    | SessionChanges
     | MessagesPage
     | MessageRaw
     | PermissionAnswer
@@ -270,6 +402,20 @@ AnyOp = (
     | ModelsList
     | ModelsTest
     | ModelsPull
+    | TrustAdd
+    | TrustRemove
+    | TrustShow
+    | PolicyExplain
+    | PolicyTest
+    | AuditAsk
+    | WorkspacesList
+    | WorkspacesCreate
+    | WorkspacesDiff
+    | WorkspacesMerge
+    | WorkspacesRemove
+    | WorkspacesBackup
+    | WorkspacesRestore
+    | WorkspacesCollect
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -310,6 +456,34 @@ class Sent(Struct, frozen=True, omit_defaults=True):
 
 class Cancelled(Struct, frozen=True):
     was_running: bool
+
+
+class ChangedFile(Struct, frozen=True, omit_defaults=True):
+    path: str
+    status: Literal["A", "M", "D", "R"]
+    added: int = 0
+    removed: int = 0
+    patch: str = ""
+    """Unified diff, cut at a bound."""
+    old_path: str = ""
+    binary: bool = False
+    cut: bool = False
+
+
+class Changes(Struct, frozen=True):
+    files: list[ChangedFile]
+
+
+class Rewound(Struct, frozen=True, omit_defaults=True):
+    turn: int
+    undo: str = ""
+    """The checkpoint that brings the files back as they were before the rewind."""
+    written: list[str] = []
+    removed: list[str] = []
+    kept: list[str] = []
+    """What could not be restored, and why."""
+    git: str = ""
+    """What became of the repository's own state, when that was asked for."""
 
 
 class MessagePage(Struct, frozen=True):
@@ -353,6 +527,8 @@ class ConfigList(Struct, frozen=True):
     values: list[ConfigValue]
     files: list[str] = []
     """The files that were looked at and exist."""
+    notes: list[str] = []
+    """What is no error and still good to know, such as what of an untrusted project's file was left out."""
 
 
 class AuthEntry(Struct, frozen=True, omit_defaults=True):
@@ -451,6 +627,8 @@ RESULTS: dict[type[Op], type[Struct]] = {
     SessionFork: SessionInfo,
     MessageSend: Sent,
     TurnCancel: Cancelled,
+    SessionRewind: Rewound,
+    SessionChanges: Changes,
     MessagesPage: MessagePage,
     MessageRaw: RawExchange,
     PermissionAnswer: Done,
@@ -468,6 +646,20 @@ RESULTS: dict[type[Op], type[Struct]] = {
     ModelsList: ModelEntries,
     ModelsTest: ModelTests,
     ModelsPull: ModelPulled,
+    TrustAdd: TrustEntry,
+    TrustRemove: Done,
+    TrustShow: TrustEntries,
+    PolicyExplain: PolicyExplanation,
+    PolicyTest: PolicyTested,
+    AuditAsk: AuditPage,
+    WorkspacesList: WorkspaceCopies,
+    WorkspacesCreate: WorkspaceCopy,
+    WorkspacesDiff: Changes,
+    WorkspacesMerge: WorkspaceMerged,
+    WorkspacesRemove: Done,
+    WorkspacesBackup: WorkspaceBackup,
+    WorkspacesRestore: WorkspaceBackup,
+    WorkspacesCollect: WorkspacesCollected,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

@@ -12,7 +12,7 @@
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -86,6 +86,22 @@ _KEY_VARIABLES: Mapping[ProviderKind, tuple[str, ...]] = {
 }
 _AZURE_CHAT_VERSION = "2024-10-21"
 _OLLAMA_PORT = 11434
+
+
+DEFAULT_SETTINGS: Mapping[str, ProviderSettings] = {
+    kind: ProviderSettings(kind=kind) for kind in get_args(ProviderKind) if kind != "demo"
+}
+"""Every kind as it is without any configuration, under its own name."""
+
+
+def key_variables_of(kind: str) -> list[str]:
+    """The environment variables that hold keys for it."""
+    own = next((names for known, names in _KEY_VARIABLES.items() if known == kind), ())
+    return [*own, *(("ANTHROPIC_AUTH_TOKEN",) if kind == "anthropic" else ())]
+
+
+def key_variables() -> list[str]:
+    return [name for kind in _KEY_VARIABLES for name in key_variables_of(kind)]
 
 
 def default_providers(env: Mapping[str, str]) -> dict[str, ProviderSettings]:

@@ -1,9 +1,11 @@
 """One provider's way to its server: a connection pool, exact headers, and errors in our own terms."""
 
+import asyncio
 import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -26,6 +28,8 @@ from openagent.providers.sse import EventParser
 from openagent.providers.wire import NATIVE, AuthKind, WireFormat, WireProfile, headers_for
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 Shape = TypeVar("Shape")
@@ -182,7 +186,8 @@ class HttpProvider(ABC):
                 content=body,
                 extensions={"timeout": timeout.as_dict()},
             )
-            response = await self._open().send(request, stream=True)
+            client = self._client or await self._open()
+            response = await client.send(request, stream=True)
             try:
                 if response.status_code >= 300:
                     raise from_response(who, response.status_code, response.headers, await _bounded_body(response))
@@ -192,15 +197,26 @@ class HttpProvider(ABC):
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as problem:
             raise _from_transport(who, problem, self.endpoint.stall_timeout) from None
 
-    def _open(self) -> "httpx2.AsyncClient":
+    async def _open(self) -> "httpx2.AsyncClient":
+        """Loading certificates takes a tenth of a second or more: off the event loop, and only where they are used."""
+        secure = self._base_url.startswith("https:")
+        verify = await asyncio.to_thread(certificates) if secure else False
         if self._client is None:
             import httpx2
 
             limits = httpx2.Limits(max_connections=200, max_keepalive_connections=50, keepalive_expiry=120)
-            # Loading certificates and proxy settings takes a tenth of a second; a server on this machine needs neither.
+            # A server on this machine is not behind a proxy.
             outside = not _LOOPBACK.match(self._base_url)
-            self._client = httpx2.AsyncClient(limits=limits, follow_redirects=False, verify=outside, trust_env=outside)
+            self._client = httpx2.AsyncClient(limits=limits, follow_redirects=False, verify=verify, trust_env=outside)
         return self._client
+
+
+@cache
+def certificates() -> "ssl.SSLContext":
+    """Shared by all providers."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _host_of(base_url: str, endpoint: Endpoint) -> str:

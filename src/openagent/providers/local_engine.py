@@ -31,13 +31,15 @@ def take(said: Any, usage: dict[str, Any]) -> dict[str, Any] | None:
     if piece.get("usage"):
         usage.update(piece["usage"])
     if "error" in piece or "code" in piece:
-        error = piece.get("error", piece)
-        return {"error": str(error.get("message", error) if isinstance(error, dict) else error)}  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-    choice: Any = (piece.get("choices") or [{}])[0]
-    if choice.get("finish_reason"):
-        usage["stop"] = choice["finish_reason"]
-    text = (choice.get("delta") or {}).get("content")
-    return {"text": text} if text else None
+        error: Any = piece.get("error", piece)
+        return {"error": str(error.get("message", "no reason given"))}
+    choices: Any = piece.get("choices")
+    if not choices:
+        return None
+    if choices[0].get("finish_reason"):
+        usage["stop"] = choices[0]["finish_reason"]
+    delta: Any = choices[0].get("delta")
+    return {"text": delta["content"]} if delta and delta.get("content") else None
 
 
 def main(site: str, weights: str, context: str) -> None:

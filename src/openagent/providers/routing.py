@@ -34,11 +34,12 @@ class RoutingRule(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     """The turn has taken more steps than this."""
 
 
+READING_AND_RUNNING = ("read_file", "list_dir", "glob", "grep", "shell")
 DEFAULT_RULES: Sequence[RoutingRule] = (
     RoutingRule(use="strong", new_turn=True, reason="a new task is being understood"),
     RoutingRule(use="strong", after_error=True, reason="something went wrong"),
     RoutingRule(use="strong", steps_over=20, reason="the turn is taking long"),
-    RoutingRule(use="cheap", after_tools=("read_file", "list_dir", "glob", "grep", "shell"), reason="reading and running"),
+    RoutingRule(use="cheap", after_tools=READING_AND_RUNNING, reason="reading and running"),
 )
 
 

@@ -8,10 +8,11 @@ from sqlalchemy import Connection, Integer, bindparam, cast, func, insert, selec
 from openagent.plugins.store import AuditEntry, UsageRecord
 from openagent.protocol.usage import Usage
 from openagent.store import rows
+from openagent.store.hot import HotStatement
 from openagent.store.tables import audit, token_usage
 
-_insert_usage = insert(token_usage)
-_insert_audit = insert(audit)
+_insert_usage = HotStatement(insert(token_usage))
+_insert_audit = HotStatement(insert(audit))
 _entry_decoder = msgspec.json.Decoder(AuditEntry)
 _SUMMED = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 _totals = select(
@@ -23,7 +24,7 @@ _totals = select(
 
 
 def insert_usage(connection: Connection, session: str, records: Sequence[UsageRecord]) -> None:
-    connection.execute(_insert_usage, [rows.usage_row(session, record) for record in records])
+    _insert_usage.run(connection, [rows.usage_row(session, record) for record in records])
 
 
 def totals(connection: Connection, since: float) -> tuple[Usage, float, int]:
@@ -43,14 +44,20 @@ def insert_audit(connection: Connection, session: str, entries: Sequence[AuditEn
     new = [
         {"session_id": session, "at": entry.at, "kind": entry.kind, "entry": rows.to_json(entry)} for entry in entries
     ]
-    connection.execute(_insert_audit, new)
+    _insert_audit.run(connection, new)
 
 
-def audit_trail(connection: Connection, session: str | None, limit: int, before: int | None) -> list[AuditEntry]:
+def audit_trail(
+    connection: Connection, session: str | None, *, kind: str, since: float, limit: int, before: int | None
+) -> list[AuditEntry]:
     """Newest first."""
     statement = select(audit.c.id, audit.c.session_id, audit.c.entry).order_by(audit.c.id.desc()).limit(limit)
     if session is not None:
         statement = statement.where(audit.c.session_id == session)
+    if kind:
+        statement = statement.where(audit.c.kind == kind)
+    if since:
+        statement = statement.where(audit.c.at >= since)
     if before is not None:
         statement = statement.where(audit.c.id < before)
     return [

@@ -6,15 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from openagent.protocol.errors import OpenAgentError
 
 READ_ONLY = {"sqlite_begin": "BEGIN"}
 """Execution options of a transaction that only reads, and so does not wait for a writer."""
 _BUSY_TIMEOUT_S = 10.0
+_LONGEST_WRITE_AHEAD_LOG = 4_000
+"""Pages after which a commit empties it by itself, when nobody else came to it."""
 _POSTGRES_CONNECTIONS = 8
 _CONNECT_TIMEOUT_S = 10
+_NO_SUCH_PARENT = "23503"
+_SERVER_IS_GONE = ("08", "57P")
+"""Beginnings of the SQLSTATEs of a connection that was lost or is refused."""
 _URL_HINT = "Set store.url to `sqlite:///path/to/file.db` or `postgresql://user@host/database`."
 
 
@@ -62,14 +67,30 @@ def _sqlite(url: URL) -> Engine:
 def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: Any) -> None:
     # With WAL, synchronous=NORMAL survives the death of the process at any moment; only a power cut may take the
     # newest transactions, and never the file's integrity.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        f"wal_autocheckpoint={_LONGEST_WRITE_AHEAD_LOG}",
+    ):
         connection.execute(f"PRAGMA {pragma}").close()
 
 
 def _begin_sqlite_transaction(connection: Connection) -> None:
     # A transaction that will write takes the lock at once: one that read first could no longer get it.
     begin = connection.get_execution_options().get("sqlite_begin", "BEGIN IMMEDIATE")
-    connection.exec_driver_sql(begin)
+    connection.connection.cursor().execute(begin)
+
+
+def empty_write_ahead_log(engine: Engine) -> None:
+    """Copies what was committed into the file, beside whoever reads and writes, and waits for nobody."""
+    try:
+        connection = engine.raw_connection()
+        connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+        connection.close()
+    except (sqlite3.Error, DBAPIError):
+        # Nothing is lost and nobody asked: a disk that fails is told to whoever reads or writes next.
+        return
 
 
 def _postgresql(url: URL) -> Engine:
@@ -89,26 +110,34 @@ def _postgresql(url: URL) -> Engine:
         ) from None
 
 
-def explain(problem: DBAPIError, url: URL) -> OpenAgentError:
+def driver_errors(engine: Engine) -> tuple[type[Exception], ...]:
+    """What a transaction may raise: the driver's own errors, bare or wrapped by SQLAlchemy."""
+    return (DBAPIError, engine.dialect.loaded_dbapi.Error)
+
+
+def explain(problem: Exception, engine: Engine) -> OpenAgentError:
     """The driver's error in words; never its statement or parameters, which hold what people said."""
-    if isinstance(problem, IntegrityError):
-        return _explain_integrity(problem)
+    driver, url = engine.dialect.loaded_dbapi, engine.url
+    cause = problem.orig if isinstance(problem, DBAPIError) else problem
+    sqlstate = str(getattr(cause, "sqlstate", None) or "")
+    if isinstance(cause, driver.IntegrityError):
+        return _explain_integrity(cause, sqlstate)
     where = url.database if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
-    if isinstance(problem.orig, sqlite3.Error):
-        return _explain_sqlite(problem.orig, str(where))
-    if isinstance(problem, DataError):
-        return OpenAgentError("invalid_argument", f"The database cannot hold this: {_first_line(problem.orig)}.")
-    if problem.connection_invalidated or getattr(problem.orig, "sqlstate", None) is None:
+    if isinstance(cause, sqlite3.Error):
+        return _explain_sqlite(cause, str(where))
+    if isinstance(cause, driver.DataError):
+        return OpenAgentError("invalid_argument", f"The database cannot hold this: {_first_line(cause)}.")
+    if not sqlstate or sqlstate.startswith(_SERVER_IS_GONE):
         return OpenAgentError(
             "store_error",
-            f"The database {where} cannot be reached: {_first_line(problem.orig)}.",
+            f"The database {where} cannot be reached: {_first_line(cause)}.",
             hint="Check that PostgreSQL is running and that store.url is right.",
         )
-    return OpenAgentError("store_error", f"The database {where} refused: {_first_line(problem.orig)}.")
+    return OpenAgentError("store_error", f"The database {where} refused: {_first_line(cause)}.")
 
 
-def _explain_integrity(problem: IntegrityError) -> OpenAgentError:
-    if getattr(problem.orig, "sqlstate", "") == "23503" or "FOREIGN KEY" in str(problem.orig):
+def _explain_integrity(problem: Exception, sqlstate: str) -> OpenAgentError:
+    if sqlstate == _NO_SUCH_PARENT or "FOREIGN KEY" in str(problem):
         return OpenAgentError("not_found", "The session is gone: it was deleted meanwhile.")
     return OpenAgentError(
         "conflict",

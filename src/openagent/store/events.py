@@ -10,6 +10,7 @@ from openagent.protocol.codec import decode_event
 from openagent.protocol.events import AnyEvent, Event, MessageAdded
 from openagent.protocol.messages import Message
 from openagent.store import rows
+from openagent.store.hot import HotStatement
 from openagent.store.tables import events, messages
 
 
@@ -21,7 +22,7 @@ class _Announcement(msgspec.Struct, omit_defaults=True):
 
 
 _announcement_decoder = msgspec.json.Decoder(_Announcement)
-_insert_events = insert(events)
+_insert_events = HotStatement(insert(events))
 _announced = and_(messages.c.session_id == events.c.session_id, messages.c.number == events.c.message_number)
 _events_after = (
     select(events.c.seq, events.c.message_number.label("announced"), events.c.payload, messages)
@@ -37,7 +38,7 @@ def insert_events(connection: Connection, session: str, new: Sequence[Event], me
     if not new:
         return
     stored = {message.number: message for message in messages}
-    connection.execute(_insert_events, [_event_row(session, event, stored) for event in new])
+    _insert_events.run(connection, [_event_row(session, event, stored) for event in new])
 
 
 def _event_row(session: str, event: Event, stored: dict[int, Message]) -> dict[str, Any]:

@@ -1,17 +1,19 @@
 """Queries over messages."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, insert, select
 
 from openagent.protocol.messages import Message
 from openagent.store import rows
+from openagent.store.hot import HotStatement
 from openagent.store.tables import messages
 
 _SIZES_CHUNK = 256
 _NUMBER_LIMIT = 2**31 - 1
 
-_insert_messages = insert(messages)
+_insert_messages = HotStatement(insert(messages))
 _between = select(messages).where(
     messages.c.session_id == bindparam("session"),
     messages.c.number > bindparam("after"),
@@ -25,10 +27,22 @@ _newest_sizes = (
     .order_by(messages.c.number.desc())
     .limit(_SIZES_CHUNK)
 )
+_newest_number = (
+    select(messages.c.number)
+    .where(messages.c.session_id == bindparam("session"))
+    .order_by(messages.c.number.desc())
+    .limit(1)
+)
+_turn_from = (
+    select(messages.c.number, messages.c.turn)
+    .where(messages.c.session_id == bindparam("session"), messages.c.number >= bindparam("number"))
+    .order_by(messages.c.number)
+    .limit(1)
+)
 
 
 def insert_messages(connection: Connection, session: str, new: Sequence[Message]) -> None:
-    connection.execute(_insert_messages, [rows.message_row(session, message) for message in new])
+    _insert_messages.run(connection, [rows.message_row(session, message) for message in new])
 
 
 def page(connection: Connection, session: str, limit: int, before: int | None, after: int | None) -> list[Message]:
@@ -43,6 +57,18 @@ def page(connection: Connection, session: str, limit: int, before: int | None, a
     newest = [rows.message(row) for row in connection.execute(_newest, bounds).mappings()]
     newest.reverse()
     return newest
+
+
+def turn_start(connection: Connection, session: str, turn: int) -> int | None:
+    """Turns grow with the numbers of their messages: a few looks find one, however long the session is."""
+
+    def turn_from(number: int) -> int:
+        return connection.execute(_turn_from, {"session": session, "number": number}).one().turn
+
+    newest = connection.execute(_newest_number, {"session": session}).scalar() or 0
+    number = bisect_left(range(newest + 1), turn, lo=1, key=turn_from)
+    first = connection.execute(_turn_from, {"session": session, "number": number}).first()
+    return first.number if first is not None and first.turn == turn else None
 
 
 def recent(connection: Connection, session: str, token_budget: int) -> list[Message]:

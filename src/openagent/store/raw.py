@@ -15,6 +15,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from openagent.plugins.store import RawAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import RawExchange
+from openagent.store.hot import HotStatement
 from openagent.store.tables import raw_exchanges
 
 CHAIN_LENGTH = 32
@@ -27,7 +28,7 @@ REMEMBERED_BYTES = 16 * 1024 * 1024
 """Of newest requests, over all sessions of a store."""
 _COMPRESSION_LEVEL = 1
 
-_insert_exchange = insert(raw_exchanges)
+_insert_exchange = HotStatement(insert(raw_exchanges))
 _of_session = raw_exchanges.c.session_id == bindparam("session")
 _one_exchange = select(raw_exchanges).where(_of_session, raw_exchanges.c.message_number == bindparam("number"))
 _chain = select(
@@ -98,7 +99,7 @@ def insert_exchange(connection: Connection, session: str, raw: RawAnswer, previo
         "truncated": len(kept) < len(raw.request) or len(raw.response) > PART_LIMIT,
         "response": _compress(raw.response[:PART_LIMIT]),
     }
-    connection.execute(_insert_exchange, row)
+    _insert_exchange.run(connection, [row])
     if row["base"] is None:
         _drop_oldest(connection, session)
     return remembered

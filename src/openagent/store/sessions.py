@@ -12,6 +12,7 @@ from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
 from openagent.store import rows
 from openagent.store.events import insert_events
+from openagent.store.hot import HotStatement
 from openagent.store.tables import collections, inbox, messages, raw_exchanges, sessions
 
 PREFIX_LENGTH = 6
@@ -21,7 +22,7 @@ _MATCHES_SHOWN = 5
 _NO_PLAN = "[]"
 
 _insert_session = insert(sessions)
-_update_session = update(sessions).where(sessions.c.id == bindparam("session"))
+_update_session = HotStatement(update(sessions).where(sessions.c.id == bindparam("session")))
 _one_session = select(sessions).where(sessions.c.id == bindparam("session"))
 _sessions_beginning_with = (
     select(sessions)
@@ -29,8 +30,10 @@ _sessions_beginning_with = (
     .order_by(sessions.c.id)
     .limit(_MATCHES_SHOWN + 1)
 )
-_insert_queued = insert(inbox)
-_delete_queued = delete(inbox).where(inbox.c.session_id == bindparam("session"), inbox.c.id == bindparam("queued"))
+_insert_queued = HotStatement(insert(inbox))
+_delete_queued = HotStatement(
+    delete(inbox).where(inbox.c.session_id == bindparam("session"), inbox.c.id == bindparam("queued"))
+)
 _queued_of = select(inbox.c.message).where(inbox.c.session_id == bindparam("session")).order_by(inbox.c.position)
 _insert_collection = insert(collections)
 _collections_of = (
@@ -61,7 +64,7 @@ def _insert(connection: Connection, info: SessionInfo, plan: str | ScalarSelect[
 
 def change(connection: Connection, session: str, values: dict[str, Any]) -> None:
     """Only the columns that are given."""
-    if connection.execute(_update_session, {"session": session, **values}).rowcount == 0:
+    if _update_session.run(connection, [{"session": session, **values}]) == 0:
         raise _not_found(session)
 
 
@@ -148,11 +151,11 @@ def fork(connection: Connection, source: str, info: SessionInfo, through: int | 
 
 def enqueue(connection: Connection, session: str, queued: Sequence[QueuedMessage]) -> None:
     new = [{"session_id": session, "id": item.id, "message": rows.to_json(item)} for item in queued]
-    connection.execute(_insert_queued, new)
+    _insert_queued.run(connection, new)
 
 
 def dequeue(connection: Connection, session: str, queued: Sequence[str]) -> None:
-    connection.execute(_delete_queued, [{"session": session, "queued": item} for item in queued])
+    _delete_queued.run(connection, [{"session": session, "queued": item} for item in queued])
 
 
 def insert_collection(connection: Connection, session: str, record: CollectionRecord) -> None:

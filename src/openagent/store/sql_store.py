@@ -1,18 +1,17 @@
 """The Store over SQLAlchemy Core: each method is one hop to a database thread and one transaction there.
 
 Writes of one session always run on the same thread, in the order they were asked for. SQLite has one thread that
-writes and one that reads; PostgreSQL has a few of each.
+writes and two that read; PostgreSQL has a few of each.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from zlib import crc32
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError
 
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, Store, StoredSession, UsageRecord
 from openagent.protocol.errors import OpenAgentError
@@ -24,29 +23,29 @@ from openagent.protocol.usage import Usage
 from openagent.store import accounts, events, messages, raw, schema, sessions
 from openagent.store import engine as engines
 from openagent.store.commit import commit
+from openagent.store.threads import DatabaseThreads
+from openagent.store.writer import SqliteWriter, Writer
 
+_SQLITE_READERS = 2
 _POSTGRES_THREADS = 4
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Writer:
-    """One thread, and the newest raw requests of the sessions that are written on it."""
-
-    def __init__(self, number: int, remembered_bytes: int) -> None:
-        self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"store-write-{number}")
-        self.requests = raw.RecentRequests(remembered_bytes)
-
-
 class SqlStore:
     def __init__(self, engine: Engine) -> None:
-        threads = 1 if engine.dialect.name == "sqlite" else _POSTGRES_THREADS
         self._engine = engine
         self._reading = engine.execution_options(**engines.READ_ONLY)
-        self._writers = [Writer(number, raw.REMEMBERED_BYTES // threads) for number in range(threads)]
-        self._readers = ThreadPoolExecutor(threads, thread_name_prefix="store-read")
+        self._driver_errors = engines.driver_errors(engine)
         self._closed = False
+        if engine.dialect.name == "sqlite":
+            self._readers = DatabaseThreads("store-read", _SQLITE_READERS)
+            self._writers: list[Writer] = [SqliteWriter(engine, raw.REMEMBERED_BYTES, self._readers)]
+        else:
+            self._readers = DatabaseThreads("store-read", _POSTGRES_THREADS)
+            remembered_bytes = raw.REMEMBERED_BYTES // _POSTGRES_THREADS
+            self._writers = [Writer(engine, number, remembered_bytes) for number in range(_POSTGRES_THREADS)]
 
     async def create_session(self, info: SessionInfo, events: Sequence[Event]) -> None:
         await self._write(info.id, sessions.create, info, events)
@@ -70,7 +69,7 @@ class SqlStore:
         await self._hop(writer.thread, partial(self._delete, writer, session))
 
     def _delete(self, writer: Writer, session: str) -> None:
-        self._transact(self._engine, sessions.remove, session)
+        self._transact(writer.transaction(), sessions.remove, session)
         writer.requests.forget(session)
 
     async def fork_session(self, source: str, fork: SessionInfo, through: int | None, events: Sequence[Event]) -> None:
@@ -82,7 +81,7 @@ class SqlStore:
 
     def _commit(self, writer: Writer, batch: Batch) -> None:
         previous = None if batch.raw is None else writer.requests.get(batch.session)
-        remembered = self._transact(self._engine, commit, batch, previous)
+        remembered = self._transact(writer.transaction(), commit, batch, previous)
         if remembered is not None:
             writer.requests.put(batch.session, remembered)
 
@@ -93,6 +92,9 @@ class SqlStore:
 
     async def recent_messages(self, session: str, *, token_budget: int) -> list[Message]:
         return await self._read(messages.recent, session, token_budget)
+
+    async def turn_start(self, session: str, turn: int) -> int | None:
+        return await self._read(messages.turn_start, session, turn)
 
     async def collections(self, session: str) -> list[CollectionRecord]:
         return await self._read(sessions.collections_of, session)
@@ -110,9 +112,15 @@ class SqlStore:
         return await self._read(accounts.usage_between, since, until)
 
     async def audit(
-        self, session: str | None = None, *, limit: int = 100, before: int | None = None
+        self,
+        session: str | None = None,
+        *,
+        kind: str = "",
+        since: float = 0.0,
+        limit: int = 100,
+        before: int | None = None,
     ) -> list[AuditEntry]:
-        return await self._read(accounts.audit_trail, session, limit, before)
+        return await self._read(accounts.audit_trail, session, kind=kind, since=since, limit=limit, before=before)
 
     async def close(self) -> None:
         """What was asked for before is still done."""
@@ -120,41 +128,48 @@ class SqlStore:
         await asyncio.to_thread(self._shut_down)
 
     def _shut_down(self) -> None:
-        for thread in (*(writer.thread for writer in self._writers), self._readers):
-            thread.shutdown()
+        for writer in self._writers:
+            writer.close()
+        self._readers.close()
         self._engine.dispose()
 
     def _writer(self, session: str) -> Writer:
         return self._writers[crc32(session.encode(errors="replace")) % len(self._writers)]
 
     async def _read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._hop(self._readers, partial(self._transact, self._reading, query, *args, **kwargs))
+        def read() -> T:
+            return self._transact(self._reading.begin(), query, *args, **kwargs)
+
+        return await self._hop(self._readers, read)
 
     async def _write(
         self, session: str, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        thread = self._writer(session).thread
-        return await self._hop(thread, partial(self._transact, self._engine, query, *args, **kwargs))
+        writer = self._writer(session)
 
-    async def _hop(self, thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        def write() -> T:
+            return self._transact(writer.transaction(), query, *args, **kwargs)
+
+        return await self._hop(writer.thread, write)
+
+    async def _hop(self, threads: DatabaseThreads, work: Callable[[], T]) -> T:
         if self._closed:
             raise OpenAgentError("shutting_down", "The store is closed.", hint="Start the daemon again.")
-        # Shielded: a write that was asked for happens, also when the one who asked is cancelled meanwhile.
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(thread, work))
+        return await threads.run(work)
 
     def _transact(
         self,
-        engine: Engine,
+        transaction: AbstractContextManager[Connection],
         query: Callable[Concatenate[Connection, P], T],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
         try:
-            with engine.begin() as connection:
+            with transaction as connection:
                 return query(connection, *args, **kwargs)
-        except DBAPIError as problem:
-            raise engines.explain(problem, engine.url) from None
+        except self._driver_errors as problem:
+            raise engines.explain(problem, self._engine) from None
 
 
 def open_store(url: str) -> SqlStore:
@@ -162,9 +177,9 @@ def open_store(url: str) -> SqlStore:
     engine = engines.create(url)
     try:
         schema.prepare(engine)
-    except DBAPIError as problem:
+    except engines.driver_errors(engine) as problem:
         engine.dispose()
-        raise engines.explain(problem, engine.url) from None
+        raise engines.explain(problem, engine) from None
     except OpenAgentError:
         engine.dispose()
         raise

@@ -1,11 +1,14 @@
 """The tables. JSON is kept as text written and read by msgspec; wide columns come last so that SQLite need not walk
 over them to reach the narrow ones."""
 
+from typing import Any
+
 from sqlalchemy import (
     DDL,
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -52,12 +55,14 @@ sessions = Table(
 )
 Index("sessions_by_activity", sessions.c.updated_at, sessions.c.id)
 Index("sessions_of_a_workspace", sessions.c.cwd, sessions.c.updated_at, sessions.c.id)
-Index(
-    "sessions_with_an_open_turn",
-    sessions.c.open_turn,
-    sqlite_where=sessions.c.open_turn > 0,
-    postgresql_where=sessions.c.open_turn > 0,
-)
+_open_turns = Index("sessions_with_an_open_turn", sessions.c.open_turn)
+
+
+@event.listens_for(sessions, "before_create")
+def _index_open_turns_only(_table: Table, connection: Connection, **_details: Any) -> None:
+    # Said no earlier: SQLAlchemy loads the whole dialect of a database that an option is meant for.
+    _open_turns.dialect_kwargs[f"{connection.dialect.name}_where"] = sessions.c.open_turn > 0
+
 
 messages = Table(
     "messages",

@@ -103,6 +103,9 @@ def first_change(
     before: ModelRequest, earlier: Sequence[Message], now: ModelRequest, later: Sequence[Message]
 ) -> Change | None:
     """None when the later prompt begins with all of the earlier one."""
+    same_head = before.system == now.system and before.tools == now.tools
+    if same_head and tuple(later[: len(earlier)]) == tuple(earlier):
+        return None
     for (part, old), (_, new) in zip_longest(_parts(before, earlier), _parts(now, later), fillvalue=("", None)):
         if old is None:
             return None

@@ -22,7 +22,7 @@ _FRESH_FOR = 3600.0
 """Some prices change with the date or the time of day."""
 
 FREE_KINDS = frozenset({"local", "demo"})
-_LISTED_AS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google", "azure": "azure"}
+LISTED_AS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google", "azure": "azure"}
 
 
 class Rates(Struct, frozen=True):
@@ -148,7 +148,7 @@ class PriceBook:
         configured = self._providers.get(provider, PricedProvider(kind=provider))
         if configured.kind in FREE_KINDS:
             return FREE
-        if listed := _LISTED_AS.get(configured.kind):
+        if listed := LISTED_AS.get(configured.kind):
             return _listed_price(name, listed, None, now)
         if configured.base_url:
             return _listed_price(name, None, configured.base_url, now)

@@ -1,7 +1,7 @@
 """Opening what a model names, beneath one directory and never outside it.
 
-The kernel resolves a path in one step where it can (openat2). Otherwise, and for everything that is written, the path is
-walked component by component over directory descriptors, so that nothing swapped in on the way can lead out.
+The kernel resolves a path in one step where it can (openat2). Otherwise, and for everything that is written, the path
+is walked component by component over directory descriptors, so that nothing swapped in on the way can lead out.
 """
 
 import ctypes
@@ -95,8 +95,16 @@ class Root:
                 raise
         return fd
 
+    def stat(self, path: str) -> os.stat_result:
+        """Raises OSError; FileNotFoundError when there is nothing of that name."""
+        fd = self.open(path, os.O_PATH)
+        try:
+            return os.fstat(fd)
+        finally:
+            os.close(fd)
+
     def place(self, path: str, *, make_parents: bool = False) -> Place:
-        """Where to write. The name in the place is no symbolic link at the time; links that stay inside are followed."""
+        """Where to write. Links that stay inside are followed: the name in the place is none at the time."""
         relative = self.relative(path)
         if relative == ".":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)

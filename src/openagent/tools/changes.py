@@ -16,13 +16,15 @@ MAX_TOLD = 6_000
 
 def change_display(path: str, before: bytes | None, after: bytes) -> dict[str, Any]:
     """`before` is None for a file that was not there, or not read."""
+    files = [{"path": path, "bytes": len(after)}]
     if len(before or b"") > MAX_COMPARED or len(after) > MAX_COMPARED:
-        return {"path": path, "summary": f"{len(after)} bytes"}
+        return {"path": path, "files": files, "summary": f"{len(after)} bytes"}
     diff = _diff(path, before or b"", after)
     added = sum(line.startswith("+") for line in diff[2:])
     removed = sum(line.startswith("-") for line in diff[2:])
     return {
         "path": path,
+        "files": files,
         "diff": "\n".join(diff)[:MAX_DIFF],
         "added": added,
         "removed": removed,

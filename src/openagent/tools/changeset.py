@@ -31,6 +31,8 @@ class Change(Struct, frozen=True):
     """What the change is based on; None when there is no such file."""
     after: bytes | None
     """None deletes the file."""
+    mode: int | None = None
+    """For a new file that takes another one's place."""
 
 
 @dataclass
@@ -114,6 +116,8 @@ def _stage(step: _Step) -> None:
             with suppress(PermissionError):
                 os.fchown(fd, kept.st_uid, kept.st_gid)
             os.fchmod(fd, stat.S_IMODE(kept.st_mode))
+        elif step.change.mode is not None:
+            os.fchmod(fd, step.change.mode)
         step.written = stamp_of(os.fstat(fd))
 
 

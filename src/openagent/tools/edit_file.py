@@ -25,6 +25,7 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True):
 async def edit_file(
     context: ToolContext,
     path: str,
+    *,
     old: Annotated[str, "Exact text, unique in the file."] = "",
     new: str = "",
     all: Annotated[bool, "Replace every occurrence."] = False,  # noqa: A002

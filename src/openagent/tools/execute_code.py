@@ -39,8 +39,8 @@ def _command(language: Language, code: str) -> str:
     end = f"END_{secrets.token_hex(8)}"
     return (
         f"(for found in {interpreters}; do command -v $found >/dev/null && break; found=; done\n"
-        f"[ -n \"$found\" ] || exit {_NOT_INSTALLED}\n"
-        'folder=$(mktemp -d) || exit 1\n'
+        f'[ -n "$found" ] || exit {_NOT_INSTALLED}\n'
+        "folder=$(mktemp -d) || exit 1\n"
         "trap 'rm -rf \"$folder\"' EXIT\n"
         f"cat >\"$folder/snippet.{ending}\" <<'{end}'\n{code}\n{end}\n"
         f'{environment} command $found "$folder/snippet.{ending}")'

@@ -42,6 +42,7 @@ class Loaded(NamedTuple):
     content: bytes
     real: str
     stamp: Stamp
+    mode: int
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -71,7 +72,7 @@ def load(root: Root, path: str) -> Loaded:
                 f"{path} has {opened.size} bytes, too many to edit at once.",
                 hint="Use the shell, for instance sed.",
             )
-        return Loaded(file.read(), opened.real, opened.stamp)
+        return Loaded(file.read(), opened.real, opened.stamp, stat.S_IMODE(opened.status.st_mode))
 
 
 def open_directory(root: Root, path: str) -> int:

@@ -1,10 +1,8 @@
 """grep: ripgrep inside the jail where there is one, else our own search. Both print the same."""
 
-import asyncio
 import os
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +12,7 @@ from openagent.plugins.jail import Shell
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root
+from openagent.tools.child import run_child
 from openagent.tools.files import explained
 from openagent.tools.scratch import INLINE_BYTES, OUTPUT, open_output
 from openagent.tools.search_files import MAX_COLUMNS, MAX_PRINTED, GrepMode, Search
@@ -30,6 +29,7 @@ _CLIPPED = re.compile(r" \[\.\.\. (?:omitted end of long line|\d+ more match(?:e
 async def grep(
     context: ToolContext,
     pattern: Annotated[str, "Regular expression."],
+    *,
     path: Annotated[str, "File or directory, or output:ID."] = ".",
     glob: Annotated[str, "Only files like this, such as *.py"] = "",
     ignore_case: bool = False,
@@ -97,28 +97,17 @@ def _options(search: Search) -> list[str]:
 
 
 async def _own_search(root: Path, search: Search) -> str:
-    """In a process of its own, because a bad pattern can keep Python's `re` busy for ever."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-m", "openagent.tools.search_files", str(root)),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={},
-    )
     try:
-        async with asyncio.timeout(TIMEOUT):
-            printed, complaint = await process.communicate(msgspec.json.encode(search))
+        result = await run_child(
+            "openagent.tools.search_files", str(root), msgspec.json.encode(search), timeout=TIMEOUT
+        )
     except TimeoutError:
         raise OpenAgentError(
             "tool_error", "The search took too long.", hint="Search in fewer files, or with a simpler pattern."
         ) from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise OpenAgentError("tool_error", complaint.decode(errors="replace").strip()[-500:] or "The search failed.")
-    return printed.decode(errors="replace")
+    if result.complaint:
+        raise OpenAgentError("tool_error", result.complaint)
+    return result.output.decode(errors="replace")
 
 
 def _outcome(printed: str) -> ToolOutcome:

@@ -14,6 +14,8 @@ INLINE_BYTES = 16 * 1024
 HEAD_BYTES = 10 * 1024
 TAIL_BYTES = 5 * 1024
 OUTPUTS_KEPT = 200
+_LONGEST_LINE = 1024
+"""Head and tail end with a whole line, unless that cost more than this."""
 OUTPUT = "output:"
 _ID = re.compile(r"[a-z0-9]{4,32}")
 
@@ -53,10 +55,8 @@ def head_and_tail(data: bytes, size: int, kept_as: str) -> str:
     """`size` is that of the whole output, of which `data` may already be an excerpt."""
     if len(data) <= INLINE_BYTES:
         return f"{data.decode(errors='replace')}\n[all {size} bytes: read_file {kept_as}]"
-    head = data[:HEAD_BYTES]
-    tail = data[-TAIL_BYTES:]
-    head = head[: head.rfind(b"\n") + 1] or head
-    tail = tail[tail.find(b"\n") + 1 :] or tail
+    head = data[: max(data.rfind(b"\n", 0, HEAD_BYTES) + 1, HEAD_BYTES - _LONGEST_LINE)]
+    tail = data[min(data.find(b"\n", -TAIL_BYTES) + 1 or len(data), len(data) - TAIL_BYTES + _LONGEST_LINE) :]
     left_out = size - len(head) - len(tail)
     return (
         f"{head.decode(errors='replace').rstrip(chr(10))}\n"

@@ -94,7 +94,6 @@ def _scopes_above(root: Root, prefix: str) -> list[_Scope]:
 
 
 def _ignore_file(directory: int) -> IgnoreFile | None:
-    with suppress(OSError):
-        with os.fdopen(Found("", directory, ".gitignore").open(), "rb") as file:
-            return IgnoreFile(file.read(MAX_IGNORE_FILE).decode(errors="replace"))
+    with suppress(OSError), os.fdopen(Found("", directory, ".gitignore").open(), "rb") as file:
+        return IgnoreFile(file.read(MAX_IGNORE_FILE).decode(errors="replace"))
     return None

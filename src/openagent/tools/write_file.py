@@ -32,17 +32,11 @@ async def write_file(
 def _existing(root: Root, path: str) -> Loaded | None:
     """The file as it is; of a very large one only as much as is needed to know that it is too large to compare."""
     try:
-        place = root.place(path)
+        root.stat(path)
     except FileNotFoundError:
         return None
     except OSError as problem:
         raise explained(path, problem) from None
-    try:
-        os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    finally:
-        os.close(place.directory)
     opened = open_file(root, path)
     with os.fdopen(opened.fd, "rb", buffering=0) as file:
-        return Loaded(file.read(MAX_COMPARED + 1) or b"", opened.real, opened.stamp)
+        return Loaded(file.read(MAX_COMPARED + 1) or b"", opened.real, opened.stamp, opened.status.st_mode)

@@ -97,18 +97,19 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 class RedactingFilter(logging.Filter):
-    """On a handler: what reaches it, tracebacks included, is redacted."""
+    """On a handler: what reaches it, tracebacks and extra fields included, is redacted."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()
         self._redactor = redactor
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = self._redactor.redact(record.getMessage()), None
+        record.msg, record.args = record.getMessage(), None
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
-        if record.exc_text:
-            record.exc_text = self._redactor.redact(record.exc_text)
-        if record.stack_info:
-            record.stack_info = self._redactor.redact(record.stack_info)
+        for name, value in vars(record).items():
+            if isinstance(value, str):
+                setattr(record, name, self._redactor.redact(value))
+            elif isinstance(value, BaseException):
+                setattr(record, name, self._redactor.redact(str(value)))
         return True

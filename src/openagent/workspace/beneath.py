@@ -60,7 +60,7 @@ def status_of(parent: int, name: bytes) -> os.stat_result | None:
 def make_writable(folder: int) -> None:
     """So that its owner may change what is in it; whoever calls this sets the mode again afterwards."""
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
-    if mode & _WRITABLE != _WRITABLE and os.geteuid() != 0:
+    if mode & _WRITABLE != _WRITABLE:
         os.fchmod(folder, mode | 0o700)
 
 
@@ -73,7 +73,7 @@ def put_file(parent: int, name: bytes, temporary: bytes, chunks: Iterable[bytes]
             for chunk in chunks:
                 out.write(chunk)
             out.flush()
-            _keep_owner(parent, name, descriptor)
+            _give(parent, temporary, status_of(parent, name) or os.fstat(parent))
             os.fchmod(descriptor, mode)
         os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:
@@ -85,9 +85,7 @@ def put_file(parent: int, name: bytes, temporary: bytes, chunks: Iterable[bytes]
 def put_link(parent: int, name: bytes, temporary: bytes, target: bytes) -> None:
     os.symlink(target, temporary, dir_fd=parent)
     try:
-        if os.geteuid() == 0:
-            owner = status_of(parent, name) or os.fstat(parent)
-            os.chown(temporary, owner.st_uid, owner.st_gid, dir_fd=parent, follow_symlinks=False)
+        _give(parent, temporary, status_of(parent, name) or os.fstat(parent))
         os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -97,9 +95,7 @@ def put_link(parent: int, name: bytes, temporary: bytes, target: bytes) -> None:
 
 def make_folder(parent: int, name: bytes) -> None:
     os.mkdir(name, 0o700, dir_fd=parent)
-    if os.geteuid() == 0:
-        owner = os.fstat(parent)
-        os.chown(name, owner.st_uid, owner.st_gid, dir_fd=parent, follow_symlinks=False)
+    _give(parent, name, os.fstat(parent))
 
 
 def set_mode(parent: int, name: bytes, mode: int) -> None:
@@ -112,8 +108,8 @@ def set_mode(parent: int, name: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def _keep_owner(parent: int, name: bytes, descriptor: int) -> None:
-    """A daemon run by root gives files to whom they belonged, or to whom the folder belongs."""
-    if os.geteuid() == 0:
-        owner = status_of(parent, name) or os.fstat(parent)
-        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+def _give(parent: int, name: bytes, owner: os.stat_result) -> None:
+    """A daemon run by root gives what it makes to whom it belonged, or to whom the folder belongs."""
+    if os.geteuid() == 0 and (owner.st_uid or owner.st_gid):
+        with suppress(PermissionError):
+            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=parent, follow_symlinks=False)

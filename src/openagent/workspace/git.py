@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +13,8 @@ from typing import IO, Self
 from openagent.protocol.errors import OpenAgentError
 
 _CHUNK = 1 << 20
+_PREFETCH = 500
+"""That many names fit into a pipe, so that asking never blocks."""
 
 
 def require_git() -> str:
@@ -75,11 +78,12 @@ def _failed(arguments: Sequence[str | bytes], stderr: bytes) -> OpenAgentError:
 
 
 class BlobReader:
-    """Reads objects through one `git cat-file --batch`, started when the first one is wanted."""
+    """Reads objects: from their own files, or through one `git cat-file --batch` when they are packed."""
 
     def __init__(self, git_dir: Path) -> None:
         self._git_dir = git_dir
         self._process: subprocess.Popen[bytes] | None = None
+        self._ready: dict[str, bytes] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -99,9 +103,35 @@ class BlobReader:
         return b"".join(self.chunks(name))
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        stdin, stdout = self._pipes()
-        stdin.write(name.encode() + b"\n")
+        if (data := self._ready.get(name)) is not None:
+            yield data
+            return
+        try:
+            loose = open(self._git_dir / "objects" / name[:2] / name[2:], "rb")  # noqa: SIM115
+        except FileNotFoundError:
+            yield from self._packed(name)
+            return
+        with loose:
+            yield from _inflated(loose)
+
+    def prefetch(self, names: Sequence[str]) -> None:
+        """Small objects that are read next: asked for together, because every answer waits for git to wake up."""
+        self._ready.clear()
+        names = names[:_PREFETCH]
+        self._ask(names)
+        self._ready = {name: b"".join(self._answer(name)) for name in names}
+
+    def _packed(self, name: str) -> Iterator[bytes]:
+        self._ask([name])
+        yield from self._answer(name)
+
+    def _ask(self, names: Sequence[str]) -> None:
+        stdin, _ = self._pipes()
+        stdin.write("".join(f"{name}\n" for name in names).encode())
         stdin.flush()
+
+    def _answer(self, name: str) -> Iterator[bytes]:
+        _, stdout = self._pipes()
         header = stdout.readline().split()
         if len(header) != 3:
             raise OpenAgentError(
@@ -132,3 +162,20 @@ class BlobReader:
         if stdin is None or stdout is None:
             raise AssertionError("both pipes were asked for")
         return stdin, stdout
+
+
+def _inflated(loose: IO[bytes]) -> Iterator[bytes]:
+    """Without the header, which ends with the first zero byte."""
+    inflate = zlib.decompressobj()
+    header: bytes | None = b""
+    while squeezed := inflate.unconsumed_tail or loose.read(_CHUNK):
+        data = inflate.decompress(squeezed, _CHUNK)
+        if header is not None:
+            header, end, data = (header + data).partition(b"\0")
+            if not end:
+                continue
+            header = None
+        if data:
+            yield data
+    if rest := inflate.flush():
+        yield rest

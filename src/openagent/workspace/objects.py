@@ -1,16 +1,20 @@
 """Writing objects into the private git repository, without a process for each.
 
-The format is git's own (loose objects), so that git reads, compares, packs and prunes what is written here. An object
+The format is git's own, so that git reads, compares, packs and prunes what is written here. An object
 is written beside its place and renamed into it: it is there whole, or not at all.
 """
 
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from openagent.workspace.pack import Pack
+
 _WHOLE = 1 << 20
+_BULK = 200
 _LEVEL = 1
 _CONFIG = """\
 [core]
@@ -44,6 +48,7 @@ class Objects:
         self.git_dir = git_dir
         self._directory = os.fsencode(git_dir / "objects")
         self._count = 0
+        self._pack: Pack | None = None
 
     def prepare(self) -> None:
         """A repository made by hand: `git init` would copy templates and read settings."""
@@ -71,51 +76,53 @@ class Objects:
     def file(self, descriptor: int, size: int, known: bytes) -> bytes:
         """The first `size` bytes of a file. Nothing is written when they are the `known` object."""
         if size > _WHOLE:
-            return self._streamed(descriptor, size)
-        data = b""
-        while len(data) < size:
-            chunk = os.read(descriptor, size - len(data))
-            if not chunk:
-                raise FileChanged
-            data = data + chunk if data else chunk
-        return self._whole(b"blob", data, known)
+            return self._streamed(descriptor, size, known)
+        return self._whole(b"blob", b"".join(_chunks(descriptor, size)), known)
+
+    @contextmanager
+    def bulk(self, expected: int) -> Generator[None]:
+        """Objects written inside go into one pack, when there are many."""
+        if expected < _BULK:
+            yield
+            return
+        self._pack = Pack(self.git_dir / "objects" / "pack")
+        try:
+            yield
+            self._pack.finish()
+        except BaseException:
+            self._pack.discard()
+            raise
+        finally:
+            self._pack = None
 
     def _whole(self, kind: bytes, data: bytes, known: bytes = b"") -> bytes:
         header = b"%b %d\0" % (kind, len(data))
         digest = hashlib.sha1(header, usedforsecurity=False)
         digest.update(data)
         oid = digest.digest()
-        if oid == known:
+        if oid == known or (self._pack and oid in self._pack):
+            return oid
+        if self._pack:
+            self._pack.add(kind, oid, data)
             return oid
         place = self._place(oid)
         if not os.path.exists(place):
             self._put(zlib.compress(header + data, _LEVEL), place)
         return oid
 
-    def _streamed(self, descriptor: int, size: int) -> bytes:
-        header = b"blob %d\0" % size
-        digest = hashlib.sha1(header, usedforsecurity=False)
-        squeeze = zlib.compressobj(_LEVEL)
-        temporary = self._temporary()
-        try:
-            with open(temporary, "xb") as out:
-                out.write(squeeze.compress(header))
-                left = size
-                while left:
-                    chunk = os.read(descriptor, min(left, _WHOLE))
-                    if not chunk:
-                        raise FileChanged
-                    left -= len(chunk)
-                    digest.update(chunk)
-                    out.write(squeeze.compress(chunk))
-                out.write(squeeze.flush())
-            oid = digest.digest()
-            self._move(temporary, self._place(oid))
-        except BaseException:
-            if os.path.exists(temporary):
-                os.unlink(temporary)
-            raise
-        return oid
+    def _streamed(self, descriptor: int, size: int, known: bytes) -> bytes:
+        """A large file that may be as before is read twice, so that nothing is written in vain."""
+        if known:
+            digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+            for chunk in _chunks(descriptor, size):
+                digest.update(chunk)
+            if digest.digest() == known:
+                return known
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        if self._pack:
+            return self._pack.add_blob(size, _chunks(descriptor, size))
+        with self.bulk(_BULK):
+            return self._streamed(descriptor, size, b"")
 
     def _put(self, data: bytes, place: bytes) -> None:
         temporary = self._temporary()
@@ -145,6 +152,15 @@ class Objects:
     def _place(self, oid: bytes) -> bytes:
         name = _hex(oid)
         return b"%b/%b/%b" % (self._directory, name[:2], name[2:])
+
+
+def _chunks(descriptor: int, size: int) -> Iterator[bytes]:
+    while size:
+        chunk = os.read(descriptor, min(size, _WHOLE))
+        if not chunk:
+            raise FileChanged
+        size -= len(chunk)
+        yield chunk
 
 
 def _hex(oid: bytes) -> bytes:

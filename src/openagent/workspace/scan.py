@@ -109,11 +109,11 @@ class Scan:
         try:
             status = os.fstat(descriptor)
             self._device = status.st_dev
-            return self._folder(descriptor, b"", status, old, 0)
+            return self._folder(descriptor, b"", status, old)
         finally:
             os.close(descriptor)
 
-    def _folder(self, descriptor: int, path: bytes, status: os.stat_result, old: Folder | None, depth: int) -> Folder:
+    def _folder(self, descriptor: int, path: bytes, status: os.stat_result, old: Folder | None) -> Folder:
         files: dict[bytes, FileEntry] = {}
         folders: dict[bytes, Folder] = {}
         unread: list[bytes] = []
@@ -155,7 +155,7 @@ class Scan:
         self.files += len(files)
         for name, found in subfolders:
             before = old.folders.get(name) if old else None
-            if below := self._subfolder(descriptor, path, name, found, before, depth):
+            if below := self._subfolder(descriptor, join(path, name), found, before):
                 folders[name] = below
                 changed = changed or below is not before
         mode = stat.S_IMODE(status.st_mode)
@@ -167,18 +167,15 @@ class Scan:
             self._unread.append((path, fresh, unread))
         return fresh
 
-    def _subfolder(
-        self, parent: int, path: bytes, name: bytes, status: os.stat_result, old: Folder | None, depth: int
-    ) -> Folder | None:
-        where = join(path, name)
-        if not path and name == b".git":
+    def _subfolder(self, parent: int, where: bytes, status: os.stat_result, old: Folder | None) -> Folder | None:
+        if where == b".git":
             return None
-        if reason := self._reason_against(where, status, depth):
+        if reason := self._reason_against(where, status):
             self.left_out.append((where, reason))
             return None
         try:
-            with opened_folder(parent, name) as descriptor:
-                return self._folder(descriptor, where, os.fstat(descriptor), old, depth + 1)
+            with opened_folder(parent, where.rpartition(b"/")[2]) as descriptor:
+                return self._folder(descriptor, where, os.fstat(descriptor), old)
         except PermissionError:
             self.left_out.append((where, UNREADABLE))
         except OSError as problem:
@@ -186,14 +183,14 @@ class Scan:
                 raise
         return None
 
-    def _reason_against(self, where: bytes, status: os.stat_result, depth: int) -> str:
+    def _reason_against(self, where: bytes, status: os.stat_result) -> str:
         if where in self._skipped:
             return self._skipped[where]
         if status.st_dev != self._device:
             return ELSEWHERE
         if (status.st_dev, status.st_ino) == self._own:
             return OWN_DATA
-        return TOO_DEEP if depth >= MAX_DEPTH else ""
+        return TOO_DEEP if where.count(b"/") >= MAX_DEPTH else ""
 
     def _new_file(
         self, parent: int, path: bytes, name: bytes, status: os.stat_result, known: FileEntry | None
@@ -214,6 +211,10 @@ class Scan:
         if status.st_size > self._limits.ignored_file_bytes and not (known and known.oid):
             self.large.append(where)
         return _entry(status, b"")
+
+    @property
+    def unread(self) -> int:
+        return sum(len(names) for _, _, names in self._unread)
 
     def read(self, root: Folder, old: Folder) -> None:
         """Stores the content of everything `look` found new or changed."""

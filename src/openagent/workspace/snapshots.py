@@ -13,7 +13,7 @@ from secrets import token_hex
 import msgspec
 from msgspec import Struct
 
-from openagent.plugins.workspace import Checkpoint
+from openagent.plugins.workspace import Checkpoint, CheckpointKind
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.budget import fit_budget, ignored_paths
 from openagent.workspace.git import BlobReader, require_git
@@ -21,7 +21,9 @@ from openagent.workspace.git_state import passed_over, repository_of
 from openagent.workspace.objects import Objects, TreeItem
 from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
 from openagent.workspace.tree import (
+    Folder,
     Manifest,
+    Modes,
     count_files,
     read_manifest,
     shown_left_out,
@@ -32,6 +34,7 @@ from openagent.workspace.tree import (
 LOCK_TIMEOUT = 120.0
 _LOCK_POLL = 0.01
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_OBJECT_NAME = re.compile(r"[0-9a-f]{40}")
 _FILES, _FILE_MODES = "files", "modes"
 _GIT, _GIT_MODES = "repository", "repository-modes"
 WORKSPACE_INDEX = "workspace"
@@ -49,7 +52,7 @@ class CheckpointNote(Struct):
     session: str
     turn: int
     at: float
-    kind: str
+    kind: CheckpointKind
     files: int
     git_state: bool
 
@@ -100,15 +103,14 @@ class Snapshots:
         scan = Scan(root, self.objects, index, limits=self._limits, own_data=self._home, debris=self._debris())
         files = scan.look(index.root)
         looked = fit_budget(scan, files, index, self._limits, lambda: ignored_paths(self.directory, root))
-        scan.read(files, index.root)
-        repository, repository_changed = self._take_repository(root, name)
-        manifest = Manifest(files, sorted(scan.left_out))
-        unchanged = (
-            files is index.root and manifest.left_out == index.left_out and not repository_changed and not looked
-        )
-        if unchanged and index.snapshot:
-            return Snapshot(index.snapshot, manifest, repository)
-        tree = self._write(manifest, repository)
+        with self.objects.bulk(scan.unread):
+            scan.read(files, index.root)
+            repository, repository_index = self._take_repository(root, name)
+            manifest = Manifest(files, sorted(scan.left_out))
+            same = files is index.root and manifest.left_out == index.left_out and not repository_index and not looked
+            if same and index.snapshot:
+                return Snapshot(index.snapshot, manifest, repository)
+            tree = self.write(manifest, repository)
         rules = ignore_rules(files)
         fresh = Index(files, scan.started_at, ignore_rules=rules, left_out=manifest.left_out, snapshot=tree)
         if rules == index.ignore_rules or looked:
@@ -119,28 +121,27 @@ class Snapshots:
             )
         self.point(f"indexes/{name}", tree)
         save_index(index_path, fresh)
+        if repository_index:
+            save_index(index_path.with_name(f"{name}.repository"), repository_index)
         return Snapshot(tree, manifest, repository)
 
-    def _take_repository(self, root: Path, name: str) -> tuple[Manifest | None, bool]:
+    def _take_repository(self, root: Path, name: str) -> tuple[Manifest | None, Index | None]:
+        """The index is given when it is new, to be saved once a reference keeps its objects alive."""
         repository = repository_of(root)
         index_path = self.directory / "indexes" / f"{name}.repository"
         if repository is None:
-            existed = index_path.exists()
-            index_path.unlink(missing_ok=True)
-            return None, existed
+            return None, Index(Folder(0, {}, {})) if load_index(index_path).root.files else None
         index = load_index(index_path)
         scan = Scan(
             repository, self.objects, index, limits=self._limits, debris=self._debris(), passed_over=passed_over
         )
         state = scan.look(index.root)
         scan.read(state, index.root)
-        changed = state is not index.root
-        if changed:
-            write_trees(self.objects, state)
-            save_index(index_path, Index(state, scan.started_at))
-        return Manifest(state, sorted(scan.left_out)), changed
+        write_trees(self.objects, state)
+        fresh = None if state is index.root else Index(state, scan.started_at)
+        return Manifest(state, sorted(scan.left_out)), fresh
 
-    def _write(self, files: Manifest, repository: Manifest | None) -> bytes:
+    def write(self, files: Manifest, repository: Manifest | None = None) -> bytes:
         items: list[TreeItem] = [
             (b"40000", _FILES.encode(), write_trees(self.objects, files.root)),
             (b"100644", _FILE_MODES.encode(), write_modes(self.objects, files)),
@@ -153,16 +154,18 @@ class Snapshots:
         return self.objects.tree(items)
 
     def files_of(self, reader: BlobReader, snapshot: str) -> Manifest:
-        """`snapshot` is a checkpoint, or the tree of a snapshot."""
-        return read_manifest(self.objects, reader, f"{snapshot}:{_FILES}", f"{snapshot}:{_FILE_MODES}")
+        """`snapshot` is a checkpoint, or the tree of a snapshot. Raises OpenAgentError('not_found')."""
+        parts = _parts(reader, snapshot)
+        return read_manifest(self.objects, reader, parts[_FILES], parts[_FILE_MODES])
 
     def repository_of(self, reader: BlobReader, snapshot: str) -> Manifest:
-        return read_manifest(self.objects, reader, f"{snapshot}:{_GIT}", f"{snapshot}:{_GIT_MODES}")
+        parts = _parts(reader, snapshot)
+        return read_manifest(self.objects, reader, parts[_GIT], parts[_GIT_MODES])
 
-    def files_tree(self, snapshot: str) -> str:
-        return f"{snapshot}:{_FILES}"
+    def files_tree(self, reader: BlobReader, snapshot: str) -> str:
+        return _parts(reader, snapshot)[_FILES]
 
-    def checkpoint(self, snapshot: Snapshot, session: str, turn: int, kind: str) -> Checkpoint:
+    def checkpoint(self, snapshot: Snapshot, session: str, turn: int, kind: CheckpointKind) -> Checkpoint:
         at = time.time()
         note = CheckpointNote(
             session, turn, at, kind, count_files(snapshot.files.root), snapshot.repository is not None
@@ -170,17 +173,14 @@ class Snapshots:
         commit = self.objects.commit(snapshot.tree, at, msgspec.json.encode(note))
         number = max((number for number, _ in self.numbered(session)), default=0) + 1
         self.point(f"checkpoints/{safe_name(session)}/{number:08d}-{snapshot.tree.hex()}", commit)
-        return self.described(commit.hex(), note, snapshot.files)
+        return _described(commit.hex(), note, snapshot.files.left_out)
 
-    def described(self, commit: str, note: CheckpointNote, files: Manifest) -> Checkpoint:
-        return msgspec.convert(
-            {
-                **msgspec.structs.asdict(note),
-                "id": commit,
-                "left_out": [msgspec.structs.asdict(left) for left in shown_left_out(files.left_out)],
-            },
-            Checkpoint,
-        )
+    def read_checkpoint(self, reader: BlobReader, commit: str) -> Checkpoint:
+        """Raises OpenAgentError('not_found')."""
+        parts = _parts(reader, commit)
+        message = reader.read(commit).partition(b"\n\n")[2]
+        modes = msgspec.msgpack.decode(reader.read(parts[_FILE_MODES]), type=Modes)
+        return _described(commit, msgspec.json.decode(message, type=CheckpointNote), modes.left_out)
 
     def numbered(self, session: str) -> list[tuple[int, Path]]:
         """The references of a session's checkpoints, oldest first. Their names end with the snapshot's tree."""
@@ -202,6 +202,11 @@ class Snapshots:
         temporary.write_text(f"{oid.hex()}\n")
         temporary.replace(path)
 
+    def drop_copy(self, copy: str) -> None:
+        for name in (f"refs/copies/{copy}", f"refs/indexes/copy-{copy}", f"indexes/copy-{copy}"):
+            (self.directory / name).unlink(missing_ok=True)
+        (self.directory / "indexes" / f"copy-{copy}.repository").unlink(missing_ok=True)
+
     def begin_writing(self) -> bytes:
         """The beginning of the names of files not yet in their place; noted, for the case that we never finish."""
         debris = f".openagent-{token_hex(8)}-".encode()
@@ -215,6 +220,36 @@ class Snapshots:
         with suppress(FileNotFoundError):
             return (self.directory / "writing").read_bytes()
         return b""
+
+
+def _parts(reader: BlobReader, snapshot: str) -> dict[str, str]:
+    """Object names of a snapshot's parts."""
+    if not _OBJECT_NAME.fullmatch(snapshot):
+        raise OpenAgentError(
+            "not_found", f"There is no checkpoint {snapshot[:120]!r}.", hint="List them, then choose one by its id."
+        )
+    data = reader.read(snapshot)
+    if data.startswith(b"tree "):
+        data = reader.read(data[5:45].decode())
+    parts: dict[str, str] = {}
+    while data:
+        description, _, rest = data.partition(b"\0")
+        parts[description.partition(b" ")[2].decode()] = rest[:20].hex()
+        data = rest[20:]
+    return parts
+
+
+def _described(commit: str, note: CheckpointNote, left_out: list[tuple[bytes, str]]) -> Checkpoint:
+    return Checkpoint(
+        id=commit,
+        session=note.session,
+        turn=note.turn,
+        at=note.at,
+        kind=note.kind,
+        files=note.files,
+        left_out=shown_left_out(left_out),
+        git_state=note.git_state,
+    )
 
 
 def safe_name(session: str) -> str:

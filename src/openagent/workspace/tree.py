@@ -136,10 +136,10 @@ def read_manifest(objects: Objects, reader: BlobReader, tree: str, modes: str) -
     exceptions = dict(saved.exceptions)
     root = Folder(exceptions.get(b"", saved.folder), {}, {})
     folders = {b"": root}
-    listing = run_git(objects.git_dir, ["ls-tree", "-r", "-t", "-z", "--full-tree", tree]).stdout
+    listing = run_git(objects.git_dir, ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", tree]).stdout
     for line in listing.split(b"\0")[:-1]:
         description, path = line.split(b"\t", 1)
-        git_mode, _, oid = description.split(b" ")
+        git_mode, _, oid, size = description.split()
         parent, _, name = path.rpartition(b"/")
         if git_mode == b"040000":
             mode = exceptions.get(path, saved.folder)
@@ -147,5 +147,6 @@ def read_manifest(objects: Objects, reader: BlobReader, tree: str, modes: str) -
             continue
         usual = LINK if git_mode == b"120000" else saved.program if git_mode == b"100755" else saved.file
         mode = usual if usual == LINK else exceptions.get(path, usual)
-        folders[parent].files[name] = FileEntry(mode, bytes.fromhex(oid.decode()))
+        folders[parent].files[name] = FileEntry(mode, bytes.fromhex(oid.decode()), int(size))
+    write_trees(objects, root)
     return Manifest(root, saved.left_out)

@@ -378,6 +378,9 @@ class StoreContract:
             ("command", {"n": 3}, 1.0),
             ("command", {"n": 2}, 1.0),
         ]
+        assert [entry.subject for entry in await store.audit(kind="decision")] == ["rm"]
+        assert [entry.subject for entry in await store.audit(since=1.5)] == ["rm"]
+        assert await store.audit(SESSION, kind="decision") == []
 
     async def test_a_deleted_session_leaves_only_what_was_spent_and_done(self, store: Store) -> None:
         await filled(store, 3, OTHER)

@@ -80,7 +80,7 @@ class Call(Struct, frozen=True):
     def place(self, value: Value) -> Place:
         if value.scripts:
             return "null"
-        places = [paths.locate(value.text, folder, self.workspace) for folder in self.state.folders]
+        places: list[Place] = [paths.locate(value.text, folder, self.workspace) for folder in self.state.folders]
         return places[0] if len(places) == 1 else paths.SEVERITY[max(map(paths.SEVERITY.index, places))]
 
     def is_critical(self, value: Value) -> bool:

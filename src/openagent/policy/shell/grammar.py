@@ -21,13 +21,15 @@ from openagent.policy.shell.words import MAX_DEPTH, NotUnderstood, WordReader
 
 MAX_LENGTH = 256 * 1024
 
+_BROKEN_TOKEN = re.compile(r"\$\\\n|[&|<>;(]\\\n[&|<>;(]")
 _BLANKS = re.compile(r"(?:[ \t]+|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|time|coproc|in|\{|\}|!|\[\[)(?=[\s;&|()<>]|$)"
 )
-_REDIRECT = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\()|&>>|&>)")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]$`]*\])?(\+?)=")
+_REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\()|&>>|&>)")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[(?:[^\]$`]|\$\w+|\$\{\w+\})*\])?(\+?)=")
+_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[")
 _FUNCTION_NAME = re.compile(r"[^\s'\"\\$`|&;()<>{}=]+")
 _FUNCTION_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 _DECLARING = tuple((Text(name),) for name in ("export", "declare", "local", "readonly", "typeset"))
@@ -46,6 +48,8 @@ def parse(text: str) -> Script:
     """The commands of a text. Raises `NotUnderstood`."""
     if len(text) > MAX_LENGTH:
         raise NotUnderstood("it is too long to be read")
+    if "\\\n" in text and _BROKEN_TOKEN.search(text):
+        raise NotUnderstood("a line is broken in the middle of an operator")
     return GrammarReader(text).whole_script()
 
 
@@ -180,7 +184,7 @@ class GrammarReader(WordReader):
         if self.text.startswith("((", self.position):
             inside = self.arithmetic_text(self.position + 2)
             if inside is not None:
-                return self._redirected(Compound("arithmetic", words=(Word(self.parts_of(inside)),)))
+                return self._redirected(Compound("arithmetic", words=(Word(self.arithmetic_parts(inside)),)))
         if self.text.startswith("(", self.position):
             self.position += 1
             return self._redirected(Compound("subshell", (self.substituted_script(),)))
@@ -243,7 +247,7 @@ class GrammarReader(WordReader):
             inside = self.arithmetic_text(self.position + 2)
             if inside is None:
                 raise NotUnderstood("the head of a for loop is not closed")
-            words = (Word(self.parts_of(inside)),)
+            words = (Word(self.arithmetic_parts(inside.replace(";", " "))),)
         else:
             name = re.compile(r"[A-Za-z_]\w*(?=[\s;])").match(self.text, self.position)
             if name is None:
@@ -367,6 +371,8 @@ class GrammarReader(WordReader):
     def _assignment(self) -> Assignment | None:
         head = _ASSIGNMENT.match(self.text, self.position)
         if head is None:
+            if _SUBSCRIPT.match(self.text, self.position):
+                raise NotUnderstood("a subscript can hold anything, blanks too")
             return None
         self.position = head.end()
         append = bool(head[3] or head[2])
@@ -379,7 +385,8 @@ class GrammarReader(WordReader):
                     self.position += 1
                     return Assignment(head[1], None, append, tuple(elements))
                 elements.append(self.word())
-        if self.position >= self.end or self.text[self.position] in " \t\n;|&)<>":
+        empty = re.compile(r"[ \t\n;|&)]|[<>](?!\()|$").match(self.text, self.position)
+        if empty:
             return Assignment(head[1], Word((Text(""),)), append)
         return Assignment(head[1], self.word(), append)
 
@@ -389,8 +396,8 @@ class GrammarReader(WordReader):
             return False
         self.position = found.end()
         self._blanks()
-        operator = found[1]
-        redirect = Redirect(operator, self.word())
+        operator = found[2]
+        redirect = Redirect(operator, self.word(), found[1] or "")
         redirects.append(redirect)
         if operator in ("<<", "<<-"):
             redirect.operator = "<<"

@@ -55,6 +55,7 @@ class Redirect(Struct):
     operator: str
     target: Word
     """For a here-document its body, which is read only after the line it stands on: hence not frozen."""
+    descriptor: str = ""
 
 
 class Simple(Struct, frozen=True):

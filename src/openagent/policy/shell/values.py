@@ -203,11 +203,12 @@ class Expander:
     def _arithmetic(self, part: Arithmetic) -> str:
         """The number, or one in its place: it is neither an option nor a path."""
         text, _ = self._joined(part.parts)
-        if re.fullmatch(r"[\d\s+*-]{1,40}", text) and re.fullmatch(r"\s*\d+(?:\s*[+*-]\s*\d+)*\s*", text):
-            return str(_calculated(text))
         for name in re.findall(r"[A-Za-z_]\w*", text):
             if _STORED_CODE.search(self._state.variables.get(name, "")):
                 raise NotUnderstood("arithmetic would run code kept in a variable")
+        text = re.sub(r"[A-Za-z_]\w*", lambda name: self._state.variables.get(name[0], "0"), text)
+        if re.fullmatch(r"[\d\s+*-]{1,40}", text) and re.fullmatch(r"\s*\d+(?:\s*[+*-]\s*\d+)*\s*", text):
+            return str(_calculated(text))
         return "0"
 
     def _variable(self, variable: Variable) -> tuple[str, bool]:
@@ -234,7 +235,7 @@ class Expander:
             return UNKNOWN, False
         if name.isdigit() or name in ("@", "*"):
             return self._positional(name)
-        if name in "?#$!":
+        if name in "?#$":
             return "0", True
         if name == "PWD" and state.cwd is not None:
             return state.cwd, True

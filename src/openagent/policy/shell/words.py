@@ -26,6 +26,8 @@ class NotUnderstood(Exception):
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:=@%+,\-]+(?=[ \t\n|&;()<>]|$)")
 _RUN = re.compile(r"[^ \t\n|&;()<>'\"\\$`]+")
 _DOUBLE_RUN = re.compile(r"[^\"\\$`}']+")
+_PROCESS_SUBSTITUTION = re.compile(r"[<>]\(")
+_CALCULATION = re.compile(r"[\w \t+\-*/%<>=!&|^~?:,()\[\]#]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#$!@*-]")
 _PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*?$!#-])(\[[^\]$`]*\])?(:?[-=?+]|##?|%%?|//?|\^\^?|,,?|:)?")
 _LENGTH = re.compile(r"#(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*])(?:\[[^\]$`]*\])?\}")
@@ -117,6 +119,8 @@ class WordReader:
         while self.position < self.end:
             if run := _DOUBLE_RUN.match(text, self.position):
                 self.position = run.end()
+                if not quoted and _PROCESS_SUBSTITUTION.search(run[0]):
+                    raise NotUnderstood("a process substitution stands inside a ${…}")
                 parts.append(Text(run[0], quoted=quoted))
                 continue
             character = text[self.position]
@@ -189,7 +193,7 @@ class WordReader:
         if self.text.startswith("((", self.position + 1):
             inside = self.arithmetic_text(self.position + 3)
             if inside is not None:
-                return Arithmetic(self.parts_of(inside))
+                return Arithmetic(self.arithmetic_parts(inside))
         self.position += 2
         return Substitution(self._nested_script(), quoted=quoted)
 
@@ -208,6 +212,13 @@ class WordReader:
                 self.position = close + 2
                 return self.text[start:close]
         return None
+
+    def arithmetic_parts(self, text: str) -> tuple[Part, ...]:
+        """What is no arithmetic bash may run as commands in a subshell."""
+        parts = self.parts_of(text)
+        if "\\" in text or not all(_CALCULATION.fullmatch(part.text) for part in parts if isinstance(part, Text)):
+            raise NotUnderstood("arithmetic holds something else")
+        return parts
 
     def parts_of(self, text: str) -> tuple[Part, ...]:
         """The expansions inside arithmetic or a here-document."""

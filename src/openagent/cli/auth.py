@@ -1,0 +1,188 @@
+"""`openagent auth`"""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from datetime import datetime
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import ago, table
+from openagent.client import Client
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.ops import (
+    AuthAdd,
+    AuthEntries,
+    AuthEntry,
+    AuthList,
+    AuthLogin,
+    AuthLoginFinish,
+    AuthRefresh,
+    AuthRemove,
+    Done,
+    LoginStarted,
+)
+
+
+@click.group("auth", epilog=examples("openagent auth add anthropic", "openagent auth list"))
+def auth() -> None:
+    """Keys and logins of model providers, kept encrypted on this machine."""
+
+
+@command("add", "openagent auth add anthropic", "pass show openai | openagent auth add openai --replace")
+@click.argument("name", metavar="PROVIDER")
+@click.option("--replace", is_flag=True, help="Replace the key that is there.")
+@as_json
+def add(name: str, replace: bool, as_json: bool) -> None:
+    """Store an API key, typed unseen or read from stdin; never from the command line, which others can see."""
+    key = _read_key(name)
+    entry = complete(_add(name, key, replace))
+    if as_json:
+        print_json(plain(entry))
+    else:
+        say(f"The key of {name} is stored. `openagent models test {name}` tries it.")
+
+
+def _read_key(name: str) -> str:
+    if sys.stdin.isatty():
+        return click.prompt(f"API key of {name}", hide_input=True, err=True)
+    return sys.stdin.readline().strip()
+
+
+async def _add(name: str, key: str, replace: bool) -> AuthEntry:
+    async with daemon() as client:
+        return await client.request(AuthAdd(id=client.next_id(), name=name, key=key, replace=replace), AuthEntry)
+
+
+@command("list", "openagent auth list", "openagent auth list --json")
+@as_json
+def list_entries(as_json: bool) -> None:
+    """List what is stored, and what comes from the config or the environment. Keys themselves are never shown."""
+    entries = complete(_list())
+    if as_json:
+        print_json(plain(entries))
+    elif entries:
+        now = time.time()
+        say(table(("PROVIDER", "KIND", "FROM", "ADDED", "USED", "ENDS"), [_row(entry, now) for entry in entries]))
+    else:
+        say("Nothing is stored. `openagent auth add PROVIDER` stores a key.")
+
+
+async def _list() -> list[AuthEntry]:
+    async with daemon() as client:
+        return (await client.request(AuthList(id=client.next_id(), cwd=os.getcwd()), AuthEntries)).entries
+
+
+def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
+    used = f"{ago(entry.last_used_at, now)}, {entry.use_count} ×" if entry.last_used_at else "–"
+    ends = f"{datetime.fromtimestamp(entry.expires_at):%Y-%m-%d %H:%M}" if entry.expires_at else "–"
+    added = ago(entry.created_at, now) if entry.created_at else "–"
+    return entry.name, "key" if entry.kind == "api_key" else "login", entry.source, added, used, ends
+
+
+@command("remove", "openagent auth remove anthropic")
+@click.argument("name", metavar="PROVIDER")
+@as_json
+def remove(name: str, as_json: bool) -> None:
+    """Forget a key. A login is also given back to the provider, where it offers that."""
+    complete(_remove(name))
+    if as_json:
+        print_json({"removed": name})
+    else:
+        say(f"{name} is forgotten.")
+
+
+async def _remove(name: str) -> None:
+    async with daemon() as client:
+        await client.request(AuthRemove(id=client.next_id(), name=name), Done)
+
+
+@command("login", "openagent auth login anthropic")
+@click.argument("provider")
+@as_json
+def login(provider: str, as_json: bool) -> None:
+    """Log in with a browser. On another machine's browser, paste the address it ends at.
+
+    Which client to be and where to log in is set under [providers.PROVIDER.oauth] in the config.
+    """
+    entry = complete(_login(provider))
+    if as_json:
+        print_json(plain(entry))
+    else:
+        say(f"You are logged in to {provider}.")
+
+
+async def _login(provider: str) -> AuthEntry:
+    async with daemon() as client:
+        started = await client.request(AuthLogin(id=client.next_id(), provider=provider, cwd=os.getcwd()), LoginStarted)
+        click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
+        if sys.stdin.isatty():
+            click.echo("Waiting for the browser. Or paste here the address it ended at, or code#state:", err=True)
+        return await _either(client, started)
+
+
+async def _either(client: Client, started: LoginStarted) -> AuthEntry:
+    """Whichever comes first: the browser's visit to the daemon, or a pasted line."""
+    browser = asyncio.create_task(_finish(client, started, ""))
+    pasted = _line_from_stdin()
+    while True:
+        await asyncio.wait([browser, pasted], return_when=asyncio.FIRST_COMPLETED)
+        if browser.done():
+            return browser.result()
+        answer, pasted = pasted.result(), _line_from_stdin()
+        if not answer:
+            return await browser
+        try:
+            return await _finish(client, started, answer)
+        except OpenAgentError as problem:
+            if browser.done():
+                raise
+            click.echo(str(problem), err=True)
+
+
+async def _finish(client: Client, started: LoginStarted, answer: str) -> AuthEntry:
+    op = AuthLoginFinish(id=client.next_id(), login=started.login, answer=answer)
+    return await client.request(op, AuthEntry)
+
+
+def _line_from_stdin() -> "asyncio.Future[str]":
+    """Read by a thread that may stay behind: nothing else can give up on a terminal."""
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[str] = loop.create_future()
+
+    def take(text: str) -> None:
+        if not line.done():
+            line.set_result(text.strip())
+
+    def read() -> None:
+        text = sys.stdin.readline()
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(take, text)
+
+    threading.Thread(target=read, daemon=True).start()
+    return line
+
+
+@command("refresh", "openagent auth refresh anthropic")
+@click.argument("provider")
+@as_json
+def refresh(provider: str, as_json: bool) -> None:
+    """Renew a login now. It is renewed by itself before it ends."""
+    entry = complete(_refresh(provider))
+    if as_json:
+        print_json(plain(entry))
+    else:
+        ends = f" until {datetime.fromtimestamp(entry.expires_at):%Y-%m-%d %H:%M}" if entry.expires_at else ""
+        say(f"The login to {provider} is good{ends}.")
+
+
+async def _refresh(provider: str) -> AuthEntry:
+    async with daemon() as client:
+        return await client.request(AuthRefresh(id=client.next_id(), provider=provider), AuthEntry)
+
+
+for _command in (add, list_entries, remove, login, refresh):
+    auth.add_command(_command)

@@ -1,0 +1,35 @@
+"""Changes of files, as a terminal shows them."""
+
+from collections.abc import Sequence
+
+from openagent.cli.command import say
+from openagent.cli.terminal import BOLD, CYAN, GREEN, RED, clean, one_line, paint
+from openagent.protocol.ops import ChangedFile
+
+
+def show_changes(files: Sequence[ChangedFile], *, nothing: str, only_names: bool = False) -> None:
+    if not files:
+        say(nothing)
+        return
+    for file in files:
+        say(paint(_heading(file), BOLD))
+        if not only_names:
+            _show_patch(file)
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    say(f"{len(files)} {'file' if len(files) == 1 else 'files'} changed, +{added} −{removed}")
+
+
+def _heading(file: ChangedFile) -> str:
+    moved = f"{one_line(file.old_path)} → " if file.old_path else ""
+    counts = "binary" if file.binary else f"+{file.added} −{file.removed}"
+    return f"{file.status} {moved}{one_line(file.path)}  {counts}"
+
+
+def _show_patch(file: ChangedFile) -> None:
+    lines = clean(file.patch).splitlines()
+    body = next((place for place, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    for line in lines[body:]:
+        style = {"+": GREEN, "-": RED, "@": CYAN}.get(line[:1], "")
+        say(paint(line, style) if style else line)
+    if file.cut:
+        say("… cut here")

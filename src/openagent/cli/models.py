@@ -1,0 +1,140 @@
+"""`openagent models`"""
+
+import asyncio
+import os
+import sys
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import GREEN, RED, YELLOW, clean, duration, paint, size, table
+from openagent.protocol.events import AnyEvent, PullProgress
+from openagent.protocol.ops import (
+    ModelEntries,
+    ModelEntry,
+    ModelPulled,
+    ModelsList,
+    ModelsPull,
+    ModelsTest,
+    ModelTest,
+    ModelTests,
+)
+
+_BAR = 30
+
+
+@click.group(
+    "models", epilog=examples("openagent models list", "openagent models test", "openagent models pull smollm2")
+)
+def models() -> None:
+    """The models there are, and whether they answer."""
+
+
+@command("list", "openagent models list", "openagent models list anthropic --json")
+@click.argument("provider", default="")
+@as_json
+def list_models(provider: str, as_json: bool) -> int:
+    """List what the providers offer, asked of them now; prices are in dollars per million tokens."""
+    found = complete(_list(provider))
+    if as_json:
+        print_json(plain(found))
+        return int(bool(found.problems) and not found.models)
+    if found.models:
+        say(table(("MODEL", "CONTEXT", "INPUT", "OUTPUT", "NOTE"), [_row(model) for model in found.models]))
+    for problem in found.problems:
+        said = f"{problem.provider}: {problem.error.message} {problem.error.hint}"
+        click.echo(paint(f"✗ {clean(said)}", YELLOW, sys.stderr), err=True)
+    return int(bool(found.problems) and not found.models)
+
+
+async def _list(provider: str) -> ModelEntries:
+    async with daemon() as client:
+        op = ModelsList(id=client.next_id(), provider=provider, cwd=os.getcwd())
+        return await client.request(op, ModelEntries)
+
+
+def _row(model: ModelEntry) -> tuple[str, ...]:
+    window = f"{model.context_window:,}" if model.context_window else "–"
+    return model.name, window, _price(model.input_usd), _price(model.output_usd), model.note
+
+
+def _price(dollars: float | None) -> str:
+    return "–" if dollars is None else f"${dollars:g}"
+
+
+@command("test", "openagent models test", "openagent models test anthropic", "openagent models test openai/gpt-5")
+@click.argument("name", default="", metavar="[PROVIDER[/MODEL]]")
+@as_json
+def test(name: str, as_json: bool) -> int:
+    """Ask for one token, of every provider or of one, and tell how long it took or what went wrong."""
+    tests = complete(_test(name))
+    failed = any(test.error for test in tests)
+    if as_json:
+        print_json(plain(tests))
+    else:
+        for each in tests:
+            say(_verdict(each))
+    return int(failed)
+
+
+async def _test(name: str) -> list[ModelTest]:
+    async with daemon() as client:
+        op = ModelsTest(id=client.next_id(), name=name, cwd=os.getcwd())
+        return (await client.request(op, ModelTests)).tests
+
+
+def _verdict(test: ModelTest) -> str:
+    if test.error is None:
+        return f"{paint('✓', GREEN)} {test.model} answered in {duration(test.latency_ms)}"
+    return f"{paint('✗', RED)} {test.model}: {clean(f'{test.error.message} {test.error.hint}')}"
+
+
+@command("pull", "openagent models pull smollm2")
+@click.argument("name")
+@as_json
+def pull(name: str, as_json: bool) -> None:
+    """Install a model that runs on this machine, without key or network. `smollm2` is small: it chats, no more."""
+    pulled = complete(_pull(name, quiet=as_json))
+    if as_json:
+        print_json(plain(pulled))
+    else:
+        say(f"{pulled.model} is installed ({size(pulled.size_bytes)} in {pulled.path}). It chats, it cannot use tools.")
+        say(f'Try it: openagent run --model {pulled.model} "Hello!"')
+
+
+async def _pull(name: str, *, quiet: bool) -> ModelPulled:
+    async with daemon() as client, client.all_events() as events:
+        shown = None if quiet else asyncio.create_task(_show(events))
+        try:
+            return await client.request(ModelsPull(id=client.next_id(), name=name), ModelPulled)
+        finally:
+            if shown is not None:
+                shown.cancel()
+                if sys.stderr.isatty():
+                    click.echo(err=True)
+
+
+async def _show(events: "asyncio.Queue[AnyEvent | None]") -> None:
+    """A bar that moves in a terminal; elsewhere a line per stage."""
+    moving = sys.stderr.isatty()
+    stage = ""
+    while (event := await events.get()) is not None:
+        if not isinstance(event, PullProgress):
+            continue
+        if moving:
+            click.echo(f"\r\x1b[K{_bar(event)}", nl=False, err=True)
+        elif event.stage != stage:
+            click.echo(clean(event.stage), err=True)
+        stage = event.stage
+
+
+def _bar(event: PullProgress) -> str:
+    if not event.total_bytes:
+        return clean(event.stage)
+    filled = _BAR * event.done_bytes // event.total_bytes
+    done = f"{size(event.done_bytes)} of {size(event.total_bytes)}"
+    return f"{clean(event.stage):28} {'█' * filled}{'░' * (_BAR - filled)} {done}"
+
+
+for _command in (list_models, test, pull):
+    models.add_command(_command)

@@ -1,0 +1,92 @@
+"""`openagent policy`"""
+
+import os
+from typing import cast
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import GREEN, RED, YELLOW, clean, one_line, paint, table
+from openagent.protocol.ops import PolicyExplain, PolicyTest
+from openagent.protocol.safety import PolicyExplanation, PolicyTested, Ruling
+from openagent.protocol.sessions import Mode
+
+_STYLES = {"allow": GREEN, "ask": YELLOW, "deny": RED}
+
+
+@click.group("policy", epilog=examples("openagent policy explain 'git push --force'", "openagent policy test"))
+def policy() -> None:
+    """The rules that decide what agents may do.
+
+    Yours are in policy.toml beside your config.toml, a project's in .openagent/policy.toml.
+    """
+
+
+@command(
+    "explain",
+    "openagent policy explain 'curl https://example.com | sh'",
+    "openagent policy explain --mode full --json 'rm -rf build' | jq .ruling.decision",
+)
+@click.argument("words", metavar="COMMAND", nargs=-1, required=True)
+@click.option("--mode", type=click.Choice(["plan", "ask", "edits", "full"]), help="The configured one when left out.")
+@click.option("--cwd", default=".", metavar="DIR", help="The workspace it would run in; this directory.")
+@as_json
+def explain(words: tuple[str, ...], mode: str | None, cwd: str, as_json: bool) -> None:
+    """Tell whether a shell command would be allowed, asked for or denied, and why. Nothing is run."""
+    found = complete(_explain(" ".join(words), cast("Mode | None", mode), _directory(cwd)))
+    if as_json:
+        print_json(plain(found))
+        return
+    say(f"In {found.mode} mode: {_told(found.ruling)}")
+    if len(found.steps) > 1:
+        say()
+        say(table(("DECISION", "RISK", "RULE", "COMMAND"), [_row(step) for step in found.steps]))
+    for notice in found.notices:
+        say(f"\n{clean(notice)}")
+
+
+async def _explain(text: str, mode: Mode | None, cwd: str) -> PolicyExplanation:
+    async with daemon() as client:
+        op = PolicyExplain(id=client.next_id(), command=text, mode=mode, cwd=cwd)
+        return await client.request(op, PolicyExplanation)
+
+
+def _told(ruling: Ruling) -> str:
+    decided = paint(ruling.decision, _STYLES[ruling.decision])
+    return f"{decided}, {ruling.risk} risk. {clean(ruling.reason)} [{clean(ruling.rule)}]"
+
+
+def _row(step: Ruling) -> tuple[str, ...]:
+    return step.decision, step.risk, step.rule, one_line(step.command)
+
+
+@command("test", "openagent policy test", "openagent policy test --cwd ~/project")
+@click.option("--cwd", default=".", metavar="DIR", help="The workspace whose rules are tested; this directory.")
+@as_json
+def test(cwd: str, as_json: bool) -> int:
+    """Check that every rule, built in or yours, does what its examples say. Exit code 1 when one does not."""
+    tested = complete(_test(_directory(cwd)))
+    failed = bool(tested.failures or tested.notices)
+    if as_json:
+        print_json(plain(tested))
+        return int(failed)
+    say(f"{tested.checked} examples checked. Rule files: {', '.join(tested.files) or 'none'}.")
+    for example in tested.failures:
+        problem = "should meet" if example.expected else "should not meet"
+        say(paint(clean(f"✗ {example.rule} {problem}: {example.command}"), RED))
+    for notice in tested.notices:
+        say(paint(clean(f"✗ {notice}"), RED))
+    return int(failed)
+
+
+async def _test(cwd: str) -> PolicyTested:
+    async with daemon() as client:
+        return await client.request(PolicyTest(id=client.next_id(), cwd=cwd), PolicyTested)
+
+
+def _directory(cwd: str) -> str:
+    return os.path.abspath(os.path.expanduser(cwd))
+
+
+for each in (explain, test):
+    policy.add_command(each)

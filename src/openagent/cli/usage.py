@@ -1,0 +1,61 @@
+"""`openagent usage`"""
+
+import time
+from typing import cast
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.terminal import table
+from openagent.protocol.ops import UsageAsk
+from openagent.protocol.usage import GroupBy, UsageReport, UsageRow
+
+_DAY = 86400.0
+
+
+@command(
+    "usage", "openagent usage", "openagent usage --by day --days 7", "openagent usage --by session --json | jq '.total'"
+)
+@click.option(
+    "--by",
+    type=click.Choice(["model", "session", "day", "activity"]),
+    default="model",
+    show_default=True,
+    help="What to sum up by.",
+)
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only the last N days.")
+@as_json
+def usage(by: str, days: float | None, as_json: bool) -> None:
+    """Show the tokens and the money that were used, of all sessions, deleted ones included."""
+    since = time.time() - days * _DAY if days else 0.0
+    report = complete(_report(cast("GroupBy", by), since))
+    if as_json:
+        print_json(plain(report))
+    elif not report.rows:
+        say("Nothing was used" + (" in this time." if days else " yet."))
+    else:
+        headers = (by.upper(), "REQUESTS", "INPUT", "CACHED", "OUTPUT", "REASONING", "COST")
+        say(table(headers, [_row(row) for row in (*report.rows, report.total)]))
+        if report.total.unpriced:
+            say(f"\n+ {report.total.unpriced} requests to models without a known price; [prices] in the config helps.")
+        if report.total.usage.estimated:
+            say("\n~ Some of it was counted here, because a provider reported nothing.")
+
+
+async def _report(by: GroupBy, since: float) -> UsageReport:
+    async with daemon() as client:
+        return await client.request(UsageAsk(id=client.next_id(), by=by, since=since), UsageReport)
+
+
+def _row(row: UsageRow) -> tuple[str, ...]:
+    tokens = row.usage
+    cost = f"${row.cost_usd:.4f}" if row.cost_usd or not row.unpriced else "–"
+    return (
+        row.key,
+        f"{row.requests:,}",
+        f"{tokens.input_tokens:,}",
+        f"{row.cached_percent:g} %",
+        f"{'~' if tokens.estimated else ''}{tokens.output_tokens:,}",
+        f"{tokens.reasoning_tokens:,}",
+        cost + (" +" if row.cost_usd and row.unpriced else ""),
+    )

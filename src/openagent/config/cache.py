@@ -1,0 +1,99 @@
+"""Settings per workspace and environment, read again when a file has changed."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from openagent.config.load import Config, load
+from openagent.config.project import find_project_file
+from openagent.config.trust import TrustList
+from openagent.protocol import locations
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.ops import ConfigList
+from openagent.protocol.sessions import Settings as SessionSettings
+
+RECHECK_SECONDS = 1.0
+Stamp = tuple[int, int, int]
+
+
+class _Cached(NamedTuple):
+    config: Config
+    stamp: object
+    checked: float
+
+
+class ConfigCache:
+    """Looks at the files once a second at most."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = dict(env)
+        self._cache: dict[tuple[str, tuple[tuple[str, str], ...]], _Cached] = {}
+        self.trust = TrustList(Path(locations.data_home(env)))
+
+    def load(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Config:
+        extra = env or {}
+        key = (str(cwd or ""), tuple(sorted(extra.items())))
+        cached = self._cache.get(key)
+        now = time.monotonic()
+        if cached is not None and now - cached.checked < RECHECK_SECONDS:
+            return cached.config
+        merged = {**self._env, **extra}
+        stamp = self._stamp(merged, cwd)
+        if cached is not None and cached.stamp == stamp:
+            loaded = cached.config
+        else:
+            loaded = load(merged, cwd, trusted=self.trust.trusts)
+        self._cache[key] = _Cached(loaded, stamp, now)
+        return loaded
+
+    def forget(self) -> None:
+        """A folder has become trusted, or is so no longer."""
+        self._cache.clear()
+
+    def show(self, cwd: str, env: dict[str, str]) -> ConfigList:
+        loaded = self.load(Path(cwd) if cwd else None, env)
+        return ConfigList(values=loaded.values(), files=loaded.files, notes=loaded.notes)
+
+    def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        return {**self._env, **extra}
+
+    def session_settings(self, cwd: Path, env: Mapping[str, str]) -> SessionSettings:
+        settings = self.load(cwd, env).settings
+        return SessionSettings(
+            model=settings.model,
+            mode=settings.mode,
+            max_steps=settings.limits.max_steps,
+            turn_timeout=settings.limits.turn_timeout,
+            disabled_tools=settings.tools.disabled,
+        )
+
+    def ask_timeout(self, workspace: Path) -> float:
+        return self.load(workspace).settings.limits.ask_timeout
+
+    def notices(self, workspace: Path) -> list[ErrorInfo]:
+        """What of a project's own settings was left out."""
+        try:
+            return [ErrorInfo("config_error", note) for note in self.load(workspace).untrusted]
+        except OpenAgentError as problem:
+            return [problem.info]
+
+    def _stamp(self, env: Mapping[str, str], cwd: Path | None) -> object:
+        project = find_project_file(cwd, env) if cwd else None
+        if project is None or project.path is None:
+            return stamp_of(Path(locations.config_file(env)))
+        return stamp_of(Path(locations.config_file(env)), project.path), self.trust.trusts(project.folder)
+
+
+def stamp_of(*files: Path) -> tuple[Stamp, ...]:
+    """Equal as long as the files are the same; zeros for one that is not there."""
+    return tuple(_stamp_of_file(file) for file in files)
+
+
+def _stamp_of_file(file: Path) -> Stamp:
+    try:
+        status = os.stat(file)
+    except OSError:
+        return 0, 0, 0
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,119 @@
+"""Undo: a checkpoint before the first change of a turn, and the way back to before any turn."""
+
+import time
+from typing import TYPE_CHECKING
+
+from openagent.core.audit import entry
+from openagent.core.view import REWIND
+from openagent.plugins.files_read import FilesRead
+from openagent.plugins.store import CollectionRecord
+from openagent.plugins.workspace import Checkpoints, FileChange, Restored
+from openagent.policy.facts import Decision
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import CheckpointCreated, CheckpointRestored, ErrorRaised
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+
+_CHANGES_NOTHING = ("builtin:read-only", "effect:none")
+
+
+class Undo:
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._saved_turn = 0
+        self._told_of_trouble = False
+        self.rewinding = False
+        """Messages wait meanwhile, as they do for a turn."""
+
+    @property
+    def _checkpoints(self) -> Checkpoints:
+        checkpoints = self._session.runtime.checkpoints
+        if checkpoints is None:
+            raise OpenAgentError("not_found", "This daemon keeps no checkpoints.")
+        return checkpoints
+
+    async def before(self, decision: Decision, turn: int) -> None:
+        """Called before every call that was allowed. The first one of a turn that may change something is saved for."""
+        session = self._session
+        if decision.rule in _CHANGES_NOTHING or self._saved_turn == turn or session.runtime.checkpoints is None:
+            return
+        try:
+            # Also of an unchanged workspace: it tells that this turn, unlike those without one, may have changed files.
+            taken = await self._checkpoints.take(session.workspace, session.id, turn, even_unchanged=True)
+        except OpenAgentError as problem:
+            if not self._told_of_trouble:
+                self._told_of_trouble = True
+                session.post(ErrorRaised(error=problem.info))
+            return
+        self._saved_turn = turn
+        if taken is not None:
+            session.post(CheckpointCreated(checkpoint=taken.id, turn=turn, files=taken.files))
+
+    async def changes(self, turn: int | None) -> list[FileChange]:
+        """What a turn changed, or what has changed since the session's first checkpoint."""
+        history = await self._checkpoints.history(self._session.id)
+        own = [place for place, taken in enumerate(history) if taken.kind == "turn" and turn in (None, taken.turn)]
+        if not own:
+            return []
+        later = history[own[0] + 1 :] if turn is not None else []
+        after = next((taken.id for taken in later if taken.kind != "turn" or taken.turn != turn), None)
+        return await self._checkpoints.diff(self._session.workspace, history[own[0]].id, after)
+
+    async def rewind(
+        self, turn: int, *, files: bool, conversation: bool, git_state: bool, op_id: str
+    ) -> Restored | None:
+        """Back to before `turn`. What it takes away stays in the store, and the files can be brought back too."""
+        session = self._session
+        if session.busy:
+            raise OpenAgentError("busy", "The session is in the middle of a turn.", hint="Cancel it, then rewind.")
+        self.rewinding = True
+        try:
+            restored = await self._rewind(turn, files, conversation, git_state, op_id)
+        finally:
+            self.rewinding = False
+        await session.start_next()
+        return restored
+
+    async def _rewind(self, turn: int, files: bool, conversation: bool, git_state: bool, op_id: str) -> Restored | None:
+        session = self._session
+        first = await session.runtime.store.turn_start(session.id, turn)
+        if first is None:
+            raise OpenAgentError("not_found", f"The session has no turn {turn}.")
+        restored = await self._restore_files(turn, git_state) if files else None
+        record = None
+        if conversation:
+            number = len(await session.runtime.store.collections(session.id)) + 1
+            hidden = [(first, session.info.message_count)]
+            record = CollectionRecord(number, hidden, "", {}, 0, time.time(), collector=REWIND)
+        checkpoint, undo = (restored.checkpoint, restored.before) if restored else ("", "")
+        await session.record(
+            CheckpointRestored(checkpoint=checkpoint, turn=turn, files=files, conversation=conversation),
+            op_id=op_id,
+            collection=record,
+            audit=[
+                entry(
+                    "rewind",
+                    f"turn {turn}",
+                    files=files,
+                    conversation=conversation,
+                    git_state=git_state,
+                    checkpoint=checkpoint,
+                    undo=undo,
+                    written=len(restored.written) if restored else 0,
+                    removed=len(restored.removed) if restored else 0,
+                )
+            ],
+        )
+        session.forget_view()
+        session.files_read = FilesRead()
+        self._saved_turn = 0
+        return restored
+
+    async def _restore_files(self, turn: int, git_state: bool) -> Restored | None:
+        """The first checkpoint at or after a turn holds the files as they were before it."""
+        history = await self._checkpoints.history(self._session.id)
+        wanted = next((taken for taken in history if taken.kind == "turn" and taken.turn >= turn), None)
+        if wanted is None:
+            return None
+        return await self._checkpoints.restore(self._session.workspace, wanted.id, git_state=git_state)

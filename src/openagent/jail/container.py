@@ -1,0 +1,221 @@
+"""One container, in which all shells of a session live."""
+
+import asyncio
+import contextlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from openagent.jail.enclosure import Enclosure
+from openagent.jail.engine import Engine, EngineInfo, EngineRefusal
+from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, users
+from openagent.jail.limits import Limits, rlimit_script
+from openagent.jail.seccomp import named_filter
+from openagent.jail.walls import workspace_walls
+from openagent.protocol.errors import OpenAgentError
+
+_ORDERS = "orders"
+"""The pipe through which the first process is told to start a shell. It ends when nobody can write to it any more,
+and the container with it: so no container outlives its daemon."""
+_UNSEEN = (
+    "/sys",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+)
+_UNWRITABLE = ("/dev", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+
+
+_NO_BASH = re.compile(r"bash.*(not found|no such file)", re.IGNORECASE)
+
+
+class ContainerPlan(NamedTuple):
+    """What all containers of a session have in common."""
+
+    engine: Engine
+    info: EngineInfo
+    image: str
+    network: bool
+    limits: Limits
+    env: Mapping[str, str]
+    workspace: Path
+    hidden: Sequence[Path]
+    log_dir: Path | None
+
+    @property
+    def inner_user(self) -> tuple[int, int]:
+        """Who may write the workspace. In a rootless engine, root inside is the person who runs it outside.
+
+        A root daemon's commands run as the workspace's owner. Where that is root, too, they are root without any
+        capability and any way to get one, as they are under bubblewrap: nobody else could write there.
+        """
+        if self.info.has("rootless"):
+            return 0, 0
+        if os.geteuid() != 0:
+            return os.geteuid(), os.getegid()
+        owner = self.workspace.stat()
+        return owner.st_uid, owner.st_gid
+
+    @property
+    def _is_hosts_root(self) -> bool:
+        """Root may write kernel settings without any privilege."""
+        return self.inner_user[0] == 0 and not self.info.has("rootless")
+
+    @property
+    def foreign_user(self) -> tuple[int, int] | None:
+        """Who that is to the host, when it is not the daemon's own user."""
+        user = self.inner_user
+        return user if os.geteuid() == 0 and user[0] != 0 else None
+
+    def describe(self, pipes: Path) -> dict[str, object]:
+        """For the engine's `create`."""
+        uid, gid = self.inner_user
+        return {
+            "Image": self.image,
+            "Entrypoint": ["bash", f"{PIPES}/launcher", PIPES, pipes.name],
+            "Cmd": [],
+            "Env": [f"{name}={value}" for name, value in self.env.items()],
+            "User": f"{uid}:{gid}",
+            "Hostname": "openagent",
+            "WorkingDir": "/",
+            "Healthcheck": {"Test": ["NONE"]},
+            "HostConfig": {
+                **self._walls(pipes),
+                **self._bounds(),
+                "AutoRemove": True,
+                "NetworkMode": "default" if self.network else "none",
+                "IpcMode": "private",
+                "ReadonlyRootfs": True,
+                "CapDrop": ["ALL"],
+                "SecurityOpt": self._security_options(),
+                "MaskedPaths": _UNSEEN,
+                "ReadonlyPaths": (*_UNWRITABLE, *(("/proc",) if self._is_hosts_root else ())),
+                "LogConfig": {"Type": "none"},
+                **({"UsernsMode": "host"} if self.info.has("userns") else {}),
+            },
+        }
+
+    def _walls(self, pipes: Path) -> dict[str, object]:
+        room = f"rw,exec,nosuid,nodev,mode=1777,size={self.limits.disk}"
+        tmpfs: dict[str, str] = {"/tmp": room, HOME: room}  # noqa: S108  the container's own
+        mounts = [_bind(pipes, PIPES)]
+        mounts += [_bind(pipes / path.rpartition("/")[2], path) for path in users(*self.inner_user)]
+        if self.log_dir is not None:
+            mounts.append(_bind(self.log_dir))
+        for wall in workspace_walls(self.workspace, self.hidden):
+            if not wall.emptied:
+                mounts.append(_bind(wall.path, writable=wall.writable))
+            elif wall.path.is_dir():
+                tmpfs[str(wall.path)] = "ro,noexec,nosuid,nodev,size=4096"
+            else:
+                mounts.append(_bind(Path(os.devnull), str(wall.path)))
+        return {"Mounts": mounts, "Tmpfs": tmpfs, "ShmSize": SHARED_MEMORY}
+
+    def _bounds(self) -> dict[str, object]:
+        bounds: dict[str, object] = {}
+        if self.info.limits_groups:
+            memory = self.limits.memory
+            bounds |= {"Memory": memory, "MemorySwap": memory, "PidsLimit": self.limits.processes}
+        if self.info.cpu_cfs_quota and self.limits.cpus is not None:
+            bounds["NanoCpus"] = int(self.limits.cpus * 1e9)
+        return bounds
+
+    def _security_options(self) -> list[str]:
+        options = ["no-new-privileges"]
+        if self.info.has("selinux"):
+            options.append("label=disable")  # or else the person's own files would have to be labelled anew
+        if self.info.has("seccomp") and (profile := named_filter()):
+            options.append(f"seccomp={profile}")
+        return options
+
+    @property
+    def setup(self) -> str:
+        return f"{rlimit_script(self.limits, grouped=self.info.limits_groups)}\nexec <{_ORDERS}"
+
+
+def _bind(source: Path, target: str = "", *, writable: bool = False) -> dict[str, object]:
+    return {"Type": "bind", "Source": str(source), "Target": target or str(source), "ReadOnly": not writable}
+
+
+class ContainerEnclosure(Enclosure):
+    def __init__(self, plan: ContainerPlan) -> None:
+        super().__init__(PIPES, plan.foreign_user)
+        self._plan = plan
+        self._problem: OpenAgentError | None = None
+        self._unwanted = False
+        self._unsent: list[bytes] = []
+        self._write_launcher(plan.setup)
+        for path, text in users(*plan.inner_user).items():
+            (self.outer_pipes / path.rpartition("/")[2]).write_text(text)
+        os.mkfifo(self.outer_pipes / _ORDERS, 0o600)
+        for path in (self.outer_pipes, *self.outer_pipes.iterdir()):
+            self.hand_over(path)
+        self._orders = os.open(self.outer_pipes / _ORDERS, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._life = self._loop.create_task(self._live())
+
+    async def _live(self) -> None:
+        engine, container = self._plan.engine, ""
+        try:
+            container = await engine.create(self._plan.describe(self.outer_pipes))
+            self._enter(await engine.start(container, self.outer_pipes.name))
+            await asyncio.shield(self._ended)
+        except OpenAgentError as problem:
+            self._problem = problem
+        except ProcessLookupError:
+            pass  # it ended at once, which `failure` says
+        finally:
+            self.kill()
+            if not self.pid:
+                self._end()
+            with contextlib.suppress(OpenAgentError):  # nothing runs in it any more; the next daemon sweeps
+                if container:
+                    await engine.remove(container)
+
+    def _enter(self, pid: int) -> None:
+        """No shell was started before: whoever ends one must know where to look for it."""
+        self._watch(pid)
+        if self._unwanted:
+            self.kill()
+        for order in self._unsent:
+            os.write(self._orders, order)
+
+    def start_shell(self, name: str, token: str) -> None:
+        order = f"{name} {token}\n".encode()
+        if not self.pid:
+            self._unsent.append(order)
+        elif self.alive:
+            os.write(self._orders, order)
+
+    def failure(self) -> OpenAgentError:
+        problem = self._problem or OpenAgentError("jail_error", "The container ended before a shell had started in it.")
+        if isinstance(problem, EngineRefusal) and _NO_BASH.search(problem.reason):
+            return OpenAgentError(
+                "jail_error",
+                f"The image {self._plan.image} has no bash, which the jail's shell is.",
+                hint="Choose an image that has it in `[jail] image`, one based on Debian for example.",
+            )
+        return problem
+
+    def kill(self) -> None:
+        self._unwanted = True
+        super().kill()
+
+    def _end(self) -> None:
+        os.close(self._orders)
+        super()._end()
+
+    async def close(self) -> None:
+        """Returns when the container is gone."""
+        await super().close()
+        await asyncio.shield(self._life)

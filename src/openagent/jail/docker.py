@@ -1,0 +1,104 @@
+"""A container of Docker or Podman: the files of an image instead of this machine's, and the workspace where it is.
+
+The container starts with its session and ends with it. A daemon that dies takes its containers along; whatever of an
+earlier one is still there goes when the next one opens its first session.
+"""
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from openagent.jail.container import ContainerEnclosure, ContainerPlan
+from openagent.jail.engine import Engine, find_engine
+from openagent.jail.inside import agent_env, read_git_identity
+from openagent.jail.limits import Limits
+from openagent.jail.shell import PersistentShell
+from openagent.jail.walls import checked_workspace
+from openagent.plugins.jail import BackgroundCommand
+from openagent.protocol.errors import OpenAgentError
+
+DEFAULT_IMAGE = "python:3.12-slim"
+
+
+class DockerJail:
+    kind = "docker"
+
+    def __init__(
+        self,
+        *,
+        image: str = "",
+        network: str | Sequence[str] = "off",
+        limits: Limits | None = None,
+        socket: str = "",
+        env: Mapping[str, str] | None = None,
+        hidden: Sequence[Path] = (),
+        background_after: float | None = None,
+        log_dir: Path | None = None,
+        on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
+    ) -> None:
+        """`socket` is the engine's, when it is not to be looked for; `hidden` is kept out even below the workspace."""
+        self._image = image or DEFAULT_IMAGE
+        self._network = network
+        self._limits = limits or Limits()
+        self._socket = socket
+        self._env = dict(env or {})
+        self._hidden = tuple(hidden)
+        self._background_after = background_after
+        self._log_dir = log_dir
+        self._on_background_end = on_background_end
+        self._swept = False
+
+    def describe(self) -> str:
+        return "docker, with network" if self._network == "on" else "docker, no network"
+
+    async def open(self, session: str, workspace: Path) -> PersistentShell:
+        if not isinstance(self._network, str):
+            raise OpenAgentError(
+                "jail_error",
+                "The docker jail has the whole network or none; it cannot be limited to some hosts.",
+                hint='Set `[jail] network` to "off" or "on", or use `kind = "bwrap"`, which can.',
+            )
+        workspace = checked_workspace(workspace)
+        log_dir = self._log_dir / session if self._log_dir is not None else None
+        if log_dir is not None:
+            log_dir.mkdir(parents=True, exist_ok=True)
+        engine = await self._engine()
+        plan = ContainerPlan(
+            engine=engine,
+            info=await engine.info(),
+            image=self._image,
+            network=self._network == "on",
+            limits=self._limits,
+            env={**agent_env(await asyncio.to_thread(read_git_identity)), **self._env},
+            workspace=workspace,
+            hidden=self._hidden,
+            log_dir=log_dir,
+        )
+        shell = PersistentShell(
+            functools.partial(ContainerEnclosure, plan),
+            str(workspace),
+            background_after=self._background_after,
+            log_dir=log_dir,
+            on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
+        )
+        try:
+            await shell.ready()
+        except asyncio.CancelledError:
+            await shell.close()
+            raise
+        return shell
+
+    async def _engine(self) -> Engine:
+        engine = await find_engine(self._socket, os.environ)
+        if not self._swept:
+            await engine.sweep()
+            self._swept = True
+        if not await engine.has_image(self._image):
+            raise OpenAgentError(
+                "jail_error",
+                f"The container engine at {engine.path} has no image {self._image}.",
+                hint=f"Get it with `docker pull {self._image}` (or `podman pull`), or name another in `[jail] image`.",
+            )
+        return engine

@@ -1,0 +1,52 @@
+"""What the inside looks like, whichever engine made the walls."""
+
+import subprocess
+from collections.abc import Sequence
+
+HOME = "/home/agent"
+PIPES = "/run/openagent"
+SHARED_MEMORY = 64 << 20
+
+
+def agent_env(git_identity: Sequence[tuple[str, str]]) -> dict[str, str]:
+    git = [("safe.directory", "*"), *git_identity]
+    return {
+        "HOME": HOME,
+        "USER": "agent",
+        "LOGNAME": "agent",
+        "SHELL": "/bin/bash",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_COUNT": str(len(git)),
+        **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(git)},
+        **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(git)},
+    }
+
+
+def users(uid: int, gid: int) -> dict[str, str]:
+    """The user database: path to text."""
+    agent, group = f"agent:x:{uid}:{gid}::{HOME}:/bin/bash\n", f"agent:x:{gid}:\n"
+    root = "root:x:0:0::/:/bin/false\n"
+    return {
+        "/etc/passwd": f"{agent if uid == 0 else root + agent}nobody:x:65534:65534::/:\n",
+        "/etc/group": f"{group if gid == 0 else 'root:x:0:' + chr(10) + group}nogroup:x:65534:\n",
+    }
+
+
+def read_git_identity() -> list[tuple[str, str]]:
+    """Who commits; nothing else of the person's git configuration is let in."""
+    try:
+        answer = subprocess.run(
+            ("git", "config", "--global", "--null", "--get-regexp", r"^user\.(name|email)$"),
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    entries = (entry.partition("\n") for entry in answer.stdout.split("\0") if entry)
+    return [(key, value) for key, _, value in entries]

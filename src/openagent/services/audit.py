@@ -1,0 +1,50 @@
+"""What was decided, run and written: `audit.list`."""
+
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.plugins.store import AuditEntry, Store
+from openagent.protocol import ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.safety import AuditPage, AuditRow
+
+MOST = 1000
+_LOOKED_AT = 20_000
+"""Entries read at most for one page of those that name a tool."""
+
+
+class AuditService:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handlers(self) -> dict[type[ops.Op], Handler]:
+        return {ops.AuditAsk: self._list}
+
+    async def _list(self, connection: Connection, op: ops.AuditAsk) -> AuditPage:
+        session = await self._session(op.session) if op.session else None
+        limit = min(max(op.limit, 1), MOST)
+        found: list[AuditEntry] = []
+        before, looked_at = op.before, 0
+        while len(found) < limit and looked_at < _LOOKED_AT:
+            size = MOST if op.tool else limit
+            page = await self._store.audit(session, kind=op.kind, since=op.since, limit=size, before=before)
+            fitting = [entry for entry in page if not op.tool or entry.detail.get("tool") == op.tool]
+            taken = fitting[: limit - len(found)]
+            found += taken
+            if len(page) < size and len(taken) == len(fitting):
+                return AuditPage([_row(entry) for entry in found])
+            looked_at += len(page)
+            before = taken[-1].id if len(taken) < len(fitting) else page[-1].id
+        return AuditPage([_row(entry) for entry in found], next=before)
+
+    async def _session(self, name: str) -> str:
+        """The trail outlives the session: one that is gone must be named in full."""
+        try:
+            return (await self._store.session(name)).info.id
+        except OpenAgentError as problem:
+            if problem.info.code != "not_found":
+                raise
+            return name
+
+
+def _row(entry: AuditEntry) -> AuditRow:
+    return AuditRow(entry.id, entry.at, entry.session, entry.kind, entry.subject, entry.detail)

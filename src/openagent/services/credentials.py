@@ -1,0 +1,208 @@
+"""Keys and logins as the providers get them: read from the vault when first needed, kept in memory, renewed in time."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from openagent import config
+from openagent.plugins.provider import AuthenticationFailed, ProviderError
+from openagent.protocol.errors import OpenAgentError
+from openagent.providers.http import Credential
+from openagent.providers.oauth import OAuthCredentials, OAuthSettings, Tokens
+from openagent.vault.credentials import ApiKey, EntryInfo, EntryKind, OAuthTokens
+from openagent.vault.redact import Redactor
+from openagent.vault.secret import Secret
+from openagent.vault.vault import Vault
+
+COUNT_INTERVAL = 60.0
+"""Seconds between two notes in the vault that a key is in use; each one is a write to disk."""
+_log = logging.getLogger(__name__)
+
+
+class CredentialBook:
+    def __init__(
+        self,
+        vault: Vault,
+        redactor: Redactor,
+        *,
+        client_secret: Callable[[str], str],
+        on_login_required: Callable[[str, str], None],
+    ) -> None:
+        """Reads what the vault holds: make it off the event loop. `client_secret` is asked by a provider's name;
+        `on_login_required` is told the provider and the reason."""
+        self.vault = vault
+        self.version = 0
+        self._redactor = redactor
+        self._client_secret = client_secret
+        self._on_login_required = on_login_required
+        self._kinds = _kinds_in(vault)
+        self._functions: dict[str, Callable[[], Awaitable[str]]] = {}
+        self._keys: dict[str, Secret] = {}
+        self._counted: dict[str, float] = {}
+        self._logins: dict[str, OAuthCredentials] = {}
+        self._expiries: dict[str, float | None] = {}
+        self._opening = asyncio.Lock()
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._counting: set[asyncio.Task[None]] = set()
+
+    # For the models
+
+    def names(self) -> Sequence[str]:
+        return list(self._kinds)
+
+    def learn(self, secret: str) -> None:
+        self._redactor.register(secret)
+
+    def credential(self, name: str, given: config.ProviderSettings | None) -> Credential | None:
+        """None: the vault has nothing to say, look elsewhere."""
+        if given is not None and given.auth == "oauth":
+            return self._functions.setdefault(f"login {name}", partial(self._token, name))
+        if self._kinds.get(name) == "api_key":
+            return self._functions.setdefault(f"key {name}", partial(self._key, name))
+        return None
+
+    async def _key(self, name: str) -> str:
+        now = time.monotonic()
+        if (key := self._keys.get(name)) is None:
+            credential = await asyncio.to_thread(self.vault.get, name)
+            if not isinstance(credential, ApiKey):
+                raise _no_key(name)
+            key = self._keys[name] = credential.key
+            self._counted[name] = now
+        elif now - self._counted[name] > COUNT_INTERVAL:
+            self._counted[name] = now
+            counting = asyncio.create_task(self._count(name))
+            self._counting.add(counting)
+            counting.add_done_callback(self._counting.discard)
+        return key.reveal()
+
+    async def _count(self, name: str) -> None:
+        try:
+            await asyncio.to_thread(self.vault.get, name)
+        except OpenAgentError as problem:
+            _log.warning("The use of the key of %s could not be noted: %s", name, problem)
+
+    async def _token(self, name: str) -> str:
+        token = await (await self.login(name)).authorization()
+        self.learn(token)
+        return token
+
+    # Logins
+
+    async def login(self, name: str) -> OAuthCredentials:
+        """Raises AuthenticationFailed when nobody is logged in."""
+        async with self._opening:
+            if name not in self._logins:
+                if self._kinds.get(name) != "oauth":
+                    raise AuthenticationFailed(
+                        f"Nobody is logged in to {name}.", hint=f"Log in with `openagent auth login {name}`."
+                    )
+                credential = await asyncio.to_thread(self.vault.get, name)
+                assert isinstance(credential, OAuthTokens)
+                self._open(name, credential)
+            return self._logins[name]
+
+    def _open(self, name: str, kept: OAuthTokens) -> None:
+        tokens = Tokens(
+            access=kept.access.reveal(),
+            refresh=kept.refresh.reveal() if kept.refresh else "",
+            expires_at=kept.expires_at,
+            scopes=kept.scopes,
+        )
+        # Where a refresh token goes is what was sealed with it, whatever a config says by now.
+        settings = OAuthSettings(
+            provider=name,
+            client_id=kept.endpoints.get("client_id", ""),
+            client_secret=self._client_secret(name),
+            authorize_url=kept.endpoints.get("authorize", ""),
+            token_url=kept.endpoints.get("token", ""),
+            revoke_url=kept.endpoints.get("revoke", ""),
+        )
+
+        async def save(renewed: Tokens) -> None:
+            await self.keep(settings, renewed)
+
+        self._expiries[name] = tokens.expires_at
+        self._logins[name] = login = OAuthCredentials(
+            settings, tokens, save=save, on_login_required=self._on_login_required
+        )
+        self._jobs[name] = asyncio.create_task(login.keep_fresh(), name=f"keep the login to {name} fresh")
+
+    async def keep(self, settings: OAuthSettings, tokens: Tokens) -> EntryInfo:
+        """Store a login, new or renewed."""
+        kept = OAuthTokens(
+            access=Secret(tokens.access),
+            refresh=Secret(tokens.refresh) if tokens.refresh else None,
+            expires_at=tokens.expires_at,
+            scopes=tokens.scopes,
+            endpoints={
+                "client_id": settings.client_id,
+                "authorize": settings.authorize_url,
+                "token": settings.token_url,
+                "revoke": settings.revoke_url,
+            },
+        )
+        self._expiries[settings.provider] = tokens.expires_at
+        return await asyncio.to_thread(self.vault.add, settings.provider, kept, {}, replace=True)
+
+    async def logged_in(self, settings: OAuthSettings, tokens: Tokens) -> EntryInfo:
+        """Somebody logged in, perhaps anew and perhaps with another client."""
+        info = await self.keep(settings, tokens)
+        self.forget(settings.provider)
+        self._kinds[settings.provider] = "oauth"
+        await self.login(settings.provider)
+        return info
+
+    def expires_at(self, name: str) -> float | None:
+        """As far as it is known without decrypting anything."""
+        return self._expiries.get(name)
+
+    # Entries that come and go
+
+    def added(self, info: EntryInfo) -> None:
+        self.forget(info.name)
+        self._kinds[info.name] = info.kind
+
+    def forget(self, name: str) -> None:
+        self.version += 1
+        self._kinds.pop(name, None)
+        self._keys.pop(name, None)
+        self._logins.pop(name, None)
+        self._expiries.pop(name, None)
+        if job := self._jobs.pop(name, None):
+            job.cancel()
+
+    # Beginning and end
+
+    async def start(self) -> None:
+        """Logins are renewed from now on, whether somebody uses them or not."""
+        for name, kind in list(self._kinds.items()):
+            if kind == "oauth":
+                try:
+                    await self.login(name)
+                except (OpenAgentError, ProviderError) as problem:
+                    _log.warning("The login to %s cannot be used: %s", name, problem)
+
+    async def close(self) -> None:
+        tasks = [*self._jobs.values(), *self._counting]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _kinds_in(vault: Vault) -> dict[str, EntryKind]:
+    """A vault that cannot be read stops nobody who needs nothing from it."""
+    try:
+        return {info.name: info.kind for info in vault.list()}
+    except OpenAgentError as problem:
+        _log.error("The vault cannot be used: %s", problem)
+        return {}
+
+
+def _no_key(name: str) -> AuthenticationFailed:
+    return AuthenticationFailed(
+        f"The vault's entry for {name} is a login, and the provider is set up to use a key.",
+        hint=f'Set `auth = "oauth"` in [providers.{name}], or store a key with `openagent auth add {name}`.',
+    )

@@ -1,0 +1,35 @@
+"""Rules, trust, undo and the audit trail of one daemon, and what they share."""
+
+from pathlib import Path
+
+from openagent.config.cache import ConfigCache
+from openagent.daemon.daemon import Handler
+from openagent.plugins.store import Store
+from openagent.protocol import ops
+from openagent.protocol.errors import ErrorInfo
+from openagent.services.audit import AuditService
+from openagent.services.policy import PolicyService, TrustService
+from openagent.services.rules import RuleFiles
+from openagent.services.workspaces import WorkspaceService
+from openagent.workspace.checkpoints import GitCheckpoints
+from openagent.workspace.copies import WorkspaceCopies
+
+
+class Safety:
+    def __init__(self, home: Path, configs: ConfigCache) -> None:
+        self._configs = configs
+        self.rules = RuleFiles(configs)
+        self.checkpoints = GitCheckpoints(home)
+        self.workspaces = WorkspaceCopies(home, self.checkpoints)
+
+    def notices(self, workspace: Path) -> list[ErrorInfo]:
+        """What a person should know before an agent works there."""
+        return [*self._configs.notices(workspace), *self.rules.notices(workspace)]
+
+    def handlers(self, store: Store) -> dict[type[ops.Op], Handler]:
+        return {
+            **PolicyService(self._configs, self.rules).handlers(),
+            **TrustService(self._configs, self.rules, store).handlers(),
+            **AuditService(store).handlers(),
+            **WorkspaceService(self.workspaces, store).handlers(),
+        }

@@ -1,0 +1,131 @@
+"""The services of one daemon, and what they share."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openagent import config
+from openagent.daemon.daemon import Handler
+from openagent.models import ModelCatalog, Place
+from openagent.protocol import ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import LoginRequired
+from openagent.providers.http import certificates
+from openagent.services.auth import AuthService
+from openagent.services.credentials import CredentialBook
+from openagent.services.models import ModelsService
+from openagent.services.usage import UsageService
+from openagent.telemetry.prices import PriceBook
+from openagent.telemetry.windows import ModelFacts
+from openagent.vault.redact import Redactor
+from openagent.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+    from openagent.daemon.bus import EventBus
+    from openagent.daemon.manager import SessionManager
+
+PRELOAD_DELAY = 1.0
+"""Seconds after the start at which heavy parts are loaded: whoever started the daemon asks something first."""
+_log = logging.getLogger(__name__)
+
+
+class Services:
+    def __init__(
+        self,
+        home: Path,
+        load: Callable[[Path | None, Mapping[str, str]], config.Config],
+        environment: Callable[[Mapping[str, str]], dict[str, str]],
+        *,
+        redactor: Redactor,
+        prices: PriceBook,
+    ) -> None:
+        """Reads the vault's table of contents: make it off the event loop."""
+        self._load = load
+        self._environment = environment
+        self._prices = prices
+        self._offline = home / "models"
+        self._facts = ModelFacts()
+        self._sessions: SessionManager | None = None
+        self._bus: EventBus | None = None
+        self._book = CredentialBook(
+            Vault(home, redactor=redactor),
+            redactor,
+            client_secret=self._client_secret,
+            on_login_required=self._tell_login_required,
+        )
+        self.catalog = ModelCatalog(
+            load,
+            environment,
+            credentials=self._book,
+            redact=redactor.redact,
+            facts=self._facts,
+            offline=self._offline,
+        )
+        self._auth = AuthService(self._book, self.catalog, load)
+        self._models: ModelsService | None = None
+        self._starting: asyncio.Task[None] | None = None
+
+    def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
+        """What the daemon serves through them, once there are sessions."""
+        self._sessions, self._bus = manager, bus
+        runtime = manager.runtime
+        self._models = ModelsService(self.catalog, runtime.ledger, self._prices, self._facts, self._offline)
+        return {**self._auth.handlers(), **UsageService(runtime.store).handlers(), **self._models.handlers()}
+
+    def start(self) -> None:
+        self._starting = asyncio.create_task(self._start())
+
+    async def close(self) -> None:
+        if self._starting is not None:
+            self._starting.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._starting
+        await self._auth.close()
+        if self._models is not None:
+            await self._models.close()
+        await self._book.close()
+        await self.catalog.close()
+
+    async def _start(self) -> None:
+        await self._book.start()
+        await asyncio.sleep(PRELOAD_DELAY)
+        await asyncio.to_thread(self._preload)
+        self.catalog.forget()
+
+    def _preload(self) -> None:
+        """So that nobody's first request waits for it."""
+        import_module("httpx2")
+        with suppress(OpenAgentError):
+            known = self.catalog.known(Place(None, {}))
+            if any(each.kind not in ("demo", "local") and not _is_plain(each.given) for each in known.values()):
+                certificates()
+        self._facts.load()
+
+    def _tell_login_required(self, provider: str, reason: str) -> None:
+        """To everybody who follows the daemon, and in the sessions that need this provider."""
+        event = LoginRequired(provider=provider, reason=reason, at=time.time())
+        if self._bus is not None:
+            self._bus.publish(event)
+        for session in self._sessions.all_loaded if self._sessions else ():
+            if provider in self._providers_of(session):
+                session.post(event)
+
+    def _providers_of(self, session: "Session") -> set[str]:
+        try:
+            return self.catalog.providers_of(session.info.settings.model, Place(session.workspace, session.env))
+        except OpenAgentError:
+            return set()
+
+    def _client_secret(self, provider: str) -> str:
+        given = self._load(None, {}).settings.providers.get(provider)
+        return given.oauth.client_secret if given else ""
+
+
+def _is_plain(given: config.ProviderSettings | None) -> bool:
+    return given is not None and given.base_url.startswith("http:")

@@ -1,0 +1,98 @@
+"""Copies, backups and the space they take: `workspaces.*`."""
+
+from pathlib import Path
+
+import msgspec
+
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.plugins.store import Store
+from openagent.plugins.workspace import Backup, Copy, LeftOut, Quota, Workspaces
+from openagent.protocol import ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.workspaces import (
+    WorkspaceBackup,
+    WorkspaceCopies,
+    WorkspaceCopy,
+    WorkspaceMerged,
+    WorkspacesCollected,
+)
+
+_NEW_MEANWHILE = 1000
+
+
+class WorkspaceService:
+    def __init__(self, workspaces: Workspaces, store: Store) -> None:
+        self._workspaces = workspaces
+        self._store = store
+
+    def handlers(self) -> dict[type[ops.Op], Handler]:
+        return {
+            ops.WorkspacesList: self._list,
+            ops.WorkspacesCreate: self._create,
+            ops.WorkspacesDiff: self._diff,
+            ops.WorkspacesMerge: self._merge,
+            ops.WorkspacesRemove: self._remove,
+            ops.WorkspacesBackup: self._backup,
+            ops.WorkspacesRestore: self._restore,
+            ops.WorkspacesCollect: self._collect,
+        }
+
+    async def _list(self, connection: Connection, op: ops.WorkspacesList) -> WorkspaceCopies:
+        copies = await self._workspaces.copies(_absolute(op.cwd) if op.cwd else None)
+        return WorkspaceCopies([_copy(copy) for copy in copies])
+
+    async def _create(self, connection: Connection, op: ops.WorkspacesCreate) -> WorkspaceCopy:
+        limited = op.max_bytes is not None or op.max_files is not None
+        quota = Quota(op.max_bytes, op.max_files) if limited else None
+        return _copy(await self._workspaces.create(_absolute(op.cwd), op.name, how=op.method or "auto", quota=quota))
+
+    async def _diff(self, connection: Connection, op: ops.WorkspacesDiff) -> ops.Changes:
+        changes = await self._workspaces.diff(op.copy)
+        return ops.Changes([msgspec.convert(msgspec.to_builtins(change), ops.ChangedFile) for change in changes])
+
+    async def _merge(self, connection: Connection, op: ops.WorkspacesMerge) -> WorkspaceMerged:
+        merged = await self._workspaces.merge_back(op.copy)
+        return msgspec.convert(msgspec.to_builtins(merged), WorkspaceMerged)
+
+    async def _remove(self, connection: Connection, op: ops.WorkspacesRemove) -> ops.Done:
+        await self._workspaces.remove(op.copy, force=op.force)
+        return ops.Done()
+
+    async def _backup(self, connection: Connection, op: ops.WorkspacesBackup) -> WorkspaceBackup:
+        return _backup(await self._workspaces.backup(_absolute(op.cwd), _absolute(op.archive)))
+
+    async def _restore(self, connection: Connection, op: ops.WorkspacesRestore) -> WorkspaceBackup:
+        return _backup(await self._workspaces.restore_backup(_absolute(op.archive), _absolute(op.to)))
+
+    async def _collect(self, connection: Connection, op: ops.WorkspacesCollect) -> WorkspacesCollected:
+        count = await self._store.count_sessions()
+        sessions = await self._store.sessions(limit=count + _NEW_MEANWHILE)
+        collected = await self._workspaces.gc({info.id for info in sessions}, keep=max(op.keep, 1))
+        return msgspec.convert(msgspec.to_builtins(collected), WorkspacesCollected)
+
+
+def _copy(copy: Copy) -> WorkspaceCopy:
+    return WorkspaceCopy(
+        id=copy.id,
+        name=copy.name,
+        origin=copy.origin,
+        path=copy.path,
+        method=copy.method,
+        created_at=copy.created_at,
+        left_out=_told(copy.left_out),
+    )
+
+
+def _backup(backup: Backup) -> WorkspaceBackup:
+    return WorkspaceBackup(archive=backup.archive, files=backup.files, left_out=_told(backup.left_out))
+
+
+def _told(left_out: list[LeftOut]) -> list[str]:
+    return [f"{left.path}: {left.reason}" for left in left_out]
+
+
+def _absolute(path: str) -> Path:
+    if not path.startswith("/"):
+        raise OpenAgentError("invalid_argument", f"{path!r} is not an absolute path.", hint="Give the whole path.")
+    return Path(path)

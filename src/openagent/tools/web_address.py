@@ -1,0 +1,62 @@
+"""Which addresses on the network a tool may connect to: public ones, decided on the address and not on the name."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+
+from openagent.protocol.errors import OpenAgentError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+async def resolve_host(host: str, port: int) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Guard:
+    """`reachable` are networks that may be reached although they are not public."""
+
+    def __init__(self, reachable: Sequence[str] = (), resolve: Resolve = resolve_host) -> None:
+        self._reachable: list[Network] = [ipaddress.ip_network(network) for network in reachable]
+        self._resolve = resolve
+
+    async def address_of(self, host: str, port: int) -> str:
+        """One to connect to. A name that has any forbidden address is refused altogether."""
+        try:
+            found = await self._resolve(host, port)
+        except OSError as problem:
+            raise OpenAgentError("tool_error", f"{host} has no address: {problem.strerror or problem}.") from None
+        for text in found:
+            if not self._allowed(ipaddress.ip_address(text.split("%")[0])):
+                raise OpenAgentError(
+                    "permission_denied", f"{host} is {text}: addresses of this machine and its networks are off limits."
+                )
+        if not found:
+            raise OpenAgentError("tool_error", f"{host} has no address.")
+        return found[0]
+
+    def _allowed(self, address: Address) -> bool:
+        if any(address.version == network.version and address in network for network in self._reachable):
+            return True
+        return all(inner.is_global and not inner.is_multicast for inner in _meanings(address))
+
+
+def _meanings(address: Address) -> list[Address]:
+    """The address, and the IPv4 address that an IPv6 one may stand for."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    meanings: list[Address] = [address]
+    if address.sixtofour is not None:
+        meanings.append(address.sixtofour)
+    if address.teredo is not None:
+        meanings.extend(address.teredo)
+    if address in _NAT64:
+        meanings.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return meanings

@@ -1,0 +1,186 @@
+"""Saved states of a workspace, in a private git repository under the data folder.
+
+The workspace's own repository is only ever read, unless a restore is asked to bring its state back too.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+from weakref import WeakValueDictionary
+
+from openagent.plugins.workspace import Checkpoint, Checkpoints, FileChange, Restored
+from openagent.workspace.apply import Apply
+from openagent.workspace.beneath import opened_root
+from openagent.workspace.diffs import tree_changes
+from openagent.workspace.git import BlobReader
+from openagent.workspace.git_state import missing_objects, repository_of
+from openagent.workspace.reads import Reads, content_hash, difference
+from openagent.workspace.scan import Limits
+from openagent.workspace.snapshots import Snapshot, Snapshots, real_workspace, safe_name
+from openagent.workspace.tree import find, shown, shown_left_out
+
+T = TypeVar("T")
+_LOOK_BACK = 20
+"""How many checkpoints are searched for a file's content as it was read."""
+
+
+class GitCheckpoints:
+    def __init__(self, home: Path, *, limits: Limits | None = None) -> None:
+        self.home = home
+        self._limits = limits or Limits()
+        self._waiting: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        self.reads = Reads()
+
+    async def take(
+        self, workspace: Path, session: str, turn: int, *, even_unchanged: bool = False
+    ) -> Checkpoint | None:
+        safe_name(session)
+        store = self.store(workspace)
+
+        def work() -> Checkpoint | None:
+            snapshot = store.take()
+            if snapshot.tree.hex() == store.last_tree(session) and not even_unchanged:
+                return None
+            return store.checkpoint(snapshot, session, turn, "turn")
+
+        return await self.exclusively(store, work)
+
+    async def restore(self, workspace: Path, checkpoint: str, *, git_state: bool = False) -> Restored:
+        store = self.store(workspace)
+        return await self.exclusively(store, lambda: _restore(store, checkpoint, git_state))
+
+    async def diff(self, workspace: Path, before: str, after: str | None = None) -> list[FileChange]:
+        store = self.store(workspace)
+
+        def work() -> list[FileChange]:
+            now = after or store.take().tree.hex()
+            with BlobReader(store.directory) as reader:
+                trees = store.files_tree(reader, before), store.files_tree(reader, now)
+            return tree_changes(store.directory, *trees)
+
+        return await self.exclusively(store, work)
+
+    async def history(self, session: str) -> list[Checkpoint]:
+        safe_name(session)
+
+        def work() -> list[Checkpoint]:
+            found: list[Checkpoint] = []
+            for store in self.stores():
+                with BlobReader(store.directory) as reader:
+                    for _, reference in store.numbered(session):
+                        found.append(store.read_checkpoint(reader, reference.read_text().strip()))
+            return sorted(found, key=lambda checkpoint: checkpoint.at)
+
+        return await asyncio.to_thread(work)
+
+    async def forget(self, session: str) -> None:
+        """The space is given back by the next `gc`."""
+        safe_name(session)
+        for store in await asyncio.to_thread(self.stores):
+            references = store.directory / "refs" / "checkpoints" / session
+            if references.is_dir():
+                await self.exclusively(store, lambda gone=references: shutil.rmtree(gone))
+
+    async def outdated_diff(self, path: Path, read_hash: str, now: bytes) -> str:
+        before = self.reads.get(read_hash)
+        if before is None:
+            before = await asyncio.to_thread(self._saved_content, path, read_hash)
+        return "" if before is None else difference(path.name, before, now)
+
+    def _saved_content(self, path: Path, read_hash: str) -> bytes | None:
+        """From the newest checkpoints of whatever workspace the file is in."""
+        for store in self.stores():
+            if not path.is_relative_to(store.workspace):
+                continue
+            inside = os.fsencode(path.relative_to(store.workspace))
+            references = sorted((store.directory / "refs" / "checkpoints").glob("*/*"), key=os.path.getmtime)
+            seen: set[bytes] = set()
+            with BlobReader(store.directory) as reader:
+                for reference in reversed(references[-_LOOK_BACK:]):
+                    entry = find(store.files_of(reader, reference.read_text().strip()).root, inside)
+                    if entry is None or entry.oid in seen:
+                        continue
+                    seen.add(entry.oid)
+                    data = reader.read(entry.oid.hex())
+                    if content_hash(data) == read_hash:
+                        return data
+        return None
+
+    def store(self, workspace: Path) -> Snapshots:
+        return Snapshots(self.home, real_workspace(workspace), self._limits)
+
+    def stores(self) -> list[Snapshots]:
+        notes = sorted((self.home / "checkpoints").glob("*/workspace"))
+        return [Snapshots(self.home, Path(os.fsdecode(note.read_bytes())), self._limits) for note in notes]
+
+    async def exclusively(self, store: Snapshots, work: Callable[[], T]) -> T:
+        """In a thread. Those who wait for the same workspace wait here, not in threads."""
+        lock = self._waiting.setdefault(store.directory, asyncio.Lock())
+
+        def locked() -> T:
+            with store.locked():
+                return work()
+
+        async with lock:
+            return await asyncio.to_thread(locked)
+
+
+def _restore(store: Snapshots, checkpoint: str, git_state: bool) -> Restored:
+    with BlobReader(store.directory) as reader:
+        wanted = store.read_checkpoint(reader, checkpoint)
+        target = store.files_of(reader, checkpoint)
+        present = store.take()
+        before = store.checkpoint(present, wanted.session, wanted.turn, "before_restore")
+        debris = store.begin_writing()
+        change = Apply(reader, present.files, target, debris)
+        with opened_root(store.workspace) as root:
+            change.run(root)
+        written, removed, kept = change.written, change.removed, change.kept
+        outcome: Literal["untouched", "restored", "refused"] = "untouched"
+        detail = ""
+        if git_state:
+            outcome, detail = _restore_repository(store, reader, wanted, present)
+        store.end_writing()
+        after = store.take()
+    if after.files.root.tree != target.root.tree and not kept:
+        kept = [(b"", "something changed the workspace while it was restored")]
+    return Restored(
+        checkpoint=checkpoint,
+        before=before.id,
+        written=[shown(path) for path in written],
+        removed=[shown(path) for path in removed],
+        kept=shown_left_out(kept),
+        git_state=outcome,
+        git_detail=detail,
+    )
+
+
+def _restore_repository(
+    store: Snapshots, reader: BlobReader, wanted: Checkpoint, present: Snapshot
+) -> tuple[Literal["untouched", "restored", "refused"], str]:
+    if not wanted.git_state:
+        return "refused", "The checkpoint holds no state of a git repository."
+    repository = repository_of(store.workspace)
+    if repository is None or present.repository is None:
+        return "refused", "The workspace has no .git folder any more, and its objects are not part of checkpoints."
+    target = store.repository_of(reader, wanted.id)
+    if missing := missing_objects(store.directory, reader, target.root, repository):
+        return (
+            "refused",
+            f"The repository has lost {len(missing)} objects that its old state needs, {missing[0]} first.",
+        )
+    change = Apply(reader, present.repository, target, store.begin_writing())
+    with opened_root(repository) as root:
+        change.run(root)
+    if change.kept:
+        return "restored", f"{shown(change.kept[0][0])} in .git was left as it is: {change.kept[0][1]}."
+    return "restored", ""
+
+
+if TYPE_CHECKING:
+
+    def type_check(checkpoints: GitCheckpoints) -> None:
+        _: Checkpoints = checkpoints

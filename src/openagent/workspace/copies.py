@@ -1,0 +1,297 @@
+"""Copies of workspaces for sessions to work in, to be reviewed and merged back; quotas, backups, cleaning up."""
+
+import asyncio
+import os
+import time
+from collections.abc import Collection
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from openagent.plugins.workspace import (
+    Backup,
+    Collected,
+    Conflict,
+    Copy,
+    CopyMethod,
+    FileChange,
+    Merged,
+    Quota,
+    Workspaces,
+    WorkspaceUsage,
+)
+from openagent.protocol.errors import OpenAgentError
+from openagent.workspace.apply import Apply
+from openagent.workspace.backup import discard_tree, read_backup, write_backup
+from openagent.workspace.beneath import opened_root
+from openagent.workspace.checkpoints import GitCheckpoints
+from openagent.workspace.collect import collect_store
+from openagent.workspace.copying import (
+    CannotCopy,
+    Overlays,
+    add_worktree,
+    copy_tree,
+    remove_worktree,
+    without_repository,
+)
+from openagent.workspace.diffs import tree_changes
+from openagent.workspace.git import BlobReader
+from openagent.workspace.merge import Plan, folder_of, nodes_of, plan_merge, text_merger
+from openagent.workspace.quota import enforce, measure
+from openagent.workspace.snapshots import Snapshots, real_workspace, safe_name
+from openagent.workspace.tree import Manifest, find, shown, shown_left_out, write_trees
+
+_AUTO: tuple[CopyMethod, ...] = ("overlay", "worktree", "copy")
+_MAX_SIDE = 32 << 10
+_MERGES = "merges"
+"""The session under which the origin's states before merges are kept."""
+
+
+class CopyRecord(msgspec.Struct):
+    """What is written down of a copy, last of all: a folder without it is what a crash left behind."""
+
+    copy: Copy
+    base: str = ""
+    """Of an overlay."""
+
+
+class WorkspaceCopies:
+    def __init__(self, home: Path, checkpoints: GitCheckpoints) -> None:
+        self._directory = home / "copies"
+        self._checkpoints = checkpoints
+        self._overlays = Overlays(self._directory)
+
+    async def create(
+        self, workspace: Path, name: str, *, how: Literal["auto"] | CopyMethod = "auto", quota: Quota | None = None
+    ) -> Copy:
+        safe_name(name)
+        store = self._checkpoints.store(workspace)
+        if quota:
+            await self.check_quota(store.workspace, quota)
+        ways = _AUTO if how == "auto" else (how,)
+        return await self._checkpoints.exclusively(store, lambda: self._create(store, name, ways))
+
+    def _create(self, store: Snapshots, name: str, ways: tuple[CopyMethod, ...]) -> Copy:
+        reasons: list[str] = []
+        for way in ways:
+            copy = f"{name}-{token_hex(3)}"
+            try:
+                return self._create_as(way, store, copy, name)
+            except CannotCopy as problem:
+                reasons.append(f"{way}: {problem}")
+                self._discard(copy, store.workspace.name, way, store.workspace)
+            except BaseException:
+                self._discard(copy, store.workspace.name, way, store.workspace)
+                raise
+        raise OpenAgentError(
+            "jail_error",
+            f"{store.workspace} could not be copied ({'; '.join(reasons)}).",
+            hint="Try another way with how=, or free some space.",
+        )
+
+    def _create_as(self, way: CopyMethod, store: Snapshots, copy: str, name: str) -> Copy:
+        path = self._directory / copy / store.workspace.name
+        path.parent.mkdir(parents=True, mode=0o711)
+        base, needs = "", list[str]()
+        if way == "copy":
+            copy_tree(store.workspace, path)
+            snapshot = store.take(path, f"copy-{copy}")
+        else:
+            snapshot = store.take()
+            if way == "overlay":
+                base = self._overlays.create(store, snapshot, copy, path.name)
+            else:
+                needs = add_worktree(store, snapshot, path)
+        store.point(f"copies/{copy}", store.write(without_repository(snapshot.files)))
+        made = Copy(
+            id=copy,
+            name=name,
+            origin=str(store.workspace),
+            path=str(path),
+            method=way,
+            created_at=time.time(),
+            needs=needs,
+            left_out=[] if way == "copy" else shown_left_out(snapshot.files.left_out),
+        )
+        _write_record(self._directory / copy / "copy.json", CopyRecord(made, base))
+        return made
+
+    async def copies(self, workspace: Path | None = None) -> list[Copy]:
+        records = await asyncio.to_thread(self._records)
+        wanted = str(real_workspace(workspace)) if workspace else None
+        found = [record.copy for record in records if wanted in (None, record.copy.origin)]
+        return sorted(found, key=lambda copy: copy.created_at)
+
+    async def open(self, copy: str) -> Path:
+        return await asyncio.to_thread(lambda: Path(self._opened(copy).copy.path))
+
+    async def diff(self, copy: str) -> list[FileChange]:
+        record = self._opened(copy)
+        store = self._checkpoints.store(Path(record.copy.origin))
+
+        def work() -> list[FileChange]:
+            theirs = self._files(store, record.copy)
+            with BlobReader(store.directory) as reader:
+                base = store.files_tree(reader, _base_tree(store, copy))
+            return tree_changes(store.directory, base, write_trees(store.objects, theirs.root).hex())
+
+        return await self._checkpoints.exclusively(store, work)
+
+    async def merge_back(self, copy: str) -> Merged:
+        record = self._opened(copy)
+        store = self._checkpoints.store(Path(record.copy.origin))
+        return await self._checkpoints.exclusively(store, lambda: self._merge(store, record.copy))
+
+    def _merge(self, store: Snapshots, copy: Copy) -> Merged:
+        present = store.take()
+        before = store.checkpoint(present, _MERGES, 0, "before_merge")
+        theirs = self._files(store, copy)
+        with BlobReader(store.directory) as reader:
+            base = store.files_of(reader, _base_tree(store, copy.id))
+            ours = without_repository(present.files)
+            plan = plan_merge(base, ours, theirs, text_merger(store.objects, reader))
+            target = Manifest(folder_of(plan.result, ours.root.mode), ours.left_out)
+            change = Apply(reader, ours, target, store.begin_writing())
+            with opened_root(store.workspace) as root:
+                change.run(root)
+            store.end_writing()
+            plan.conflicts.extend(change.kept)
+            failed = {path for path, _ in plan.conflicts}
+            started = nodes_of(base.root)
+            next_base = {path: node for path, node in plan.base.items() if path not in failed}
+            next_base |= {path: started[path] for path in failed if path in started}
+            next_manifest = Manifest(folder_of(next_base, base.root.mode), base.left_out)
+            store.point(f"copies/{copy.id}", store.write(next_manifest))
+            return Merged(
+                applied=[shown(path) for path in plan.applied if path not in failed],
+                merged=[shown(path) for path in plan.merged if path not in failed],
+                conflicts=_conflicts(reader, plan, ours, theirs),
+                before=before.id,
+            )
+
+    async def remove(self, copy: str, *, force: bool = False) -> None:
+        record = self._record(copy)
+        store = self._store_of(record.copy)
+        if not force and store and await self.diff(copy):
+            raise OpenAgentError(
+                "conflict",
+                f"The copy {copy} holds changes that were not merged back.",
+                hint="Merge them back first, or force the removal.",
+            )
+        name, origin = Path(record.copy.path).name, Path(record.copy.origin)
+        await asyncio.to_thread(self._discard, copy, name, record.copy.method, origin)
+        if store:
+            await self._checkpoints.exclusively(store, lambda: store.drop_copy(copy))
+
+    def _store_of(self, copy: Copy) -> Snapshots | None:
+        """None when the origin is gone."""
+        origin = Path(copy.origin)
+        return self._checkpoints.store(origin) if origin.is_dir() else None
+
+    def _discard(self, copy: str, name: str, way: CopyMethod, origin: Path) -> None:
+        if way == "overlay":
+            self._overlays.unmount(copy, name)
+        elif way == "worktree":
+            remove_worktree(origin, self._directory / copy / name)
+        discard_tree(self._directory / copy)
+
+    async def usage(self, workspace: Path) -> WorkspaceUsage:
+        return await asyncio.to_thread(measure, real_workspace(workspace))
+
+    async def check_quota(self, workspace: Path, quota: Quota) -> WorkspaceUsage:
+        usage = await self.usage(workspace)
+        enforce(workspace, usage, quota)
+        return usage
+
+    async def backup(self, workspace: Path, archive: Path) -> Backup:
+        return await asyncio.to_thread(write_backup, real_workspace(workspace), archive)
+
+    async def restore_backup(self, archive: Path, to: Path, *, quota: Quota | None = None) -> Backup:
+        return await asyncio.to_thread(read_backup, archive, to, quota)
+
+    async def gc(self, sessions: Collection[str], *, keep: int = 200) -> Collected:
+        alive = {*sessions, _MERGES}
+        total = Collected(0, 0, 0, 0)
+        for store in await asyncio.to_thread(self._checkpoints.stores):
+            done = await self._checkpoints.exclusively(store, lambda at=store: collect_store(at, alive, keep))
+            total = Collected(
+                total.checkpoints + done.checkpoints,
+                total.stores + done.stores,
+                0,
+                total.freed_bytes + done.freed_bytes,
+            )
+        orphans = await asyncio.to_thread(self._discard_orphans)
+        return msgspec.structs.replace(total, copies=orphans)
+
+    def _discard_orphans(self) -> int:
+        """Folders that a crash left without a record, and bases that no copy uses."""
+        records = self._records()
+        known = {record.copy.id for record in records} | {"bases"}
+        orphans = [path for path in self._directory.glob("*") if path.name not in known]
+        for orphan in orphans:
+            for inside in orphan.iterdir():
+                self._overlays.unmount(orphan.name, inside.name)
+            discard_tree(orphan)
+        self._overlays.discard_unused_bases({record.base for record in records})
+        return len(orphans)
+
+    def _files(self, store: Snapshots, copy: Copy) -> Manifest:
+        return without_repository(store.take(Path(copy.path), f"copy-{copy.id}").files)
+
+    def _opened(self, copy: str) -> CopyRecord:
+        record = self._record(copy)
+        if record.copy.method == "overlay":
+            try:
+                self._overlays.mount(copy, Path(record.copy.path).name, record.base)
+            except CannotCopy as problem:
+                raise OpenAgentError(
+                    "jail_error",
+                    f"The copy {copy} could not be mounted: {problem}.",
+                    hint="Run the daemon as root, as when the copy was made.",
+                ) from None
+        return record
+
+    def _record(self, copy: str) -> CopyRecord:
+        try:
+            return msgspec.json.decode((self._directory / safe_name(copy) / "copy.json").read_bytes(), type=CopyRecord)
+        except FileNotFoundError:
+            raise OpenAgentError(
+                "not_found", f"There is no copy {copy}.", hint="See `openagent workspaces list`."
+            ) from None
+
+    def _records(self) -> list[CopyRecord]:
+        notes = sorted(self._directory.glob("*/copy.json"))
+        return [msgspec.json.decode(note.read_bytes(), type=CopyRecord) for note in notes]
+
+
+def _write_record(path: Path, record: CopyRecord) -> None:
+    temporary = path.with_name(".copy.json")
+    temporary.write_bytes(msgspec.json.encode(record))
+    os.replace(temporary, path)
+
+
+def _base_tree(store: Snapshots, copy: str) -> str:
+    return (store.directory / "refs" / "copies" / copy).read_text().strip()
+
+
+def _conflicts(reader: BlobReader, plan: Plan, ours: Manifest, theirs: Manifest) -> list[Conflict]:
+    return [
+        Conflict(shown(path), reason, _text(reader, ours, path), _text(reader, theirs, path))
+        for path, reason in plan.conflicts
+    ]
+
+
+def _text(reader: BlobReader, side: Manifest, path: bytes) -> str | None:
+    entry = find(side.root, path)
+    if entry is None:
+        return None
+    data = reader.read(entry.oid.hex())
+    return None if b"\0" in data[:8000] else data[:_MAX_SIDE].decode("utf-8", "replace")
+
+
+if TYPE_CHECKING:
+
+    def type_check(copies: WorkspaceCopies) -> None:
+        _: Workspaces = copies

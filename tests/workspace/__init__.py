@@ -1,0 +1,1 @@
+"""Copies, checkpoints, diffs and quotas."""

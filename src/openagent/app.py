@@ -82,6 +82,7 @@ def build_manager(
         collectors={"truncate": Truncate()},
         context=ContextSettings("truncate", settings.context.threshold, settings.context.keep_turns),
         checkpoints=safety.checkpoints,
+        open_workspace=safety.open_workspace,
         rules=safety.rules.holding,
         notices=safety.notices,
         remember_grant=safety.rules.remember,
@@ -107,6 +108,7 @@ def build_jail(
     settings: config.JailSettings, scratch: Path, hidden: list[Path], tell: Callable[[str, Event], None]
 ) -> "Jail":
     from openagent.jail.bwrap import BwrapJail
+    from openagent.jail.docker import DockerJail
     from openagent.jail.host import HostJail
     from openagent.jail.limits import Limits
 
@@ -118,20 +120,29 @@ def build_jail(
 
     if settings.kind == "host":
         return HostJail(background_after=settings.background_after, log_dir=scratch, on_background_end=ended)
+    limits = Limits(
+        memory=config.size_in_bytes(settings.memory),
+        processes=settings.processes,
+        file_size=config.size_in_bytes(settings.file_size),
+    )
     if settings.kind == "bwrap":
         return BwrapJail(
             network=settings.network,
-            limits=Limits(
-                memory=config.size_in_bytes(settings.memory),
-                processes=settings.processes,
-                file_size=config.size_in_bytes(settings.file_size),
-            ),
+            limits=limits,
             hidden=hidden,
             background_after=settings.background_after,
             log_dir=scratch,
             on_background_end=ended,
         )
-    raise OpenAgentError("config_error", f"There is no jail of kind {settings.kind!r} here.", hint="Use bwrap or host.")
+    return DockerJail(
+        image=settings.image,
+        network=settings.network,
+        limits=limits,
+        hidden=hidden,
+        background_after=settings.background_after,
+        log_dir=scratch,
+        on_background_end=ended,
+    )
 
 
 def price_book(settings: config.Settings) -> "PriceBook":

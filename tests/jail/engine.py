@@ -60,8 +60,12 @@ def running_engine() -> Generator[TestEngine]:
         engine = TestEngine(str(root / "docker.sock"))
         _wait_until_up(engine, process, root / "log")
         os.chmod(engine.socket, 0o666)
-        engine.docker("import", "-", DEFAULT_IMAGE, stdin=_image())
-        engine.docker("import", "-", WITHOUT_BASH, stdin=_archive({"etc/nothing": b""}))
+        try:
+            engine.docker("import", "-", DEFAULT_IMAGE, stdin=_image())
+            engine.docker("import", "-", WITHOUT_BASH, stdin=_archive({"etc/nothing": b""}))
+            engine.docker("run", "--rm", "--network", "none", DEFAULT_IMAGE, "true")
+        except subprocess.CalledProcessError as refusal:
+            raise NoEngineError(f"dockerd runs no containers here: {refusal.stderr.decode().strip()}") from refusal
         yield engine
     finally:
         process.terminate()

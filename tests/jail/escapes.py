@@ -125,7 +125,11 @@ _ALL = [
     ),
     Attempt("open sysrq-trigger", _python("open('/proc/sysrq-trigger','r+b'); print('ESC'+'APED')")),
     Attempt("the launcher's secret in the environment", "env; set; cat /proc/self/environ"),
-    Attempt("the launcher's secret in /proc/1/environ", "cat /proc/1/environ /proc/*/environ", True),
+    Attempt(
+        "the launcher's secret in /proc/1/environ",
+        "cat /proc/1/environ /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a ^OPENAGENT_TEST_KEY",
+        True,
+    ),
     Attempt("the launcher's secret in any command line", "cat /proc/*/cmdline"),
     Attempt(
         "TIOCSTI",

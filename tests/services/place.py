@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from openagent.app import ConfigCache, running
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.simulator import Simulator
+from openagent.simulator import Simulator, ThreadedSimulator
 
 from ..interaction.house import PATIENCE, House
 
@@ -18,7 +18,7 @@ FAST_RETRIES = {"AI_RETRY_ATTEMPTS": "3", "AI_RETRY_BASE_DELAY": "0.01", "AI_RET
 NO_RETRIES = {"AI_RETRY_ATTEMPTS": "1"}
 
 
-def provider(name: str, kind: str, sim: Simulator, *more: str) -> str:
+def provider(name: str, kind: str, sim: Simulator | ThreadedSimulator, *more: str) -> str:
     prefix = "" if kind in ("anthropic", "gemini") else "/v1"
     lines = [f"[providers.{name}]", f'kind = "{kind}"', f'base_url = "{sim.base_url}{prefix}"', *more]
     return "\n".join(lines) + "\n"

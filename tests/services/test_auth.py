@@ -139,7 +139,7 @@ async def test_a_pasted_code_ends_a_login_and_a_foreign_state_does_not(tmp_path:
                 await finish(client, started.login, "stolen#state-of-another")
             assert "does not belong to this login" in refused.value.info.message
             assert not waiting.done()
-            code = next(iter(await granted(server, started.url)))
+            code = granted(server, started.url)
             entry = await finish(client, started.login, code)
             assert await waiting == entry
             assert entry.kind == "oauth"
@@ -148,13 +148,13 @@ async def test_a_pasted_code_ends_a_login_and_a_foreign_state_does_not(tmp_path:
                 await finish(client, "never started")
 
 
-async def granted(server: AuthorizationServer, url: str) -> list[str]:
+def granted(server: AuthorizationServer, url: str) -> str:
     """What a person would paste who allowed the access in a browser on another machine."""
     fields = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
     status, headers, _ = server._authorize(fields)  # pyright: ignore[reportPrivateUsage]
     assert status == 302
     back = {name: values[0] for name, values in parse_qs(urlsplit(headers["Location"]).query).items()}
-    return [f"{back['code']}#{back['state']}"]
+    return f"{back['code']}#{back['state']}"
 
 
 async def test_a_login_is_renewed_in_the_background_once_and_stored(tmp_path: Path) -> None:

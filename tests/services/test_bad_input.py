@@ -8,7 +8,7 @@ import pytest
 
 from openagent.protocol import events as e
 from openagent.protocol.ops import AuthEntry, AuthLogin, AuthLoginFinish, DaemonFollow, Done, LoginStarted
-from openagent.simulator import Simulator
+from openagent.simulator import Simulator, ThreadedSimulator
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit
@@ -62,7 +62,7 @@ async def test_a_provider_nobody_knows_is_named_with_those_there_are(tmp_path: P
     assert "mine" in completed.error.hint
 
 
-def oauth(server: AuthorizationServer, sim: Simulator) -> str:
+def oauth(server: AuthorizationServer, sim: Simulator | ThreadedSimulator) -> str:
     return provider("mine", "anthropic", sim, 'auth = "oauth"') + (
         f'[providers.mine.oauth]\nclient_id = "{server.client_id}"\nauthorize_url = "{server.url}/authorize"\n'
         f'token_url = "{server.url}/token"\nrevoke_url = "{server.url}/revoke"\nscopes = ["chat"]\n'

@@ -111,4 +111,4 @@ def test_a_git_call_is_one_line_and_reads_only_where_it_surely_does() -> None:
     assert git.effect_of({"subcommand": "log", "args": ["-3"]}) == "read"
     assert git.effect_of({"subcommand": "diff", "args": ["--output=x"]}) == "execute"
     assert git.effect_of({"subcommand": "commit"}) == "execute"
-    assert git.effect_of({"args": 7}) == "execute"
+    assert git.effect_of({"subcommand": [], "args": 7}) == "execute"

@@ -1,12 +1,15 @@
 """No name leads a file tool out of the workspace, and nothing swapped in on the way does."""
 
 import contextlib
+import itertools
 import os
 import socket
-import threading
+import subprocess
+import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +135,9 @@ async def test_a_link_does_not_hide_from_policy_where_it_leads(bench: Bench) -> 
         assert "is a link that leads to ." in await bench.refusal(tool, **arguments)
     assert hook.read_text() == "#!/bin/sh\n"
     assert await bench.text(read_file, path=".env") == "1\tKEY=1"
+    bench.write("node_modules/.pnpm/pkg/index.js", "x")
+    (bench.workspace / "node_modules/pkg").symlink_to(".pnpm/pkg")
+    assert await bench.text(read_file, path="node_modules/pkg/index.js") == "1\tx"
 
 
 async def test_writing_to_a_hard_link_leaves_the_other_name_alone(bench: Bench, outside: Path) -> None:
@@ -158,46 +164,87 @@ async def test_pipes_sockets_and_devices_are_refused_at_once(bench: Bench) -> No
         assert "pipe (special)" in await bench.text(list_dir)
 
 
-@contextlib.contextmanager
-def swapping(bench: Bench, outside: Path) -> Generator[None]:
-    """A folder that is by turns a real one and a link to the outside, as fast as can be."""
-    folder, real, link = (bench.workspace / name for name in ("folder", "real", "link"))
-    real.mkdir()
-    (real / "secret.txt").write_text("harmless")
-    link.symlink_to(outside)
-    stop = threading.Event()
-
-    def swap() -> None:
-        while not stop.is_set():
-            for way in (real, link):
-                with contextlib.suppress(OSError):
-                    os.rename(way, folder)
-                    os.rename(folder, way)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+SWAPPED_CALLS = ("open", "stat", "lstat", "readlink", "mkdir", "rename", "unlink", "rmdir", "scandir", "listdir")
 
 
-async def test_a_folder_swapped_for_a_link_in_mid_call_leads_nowhere(bench: Bench, outside: Path) -> None:
-    happened: dict[str, int] = {}
-    with swapping(bench, outside):
-        end = time.monotonic() + 1.0
-        while time.monotonic() < end:
-            for tool, arguments in calls("folder/secret.txt", "harmless")[:4]:
+class Swap:
+    """Puts a link to the outside in a folder's place, right before one chosen call to the operating system."""
+
+    def __init__(self, bench: Bench, outside: Path, before_call: int, patch: pytest.MonkeyPatch) -> None:
+        self._folder = bench.workspace / "folder"
+        self._link = bench.workspace / "link"
+        self._left = before_call
+        self._rename = os.rename
+        bench.write("folder/secret.txt", "harmless")
+        self._link.symlink_to(outside)
+        for name in SWAPPED_CALLS:
+            patch.setattr(os, name, self._watched(getattr(os, name)))
+
+    def _watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*arguments: Any, **more: Any) -> Any:
+            self._left -= 1
+            if self._left == 0:
+                self._rename(self._folder, self._folder.with_name("aside"))
+                self._rename(self._link, self._folder)
+            return call(*arguments, **more)
+
+        return watched
+
+    @property
+    def happened(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize("resolved_by", ["kernel", "walking"])
+@pytest.mark.parametrize("name", ["folder/secret.txt", "folder/new/file.txt"])
+async def test_a_folder_swapped_for_a_link_at_any_moment_leads_nowhere(
+    tmp_path: Path, outside: Path, resolved_by: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if resolved_by == "walking":
+        monkeypatch.setattr("openagent.tools.beneath._OPENAT2", 1 << 20)
+    for tool, arguments in calls(name, "harmless")[:4]:
+        for moment in itertools.count(1):
+            workspace = tmp_path / f"{tool.name}-{moment}"
+            workspace.mkdir()
+            bench = Bench(workspace, tmp_path / "scratch")
+            with monkeypatch.context() as patch:
+                swap = Swap(bench, outside, moment, patch)
                 outcome = await bench.run(tool, **arguments)
-                assert SECRET not in outcome.text
-                if not outcome.is_error:
-                    happened[tool.name] = happened.get(tool.name, 0) + 1
-            await bench.run(write_file, path="folder/new/file.txt", content="x")
-            assert SECRET not in (await bench.run(glob, pattern="**/*")).text
+            assert SECRET not in outcome.text
+            assert (outside / "secret.txt").read_text() == SECRET
+            assert os.listdir(outside) == ["secret.txt"]
+            if not swap.happened:
+                break
+
+
+SWAPPER = """
+import contextlib, os
+while True:
+    for way in ("real", "link"):
+        with contextlib.suppress(OSError):
+            os.rename(way, "folder")
+            os.rename("folder", way)
+"""
+
+
+async def test_a_folder_swapped_for_a_link_again_and_again_leads_nowhere(bench: Bench, outside: Path) -> None:
+    bench.write("real/secret.txt", "harmless")
+    (bench.workspace / "link").symlink_to(outside)
+    worked = 0
+    with subprocess.Popen([sys.executable, "-c", SWAPPER], cwd=bench.workspace) as swapper:
+        try:
+            end = time.monotonic() + 1.0
+            while time.monotonic() < end:
+                for tool, arguments in calls("folder/secret.txt", "harmless")[:4]:
+                    outcome = await bench.run(tool, **arguments)
+                    assert SECRET not in outcome.text
+                    worked += not outcome.is_error
+                await bench.run(write_file, path="folder/new/file.txt", content="x")
+        finally:
+            swapper.kill()
     assert (outside / "secret.txt").read_text() == SECRET
     assert os.listdir(outside) == ["secret.txt"]
-    assert happened.get("read_file")
+    assert worked
 
 
 async def test_no_descriptor_is_left_open(bench: Bench, outside: Path) -> None:

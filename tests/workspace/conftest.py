@@ -41,4 +41,6 @@ def memory(tmp_path: Path) -> Generator[Path]:
         return
     folder = Path(tempfile.mkdtemp(dir=shared))
     yield folder
+    for inside, _, _ in os.walk(folder):
+        os.chmod(inside, 0o700)
     shutil.rmtree(folder)

@@ -5,6 +5,7 @@ import random
 import shutil
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from openagent.plugins.workspace import Checkpoint, Checkpoints
@@ -65,20 +66,18 @@ class Editor:
         self.random = random.Random(seed)
 
     def edit(self, times: int) -> None:
+        """What the permissions do not allow an ordinary user is not done."""
+        kinds = (self.write,) * 3 + (
+            self.remove,
+            self.chmod,
+            self.make_folder,
+            self.link,
+            self.move,
+            self.nest_repository,
+        )
         for _ in range(times):
-            self.random.choice(
-                (
-                    self.write,
-                    self.write,
-                    self.write,
-                    self.remove,
-                    self.chmod,
-                    self.make_folder,
-                    self.link,
-                    self.move,
-                    self.nest_repository,
-                )
-            )()
+            with suppress(PermissionError):
+                self.random.choice(kinds)()
 
     def folders(self) -> list[bytes]:
         found = [self.root]

@@ -227,10 +227,9 @@ class Run:
                 sys.stdout.flush()
             if kind == "turn.completed" and event.get("op_id") == self._sent:
                 return self._finish(event)
+            self._tell_problem()
             if kind == "error":
                 self._problem = explain(event["error"])
-                continue
-            self._tell_problem()
             if show := self._shown.get(kind):
                 show(event)
 

@@ -116,6 +116,8 @@ class JailSettings(Struct, frozen=True, kw_only=True):
 
     kind: Literal["bwrap", "docker", "host"] = "bwrap"
     """`host` is no jail at all: commands run as you, with all you may do."""
+    image: str = ""
+    """The image of the `docker` jail's containers; it must have bash. Left out: `python:3.12-slim`."""
     network: Literal["off", "on"] | list[str] = "off"
     """`off`, `on`, or the list of hosts that may be reached."""
     memory: Size = "2g"

@@ -1,6 +1,6 @@
 """What sessions share. The composition root fills it in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -51,6 +51,10 @@ class WorkspaceRules(Struct, frozen=True):
     """No session goes beyond this mode: `ask` when there are rules that cannot be read."""
 
 
+async def _is_open(_workspace: Path) -> None:
+    pass
+
+
 @dataclass(kw_only=True)
 class Runtime:
     store: Store
@@ -62,6 +66,8 @@ class Runtime:
     ledger: Ledger
     collectors: Mapping[str, Collector]
     checkpoints: Checkpoints | None = None
+    open_workspace: Callable[[Path], Awaitable[None]] = _is_open
+    """Called before a session works somewhere: a copy may have to be mounted again."""
     context: ContextSettings = field(default_factory=ContextSettings)
     rules: Callable[[Path], WorkspaceRules] = lambda _workspace: WorkspaceRules()
     """Asked at the start of every turn."""

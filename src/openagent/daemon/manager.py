@@ -48,6 +48,7 @@ class SessionManager:
 
     async def create(self, op: SessionCreate, env: Mapping[str, str]) -> Session:
         workspace = Path(op.cwd)
+        await self.runtime.open_workspace(workspace)
         if not workspace.is_absolute() or not await asyncio.to_thread(workspace.is_dir):
             raise OpenAgentError(
                 "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
@@ -87,6 +88,10 @@ class SessionManager:
         stored = await self.runtime.store.session(name)
         if loaded := self._loaded.get(stored.info.id):
             return loaded
+        try:
+            await self.runtime.open_workspace(Path(stored.info.cwd))
+        except OpenAgentError:
+            _log.exception("the workspace could not be opened", extra={"session": stored.info.id})
         session = Session(stored, self.runtime, self._bus.publish, lambda: self._bus.someone_can_answer(stored.info.id))
         await session.recover()
         self._loaded[session.id] = session

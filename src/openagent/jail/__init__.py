@@ -1,1 +1,1 @@
-"""Where an agent's commands run: bubblewrap, the bare host, and the persistent shell both share."""
+"""Where an agent's commands run: bubblewrap, a container, the bare host, and the persistent shell all share."""

@@ -19,20 +19,27 @@ from openagent.protocol.errors import OpenAgentError
 _ORDERS = "orders"
 """The pipe through which the first process is told to start a shell. It ends when nobody can write to it any more,
 and the container with it: so no container outlives its daemon."""
+_EMPTY = "empty"
 _UNSEEN = (
     "/sys",
     "/etc/shadow",
     "/etc/gshadow",
     "/proc/acpi",
     "/proc/asound",
+    "/proc/dynamic_debug",
     "/proc/interrupts",
     "/proc/kcore",
     "/proc/keys",
+    "/proc/kpagecgroup",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
     "/proc/latency_stats",
     "/proc/sched_debug",
     "/proc/scsi",
+    "/proc/slabinfo",
     "/proc/timer_list",
     "/proc/timer_stats",
+    "/proc/vmallocinfo",
 )
 _UNWRITABLE = ("/dev", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
@@ -98,7 +105,7 @@ class ContainerPlan(NamedTuple):
                 "IpcMode": "private",
                 "ReadonlyRootfs": True,
                 "CapDrop": ["ALL"],
-                "SecurityOpt": self._security_options(),
+                "SecurityOpt": self._security_options(pipes),
                 "MaskedPaths": _UNSEEN,
                 "ReadonlyPaths": (*_UNWRITABLE, *(("/proc",) if self._is_hosts_root else ())),
                 "LogConfig": {"Type": "none"},
@@ -108,19 +115,17 @@ class ContainerPlan(NamedTuple):
 
     def _walls(self, pipes: Path) -> dict[str, object]:
         room = f"rw,exec,nosuid,nodev,mode=1777,size={self.limits.disk}"
-        tmpfs: dict[str, str] = {"/tmp": room, HOME: room}  # noqa: S108  the container's own
         mounts = [_bind(pipes, PIPES)]
         mounts += [_bind(pipes / path.rpartition("/")[2], path) for path in users(*self.inner_user)]
         if self.log_dir is not None:
             mounts.append(_bind(self.log_dir))
         for wall in workspace_walls(self.workspace, self.hidden):
-            if not wall.emptied:
-                mounts.append(_bind(wall.path, writable=wall.writable))
-            elif wall.path.is_dir():
-                tmpfs[str(wall.path)] = "ro,noexec,nosuid,nodev,size=4096"
+            if wall.emptied:  # Podman would fill a tmpfs with what it lies over
+                nothing = pipes / _EMPTY if wall.path.is_dir() else Path(os.devnull)
+                mounts.append(_bind(nothing, str(wall.path)))
             else:
-                mounts.append(_bind(Path(os.devnull), str(wall.path)))
-        return {"Mounts": mounts, "Tmpfs": tmpfs, "ShmSize": SHARED_MEMORY}
+                mounts.append(_bind(wall.path, writable=wall.writable))
+        return {"Mounts": mounts, "Tmpfs": {"/tmp": room, HOME: room}, "ShmSize": SHARED_MEMORY}  # noqa: S108
 
     def _bounds(self) -> dict[str, object]:
         bounds: dict[str, object] = {}
@@ -131,11 +136,16 @@ class ContainerPlan(NamedTuple):
             bounds["NanoCpus"] = int(self.limits.cpus * 1e9)
         return bounds
 
-    def _security_options(self) -> list[str]:
+    def _security_options(self, pipes: Path) -> list[str]:
         options = ["no-new-privileges"]
         if self.info.has("selinux"):
             options.append("label=disable")  # or else the person's own files would have to be labelled anew
+        if self.info.is_podman:
+            options.append("mask=" + ":".join(_UNSEEN))  # it has no ear for MaskedPaths
         if self.info.has("seccomp") and (profile := named_filter()):
+            if self.info.is_podman:
+                (pipes / "seccomp").write_text(profile)
+                profile = str(pipes / "seccomp")
             options.append(f"seccomp={profile}")
         return options
 
@@ -158,6 +168,7 @@ class ContainerEnclosure(Enclosure):
         self._write_launcher(plan.setup)
         for path, text in users(*plan.inner_user).items():
             (self.outer_pipes / path.rpartition("/")[2]).write_text(text)
+        (self.outer_pipes / _EMPTY).mkdir()
         os.mkfifo(self.outer_pipes / _ORDERS, 0o600)
         for path in (self.outer_pipes, *self.outer_pipes.iterdir()):
             self.hand_over(path)

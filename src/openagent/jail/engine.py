@@ -34,10 +34,15 @@ class EngineInfo(Struct, rename="pascal"):
     memory_limit: bool = False
     pids_limit: bool = False
     cpu_cfs_quota: bool = False
+    buildah_version: str = ""
 
     def has(self, option: str) -> bool:
         """`rootless`, `seccomp`, `selinux`, `userns`."""
         return any(f"name={option}" in listed.split(",") for listed in self.security_options or ())
+
+    @property
+    def is_podman(self) -> bool:
+        return bool(self.buildah_version)
 
     @property
     def limits_groups(self) -> bool:

@@ -84,8 +84,7 @@ class Services:
     async def close(self) -> None:
         if self._starting is not None:
             self._starting.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._starting
+            await asyncio.gather(self._starting, return_exceptions=True)
         await self._auth.close()
         if self._models is not None:
             await self._models.close()
@@ -95,7 +94,10 @@ class Services:
     async def _start(self) -> None:
         await self._book.start()
         await asyncio.sleep(PRELOAD_DELAY)
-        await asyncio.to_thread(self._preload)
+        try:
+            await asyncio.to_thread(self._preload)
+        except Exception:  # whoever needs it meets the problem again, and is told
+            _log.exception("could not load ahead")
         self.catalog.forget()
 
     def _preload(self) -> None:

@@ -14,7 +14,7 @@ READ_ONLY = {"sqlite_begin": "BEGIN"}
 """Execution options of a transaction that only reads, and so does not wait for a writer."""
 _BUSY_TIMEOUT_S = 10.0
 _LONGEST_WRITE_AHEAD_LOG = 4_000
-"""Pages after which a commit empties it by itself, when nobody else came to it."""
+"""Pages after which a commit copies it into the file by itself, when nobody else came to it."""
 _POSTGRES_CONNECTIONS = 8
 _CONNECT_TIMEOUT_S = 10
 _NO_SUCH_PARENT = "23503"
@@ -80,17 +80,6 @@ def _begin_sqlite_transaction(connection: Connection) -> None:
     # A transaction that will write takes the lock at once: one that read first could no longer get it.
     begin = connection.get_execution_options().get("sqlite_begin", "BEGIN IMMEDIATE")
     connection.connection.cursor().execute(begin)
-
-
-def empty_write_ahead_log(engine: Engine) -> None:
-    """Copies what was committed into the file, beside whoever reads and writes, and waits for nobody."""
-    try:
-        connection = engine.raw_connection()
-        connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
-        connection.close()
-    except (sqlite3.Error, DBAPIError):
-        # Nothing is lost and nobody asked: a disk that fails is told to whoever reads or writes next.
-        return
 
 
 def _postgresql(url: URL) -> Engine:

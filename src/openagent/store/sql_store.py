@@ -1,7 +1,7 @@
 """The Store over SQLAlchemy Core: each method is one hop to a database thread and one transaction there.
 
 Writes of one session always run on the same thread, in the order they were asked for. SQLite has one thread that
-writes and two that read; PostgreSQL has a few of each.
+writes and one that reads; PostgreSQL has a few of each.
 """
 
 import asyncio
@@ -26,7 +26,6 @@ from openagent.store.commit import commit
 from openagent.store.threads import DatabaseThreads
 from openagent.store.writer import SqliteWriter, Writer
 
-_SQLITE_READERS = 2
 _POSTGRES_THREADS = 4
 
 P = ParamSpec("P")
@@ -40,8 +39,8 @@ class SqlStore:
         self._driver_errors = engines.driver_errors(engine)
         self._closed = False
         if engine.dialect.name == "sqlite":
-            self._readers = DatabaseThreads("store-read", _SQLITE_READERS)
-            self._writers: list[Writer] = [SqliteWriter(engine, raw.REMEMBERED_BYTES, self._readers)]
+            self._readers = DatabaseThreads("store-read")
+            self._writers: list[Writer] = [SqliteWriter(engine, raw.REMEMBERED_BYTES)]
         else:
             self._readers = DatabaseThreads("store-read", _POSTGRES_THREADS)
             remembered_bytes = raw.REMEMBERED_BYTES // _POSTGRES_THREADS

@@ -35,10 +35,6 @@ class DatabaseThreads:
         self._asked.put(work_and_tell)
         return await done
 
-    def post(self, work: Callable[[], None]) -> None:
-        """For work that nobody waits for and that raises nothing."""
-        self._asked.put(work)
-
     def close(self) -> None:
         """What was asked for before is still done."""
         for _ in self._threads:

@@ -2,16 +2,12 @@
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 
 from sqlalchemy import Connection, Engine
 
 from openagent.store import raw
-from openagent.store.engine import empty_write_ahead_log
 from openagent.store.threads import DatabaseThreads
-
-_COMMITS_PER_LOG = 200
-"""Some two thousand pages: well before SQLite would do it by itself, in the middle of a commit."""
+from openagent.store.write_ahead_log import LogKeeper
 
 
 class Writer:
@@ -30,13 +26,12 @@ class Writer:
 
 
 class SqliteWriter(Writer):
-    """Keeps its connection, and leaves emptying the write-ahead log to a thread that reads."""
+    """Keeps its connection: one file cannot go away like a server."""
 
-    def __init__(self, engine: Engine, remembered_bytes: int, readers: DatabaseThreads) -> None:
+    def __init__(self, engine: Engine, remembered_bytes: int) -> None:
         super().__init__(engine, 0, remembered_bytes)
-        self._readers = readers
+        self._log = LogKeeper(engine)
         self._connection: Connection | None = None
-        self._commits = 0
 
     @contextmanager
     def transaction(self) -> Generator[Connection]:
@@ -44,11 +39,10 @@ class SqliteWriter(Writer):
             self._connection = self._engine.connect()
         with self._connection.begin():
             yield self._connection
-        self._commits += 1
-        if self._commits % _COMMITS_PER_LOG == 0:
-            self._readers.post(partial(empty_write_ahead_log, self._engine))
+        self._log.committed()
 
     def close(self) -> None:
         super().close()
+        self._log.close()
         if self._connection is not None:
             self._connection.close()

@@ -19,6 +19,8 @@ _OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_BENEATH = 0x08
 _AT_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_PACKAGE_STORES = frozenset((".pnpm", ".store", ".venv", ".yarn"))
+"""Hidden, harmless, and full of links that lead into them."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -239,8 +241,8 @@ def _below(path: str, root: str) -> str | None:
 
 def _refuse_hidden_target(path: str, relative: str, real: str) -> None:
     """Policy judged the path that was named: a link must not smuggle in .git, .env and their like."""
-    named = set(relative.split("/"))
-    if any(part.startswith(".") and part not in named and part != "." for part in real.split("/")):
+    unnamed = set(real.split("/")) - {".", *relative.split("/")} - _PACKAGE_STORES
+    if any(part.startswith(".") for part in unnamed):
         raise OpenAgentError(
             "tool_error", f"{path} is a link that leads to {real}.", hint="Name that path itself if you mean it."
         )

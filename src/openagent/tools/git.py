@@ -24,7 +24,7 @@ def _summary(arguments: Mapping[str, Any]) -> str:
 
 def _effect(arguments: Mapping[str, Any]) -> ToolEffect:
     """Reading calls may run beside others. What is allowed is policy's business: it reads the command itself."""
-    reads = arguments.get("subcommand") in _ONLY_READ
+    reads = str(arguments.get("subcommand")) in _ONLY_READ
     return "read" if reads and not any(word.startswith(_MAY_DO_MORE) for word in _words(arguments)) else "execute"
 
 

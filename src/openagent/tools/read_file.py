@@ -83,7 +83,8 @@ def _outcome(file: BinaryIO, size: int, wanted: _Wanted) -> ToolOutcome:
         text = f"{path} has {page.total} lines." if page.total else f"{path} is empty."
         return ToolOutcome(text, display={"path": path, "lines": 0})
     last = page.first + len(page.shown) - 1
-    text = "\n".join(f"{number}\t{_readable(line)}" for number, line in enumerate(page.shown, page.first))
+    numbered = [b"%d\t%b" % (number, line.rstrip(b"\r\n")) for number, line in enumerate(page.shown, page.first)]
+    text = b"\n".join(numbered).decode(errors="replace")
     if page.first > 1 or last < page.total:
         text += f"\n[lines {page.first} to {last} of {page.total}]"
     display = {"path": path, "summary": f"{page.first}–{last}", "lines": len(page.shown)}
@@ -140,10 +141,6 @@ def _count_lines(file: BinaryIO) -> int:
         count += chunk.count(b"\n")
         last = chunk[-1:]
     return count + (last != b"\n")
-
-
-def _readable(line: bytes) -> str:
-    return line.rstrip(b"\r\n").decode(errors="replace")
 
 
 def _image_type(beginning: bytes) -> str | None:

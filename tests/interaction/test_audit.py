@@ -1,0 +1,109 @@
+"""Everything decided, run and written is in the audit trail, and stays there."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openagent.client import Client
+from openagent.protocol.ops import AuditAsk, Done, Rewound, SessionDelete, SessionRewind, ToolRan, ToolRun
+from openagent.protocol.safety import AuditPage, AuditRow
+
+from .doing import answer, ask, asked, call, one_turn, shell, turn, write
+from .house import house, new_session
+
+pytestmark = pytest.mark.anyio
+
+
+async def rows(client: Client, **filters: Any) -> list[AuditRow]:
+    """Oldest first."""
+    return (await ask(client, AuditAsk, AuditPage, **filters)).entries[::-1]
+
+
+async def test_every_call_leaves_its_decision_and_what_came_of_it(tmp_path: Path) -> None:
+    patch = "*** Begin Patch\n*** Add File: p.txt\n+x\n*** End Patch\n"
+    script = [
+        write("a.txt", "grüße\n"),
+        shell("echo out; exit 3"),
+        call("read_file", path="a.txt"),
+        call("apply_patch", patch=patch),
+        shell("rm -rf /"),
+        call("no_such_tool"),
+        {"text": "ok"},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        seen = await rows(client, session=session)
+        told = [(row.kind, row.subject, row.detail.get("decision"), row.detail.get("bytes")) for row in seen]
+        assert told == [
+            ("session", "created", None, None),
+            ("decision", "a.txt", "allow", None),
+            ("file_written", "a.txt", None, 8),
+            ("decision", "echo out; exit 3", "allow", None),
+            ("command", "echo out; exit 3", None, None),
+            ("decision", "a.txt", "allow", None),
+            ("call", "a.txt", None, None),
+            ("decision", told[7][1], "allow", None),
+            ("file_written", "p.txt", None, 2),
+            ("decision", "rm -rf /", "deny", None),
+            ("decision", "no_such_tool", "none", None),
+        ]
+        (command,) = await rows(client, session=session, kind="command")
+        assert command.detail["tool"] == "shell"
+        assert (command.detail["exit_code"], command.detail["is_error"]) == (3, True)
+        assert command.detail["output_bytes"] > 3
+        (denied,) = [row for row in seen if row.detail.get("decision") == "deny"]
+        assert denied.detail["rule"].startswith("builtin:")
+        assert denied.detail["reason"]
+
+
+async def test_the_trail_is_filtered_and_paged(tmp_path: Path) -> None:
+    script = [shell(f"echo {n}") for n in range(5)] + [write("a.txt", "1"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        started = time.time()
+        session, _, _ = await one_turn(h, client)
+        assert [row.subject for row in await rows(client, kind="command")] == [f"echo {n}" for n in range(5)]
+        assert {row.detail["tool"] for row in await rows(client, tool="write_file")} == {"write_file"}
+        assert await rows(client, session="other1") == []
+        assert await rows(client, since=time.time() + 60) == []
+        assert len(await rows(client, since=started)) == len(await rows(client, session=session[:8]))
+        collected: list[AuditRow] = []
+        before: int | None = None
+        while True:
+            page = await ask(client, AuditAsk, AuditPage, tool="shell", limit=3, before=before)
+            collected += page.entries
+            before = page.next
+            if before is None:
+                break
+        assert len(collected) == 10
+        assert [row.id for row in collected] == sorted((row.id for row in collected), reverse=True)
+
+
+async def test_grants_rewinds_and_the_end_of_a_session_are_in_it_and_outlive_the_session(tmp_path: Path) -> None:
+    script = [shell("touch a"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True, name="me") as client:
+        session = await new_session(h, client, mode="ask")
+        attachment = await client.attach(session)
+        await client.send(session, "go")
+        await answer(client, await asked(attachment), decision="allow", scope="session")
+        await attachment.until_turn_ends()
+        await ask(client, SessionRewind, Rewound, session=session, turn=1)
+        await ask(client, SessionDelete, Done, session=session)
+        seen = await rows(client, session=session)
+        assert [row.kind for row in seen] == ["session", "grant", "decision", "command", "rewind", "session"]
+        grant, decision, rewind = seen[1], seen[2], seen[4]
+        assert (grant.subject, grant.detail["scope"], grant.detail["by"]) == ("touch a", "session", "me")
+        assert (decision.detail["decision"], decision.detail["rule"]) == ("allow", "answer:me")
+        assert (rewind.subject, rewind.detail["files"], rewind.detail["removed"]) == ("turn 1", True, 1)
+        assert seen[-1].subject == "deleted"
+
+
+async def test_a_persons_own_call_is_in_it_too(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        session = await new_session(h, client)
+        await ask(client, ToolRun, ToolRan, session=session, tool="shell", arguments={"command": "echo hi"})
+        assert [row.kind for row in await rows(client, session=session)] == ["session", "decision", "command"]
+        await turn(client, await client.attach(session))
+        assert len(await rows(client, session=session)) == 3

@@ -115,9 +115,11 @@ system_packages=(bwrap:bubblewrap rg:ripgrep git:git)
 packages=(requirements/build.txt requirements/runtime.txt)
 if [ "$purpose" = dev ]; then
     packages+=(requirements/dev.txt)
-    system_packages+=(tmux:tmux)
+    system_packages+=(tmux:tmux dockerd:docker.io)
 fi
 install_packages "${packages[@]}"
+# The `openagent` script that an old pip writes imports `re`: 10 ms on every call.
+stage .venv/bin/python -m pip install --disable-pip-version-check pip==26.3
 stage .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --editable .
 install_system_packages "${system_packages[@]}"
 

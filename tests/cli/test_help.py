@@ -24,7 +24,14 @@ def test_help_lists_every_command_without_loading_any(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [*COMMANDS, "sessions list", "sessions show", "sessions export", "sessions fork", "sessions delete", "config show"],
+    [
+        *COMMANDS,
+        *(f"sessions {each}" for each in ("list", "show", "diff", "rewind", "export", "fork", "delete")),
+        *(f"workspaces {each}" for each in ("list", "create", "diff", "merge", "remove", "backup", "restore", "gc")),
+        "policy explain",
+        "policy test",
+        "config show",
+    ],
 )
 def test_every_command_explains_itself(machine: Machine, command: str) -> None:
     ran = machine.run(*command.split(), "--help")

@@ -105,6 +105,7 @@ def test_the_configuration_is_shown_with_its_sources(machine: Machine) -> None:
     project = machine.root / "project" / ".openagent"
     project.mkdir(parents=True)
     (project / "config.toml").write_text('mode = "edits"\n')
+    machine.json("trust", str(project.parent))
     shown = machine.json("config", "show", "--cwd", str(project.parent))
     values = {item["key"]: item for item in shown["values"]}
     assert values["mode"]["value"] == "edits"
@@ -117,6 +118,10 @@ def test_a_broken_project_configuration_is_told_in_the_daemons_own_words(machine
     config = machine.root / "broken" / ".openagent" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text("mode = 5\n")
+    untrusted = machine.run("config", "show", "--cwd", str(machine.root / "broken"))
+    assert untrusted.returncode == 0
+    assert f"! {config}:1: `mode` must be" in untrusted.stdout
+    machine.json("trust", str(machine.root / "broken"))
     ran = machine.run("config", "show", "--cwd", str(machine.root / "broken"))
     assert (ran.returncode, ran.stdout) == (1, "")
     assert f"{config}:1" in ran.stderr

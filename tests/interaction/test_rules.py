@@ -145,6 +145,20 @@ async def test_always_is_written_to_the_persons_rules_and_outlives_the_daemon(tm
             assert (await explained(h, client, "make deploy", mode="ask")).ruling.decision == "deny"
 
 
+async def test_what_was_allowed_for_the_session_stays_allowed_when_rules_are_read_again(tmp_path: Path) -> None:
+    script = [shell("touch made"), {"text": "ok"}, shell("touch made"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session = await new_session(h, client, mode="ask")
+        attachment = await client.attach(session)
+        await client.send(session, "go")
+        await answer(client, await asked(attachment), decision="allow", scope="session")
+        await attachment.until_turn_ends()
+        _, seen = await turn(client, attachment)
+        assert not [event for event in seen if isinstance(event, e.PermissionRequested)]
+        assert not (h.home / "policy.toml").exists()
+        assert (await explained(h, client, "touch made", mode="ask")).ruling.decision == "ask"
+
+
 async def test_a_program_without_a_person_behind_it_cannot_allow_something_always(tmp_path: Path) -> None:
     script = [shell("touch made"), {"text": "ok"}]
     async with house(tmp_path, script) as h, await h.client(interactive=False) as client:

@@ -146,6 +146,22 @@ async def test_each_turns_changes_are_shown_apart_also_after_a_rewind(tmp_path: 
         assert await changed(client, session) == {"a.txt": "A"}
 
 
+async def test_a_rewind_to_before_a_collection_takes_the_collection_back_too(tmp_path: Path) -> None:
+    small, large = ({"text": "x" * 20_000, "usage": {"input": used, "output": 5_000}} for used in (10_000, 120_000))
+    script = [*[small] * 3, *[large] * 8]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        seen: list[e.Event] = []
+        for number in range(1, 11):
+            seen += (await turn(client, attachment, f"prompt {number}"))[1]
+        hidden = [last for event in seen if isinstance(event, e.ContextCollected) for _, last in event.hidden]
+        assert max(hidden) > 4, "messages of turn 3 were put away"
+        await rewind(client, session, 3, files=False)
+        await turn(client, attachment, "and now?")
+        assert last_prompts(h) == ["prompt 1", "prompt 2", "and now?"]
+
+
 async def test_a_running_turn_cannot_be_rewound_and_messages_wait_for_a_rewind(tmp_path: Path) -> None:
     script = {
         "conversations": [

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -183,6 +184,36 @@ async def test_a_write_happens_also_when_its_caller_is_cancelled(database_url: s
     await store.commit(Batch(SESSION, messages=[said(2, "next")]))
     assert [message.text for message in await store.messages(SESSION, limit=5)] == ["kept", "next"]
     await store.close()
+
+
+def test_a_store_outlives_the_event_loop_that_asked_it(sqlite_url: str) -> None:
+    store = open_store(sqlite_url)
+
+    async def ask_and_leave() -> None:
+        await created(store)
+        asked = asyncio.ensure_future(store.commit(Batch(SESSION, messages=[said(1, "kept")])))
+        await asyncio.sleep(0)
+        asked.cancel()
+
+    async def look() -> list[str]:
+        await store.commit(Batch(SESSION, messages=[said(2, "next")]))
+        kept = [message.text for message in await store.messages(SESSION, limit=5)]
+        await store.close()
+        return kept
+
+    asyncio.run(ask_and_leave())
+    assert asyncio.run(look()) == ["kept", "next"]
+
+
+async def test_the_write_ahead_log_stays_bounded_however_much_is_written(sqlite_url: str) -> None:
+    store = open_store(sqlite_url)
+    await created(store)
+    for number in range(1, 1801):
+        await store.commit(Batch(SESSION, messages=[said(number, "x" * 60_000)]))
+    log = Path(sqlite_url.removeprefix("sqlite:///") + "-wal")
+    assert 0 < log.stat().st_size < 64_000_000
+    await store.close()
+    assert not log.exists()
 
 
 async def test_writes_of_a_session_happen_in_the_order_they_were_asked_for(database_url: str) -> None:

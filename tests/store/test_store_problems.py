@@ -120,7 +120,11 @@ async def test_a_name_the_database_cannot_hold_is_refused_and_the_store_goes_on(
         await store.create_session(session_info(name="a\x00b"), [])
     assert refused.value.info.code == "invalid_argument"
     await created(store)
-    assert await store.count_sessions() == 1
+    with pytest.raises(OpenAgentError) as refused:
+        await store.commit(Batch(SESSION, session_info(name="a\x00b")))
+    assert refused.value.info.code == "invalid_argument"
+    await store.commit(Batch(SESSION, session_info(name="ab")))
+    assert [info.name for info in await store.sessions(limit=5)] == ["ab"]
     await store.close()
 
 

@@ -382,7 +382,7 @@ async def test_large_files_come_back(checkpoints: GitCheckpoints, workspace: Pat
 async def test_an_outdated_read_is_answered_with_what_changed(checkpoints: GitCheckpoints, workspace: Path) -> None:
     file = workspace / "file.py"
     file.write_text("one\ntwo\nthree\n")
-    read = checkpoints.reads.remember(file.read_bytes())
+    read = checkpoints.remember(file.read_bytes())
     changed = b"one\n2\nthree\n"
     answer = await checkpoints.outdated_diff(file, read, changed)
     assert "-two" in answer

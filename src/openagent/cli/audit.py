@@ -93,7 +93,7 @@ def _told(row: AuditRow) -> str:
             facts = [detail.get("scope"), detail.get("what"), detail.get("by")]
     told = ", ".join(str(fact) for fact in facts if fact)
     subject = one_line(f"{detail.get('tool', '')} {row.subject}", 90)
-    return f"{subject}  ({told})" if told else subject
+    return f"{subject} ({told})" if told else subject
 
 
 def _time(row: AuditRow) -> str:

@@ -1,7 +1,9 @@
 """Undo: a checkpoint before the first change of a turn, and the way back to before any turn."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from openagent.core.audit import entry
 from openagent.core.view import REWIND
@@ -81,15 +83,16 @@ class Undo:
         if first is None:
             raise OpenAgentError("not_found", f"The session has no turn {turn}.")
         restored = await self._restore_files(turn, git_state) if files else None
-        record = None
+        record, changes = None, dict[str, Any]()
         if conversation:
-            number = len(await session.runtime.store.collections(session.id)) + 1
-            hidden = [(first, session.info.message_count)]
-            record = CollectionRecord(number, hidden, "", {}, 0, time.time(), collector=REWIND)
+            # How full the context is will be known again with the next answer.
+            changes = {"usage": msgspec.structs.replace(session.info.usage, context_tokens=0)}
+            record = await self._hide_from(first)
         checkpoint, undo = (restored.checkpoint, restored.before) if restored else ("", "")
         await session.record(
             CheckpointRestored(checkpoint=checkpoint, turn=turn, files=files, conversation=conversation),
             op_id=op_id,
+            changes=changes,
             collection=record,
             audit=[
                 entry(
@@ -109,6 +112,16 @@ class Undo:
         session.files_read = FilesRead()
         self._saved_turn = 0
         return restored
+
+    async def _hide_from(self, first: int) -> CollectionRecord:
+        """What has been collected since goes with it: those messages would be missed now."""
+        session, store = self._session, self._session.runtime.store
+        (message,) = await store.messages(session.id, limit=1, after=first - 1)
+        collections = await store.collections(session.id)
+        undone = [each.id for each in collections if each.at >= message.created_at and each.collector != REWIND]
+        hidden = [(first, session.info.message_count)]
+        number = len(collections) + 1
+        return CollectionRecord(number, hidden, "", {}, 0, time.time(), collector=REWIND, undone=undone)
 
     async def _restore_files(self, turn: int, git_state: bool) -> Restored | None:
         """The first checkpoint at or after a turn holds the files as they were before it."""

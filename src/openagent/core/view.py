@@ -37,8 +37,11 @@ class View:
         self._summary = ""
         for message in messages:
             self.append(message)
+        undone = {number for record in collections for number in record.undone}
         for record in collections:
-            if record.collector == "rewind":
+            if record.id in undone:
+                continue
+            if record.collector == REWIND:
                 self._hide(record.hidden)
             else:
                 self._apply(record.hidden, record.summary, record.replaced)

@@ -52,6 +52,8 @@ class CollectionRecord(Struct, frozen=True):
     tokens_freed: int
     at: float
     collector: str = ""
+    undone: list[int] = []
+    """Ids of earlier collections that hold no longer."""
 
 
 class Batch(Struct):

@@ -32,7 +32,7 @@ class GitCheckpoints:
         self.home = home
         self._limits = limits or Limits()
         self._waiting: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
-        self.reads = Reads()
+        self._reads = Reads()
 
     async def take(
         self, workspace: Path, session: str, turn: int, *, even_unchanged: bool = False
@@ -84,8 +84,11 @@ class GitCheckpoints:
             if references.is_dir():
                 await self.exclusively(store, lambda gone=references: shutil.rmtree(gone))
 
+    def remember(self, data: bytes) -> str:
+        return self._reads.remember(data)
+
     async def outdated_diff(self, path: Path, read_hash: str, now: bytes) -> str:
-        before = self.reads.get(read_hash)
+        before = self._reads.get(read_hash)
         if before is None:
             before = await asyncio.to_thread(self._saved_content, path, read_hash)
         return "" if before is None else difference(path.name, before, now)

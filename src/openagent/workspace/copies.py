@@ -128,7 +128,7 @@ class WorkspaceCopies:
         return await asyncio.to_thread(lambda: Path(self._opened(copy).copy.path))
 
     async def diff(self, copy: str) -> list[FileChange]:
-        record = self._opened(copy)
+        record = await asyncio.to_thread(self._opened, copy)
         store = self._checkpoints.store(Path(record.copy.origin))
 
         def work() -> list[FileChange]:
@@ -140,7 +140,7 @@ class WorkspaceCopies:
         return await self._checkpoints.exclusively(store, work)
 
     async def merge_back(self, copy: str) -> Merged:
-        record = self._opened(copy)
+        record = await asyncio.to_thread(self._opened, copy)
         store = self._checkpoints.store(Path(record.copy.origin))
         return await self._checkpoints.exclusively(store, lambda: self._merge(store, record.copy))
 

@@ -211,6 +211,16 @@ class StoreContract:
         await store.commit(Batch(SESSION, messages=[said(1, "before"), picture]))
         assert len(await store.recent_messages(SESSION, token_budget=20_000)) == 2
 
+    async def test_the_first_message_of_a_turn_is_found(self, store: Store) -> None:
+        await filled(store, 3, OTHER)
+        await created(store)
+        turns = [1, 1, 1, 2, 4, 4, *range(5, 60), *[60] * 40]  # turn 3 was cancelled before it said anything
+        messages = [said(number, "line", turn) for number, turn in enumerate(turns, start=1)]
+        await store.commit(Batch(SESSION, messages=messages))
+        starts = {turn: await store.turn_start(SESSION, turn) for turn in range(62)}
+        assert starts == {turn: turns.index(turn) + 1 if turn in turns else None for turn in range(62)}
+        assert await store.turn_start("unknown", 1) is None
+
     async def test_events_replay_in_order_after_any_number(self, store: Store) -> None:
         await created(store)
         message = answer(1)
@@ -321,7 +331,7 @@ class StoreContract:
         await created(store)
         records = [
             CollectionRecord(1, [(1, 4), (7, 9)], "what went", {11: "shorter"}, tokens_freed=900, at=5.0),
-            CollectionRecord(2, [], "", {}, tokens_freed=0, at=6.0),
+            CollectionRecord(2, [], "", {}, tokens_freed=0, at=6.0, collector="hybrid"),
         ]
         for record in records:
             await store.commit(Batch(SESSION, collection=record))

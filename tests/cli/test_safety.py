@@ -1,0 +1,143 @@
+"""`openagent trust`, `policy`, `audit`, `workspaces`, `sessions rewind` and `sessions diff`."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .machine import Machine, shell
+
+
+def write(path: str, content: str) -> dict[str, Any]:
+    return {"tool_calls": [{"name": "write_file", "arguments": {"path": path, "content": content}}]}
+
+
+@pytest.fixture
+def project(machine: Machine, tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".openagent").mkdir(parents=True)
+    (folder / ".openagent" / "config.toml").write_text('mode = "full"\n')
+    return folder
+
+
+def test_a_folder_is_trusted_listed_and_trusted_no_longer(machine: Machine, project: Path) -> None:
+    shown = machine.run("config", "show", "--cwd", str(project))
+    assert "`mode` is left out, because the folder is not trusted" in shown.stdout
+    ran = machine.run("trust", str(project))
+    assert (ran.returncode, ran.stdout) == (0, f"Trusted: {project}\n  .openagent/config.toml\n")
+    assert "left out" not in machine.run("config", "show", "--cwd", str(project)).stdout
+    (listed,) = machine.json("trust", "--list")
+    assert (listed["folder"], listed["current"]) == (str(project), True)
+    (project / ".openagent" / "config.toml").write_text('mode = "edits"\n')
+    assert "changed since" in machine.run("trust", "--list").stdout
+    assert machine.run("trust", "--remove", str(project)).returncode == 0
+    assert machine.json("trust", "--list") == []
+    assert machine.run("trust", "--remove", str(project)).returncode == 1
+
+
+def test_doctor_tells_what_an_untrusted_project_wants(machine: Machine) -> None:
+    folder = machine.workspace / ".openagent"
+    folder.mkdir()
+    (folder / "config.toml").write_text('mode = "full"\n')
+    (folder / "policy.toml").write_text('[[rule]]\ndecision = "allow"\ntool = "shell"\n')
+    ran = machine.run("doctor")
+    (folder / "config.toml").unlink()
+    (folder / "policy.toml").unlink()
+    assert ran.returncode == 0
+    assert "`mode` is left out" in ran.stdout
+    assert "a rule that allows something is left out" in ran.stdout
+
+
+def test_a_run_in_an_untrusted_project_says_what_was_left_out(machine: Machine, project: Path) -> None:
+    machine.sim.reset({"steps": [{"text": "Hi."}]})
+    ran = machine.run("run", "--cwd", str(project), "hello")
+    assert (ran.returncode, ran.stdout) == (0, "Hi.\n")
+    assert ran.stderr.count("`mode` is left out") == 1
+    assert f"openagent trust {project}" in ran.stderr
+
+
+def test_a_command_is_explained_step_by_step(machine: Machine) -> None:
+    ran = machine.run("policy", "explain", "--mode", "full", "ls && rm -rf /")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("In full mode: deny, high risk. ")
+    found = machine.json("policy", "explain", "--mode", "ask", "touch a")
+    assert (found["ruling"]["decision"], found["mode"], found["notices"]) == ("ask", "ask", [])
+    assert machine.json("policy", "explain", "ls -la")["ruling"]["decision"] == "allow"
+
+
+def test_the_rules_examples_are_tested(machine: Machine) -> None:
+    ran = machine.run("policy", "test")
+    assert ran.returncode == 0
+    rules = machine.workspace / ".openagent" / "policy.toml"
+    rules.parent.mkdir(exist_ok=True)
+    rules.write_text('[[rule]]\ndecision = "deny"\ncommand = "ls"\nmatch = ["cat x"]\n')
+    machine.json("trust", str(machine.workspace))
+    failed = machine.run("policy", "test")
+    rules.unlink()
+    machine.json("trust", "--remove", str(machine.workspace))
+    assert failed.returncode == 1
+    assert "does not meet its own example: 'cat x'" in failed.stdout
+
+
+def test_a_session_is_shown_as_a_diff_and_rewound(machine: Machine) -> None:
+    session = machine.turn("make it", script=[write("made.txt", "one\n"), {"text": "ok"}])
+    shown = machine.run("sessions", "diff", session).stdout
+    assert shown.splitlines()[0] == "A made.txt  +1 −0"
+    assert "+one" in shown
+    assert [file["path"] for file in machine.json("sessions", "diff", session, "--turn", "1")] == ["made.txt"]
+    ran = machine.run("sessions", "rewind", session, "--turn", "1")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "0 written, 1 removed." in ran.stdout
+    assert not (machine.workspace / "made.txt").exists()
+    assert machine.run("sessions", "rewind", session, "--turn", "7").returncode == 1
+    neither = machine.run("sessions", "rewind", session, "--turn", "1", "--no-files", "--no-conversation")
+    assert neither.returncode == 2
+
+
+def test_the_audit_trail_is_shown_and_exported(machine: Machine) -> None:
+    script = [shell("echo =1+1"), write("noted.txt", "12345"), {"text": "ok"}]
+    session = machine.turn("do it", script=script)
+    (machine.workspace / "noted.txt").unlink()
+    ran = machine.run("audit", "--session", session, "--json")
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [row["kind"] for row in rows] == ["file_written", "decision", "command", "decision", "session"]
+    assert rows[0]["detail"]["bytes"] == 5
+    exported = machine.run("audit", "--session", session, "--kind", "command", "--csv").stdout
+    (row,) = csv.DictReader(io.StringIO(exported))
+    assert (row["subject"], json.loads(row["detail"])["exit_code"]) == ("echo =1+1", 0)
+    shown = machine.run("audit", "--kind", "file_written", "--since", "1h").stdout
+    assert "noted.txt (5 bytes)" in shown
+    assert machine.run("audit", "--since", "whenever").returncode == 2
+
+
+def test_a_copy_is_made_reviewed_merged_and_removed(machine: Machine, tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    (origin / "a.txt").write_text("one\n")
+    copy = machine.json("workspaces", "create", str(origin), "try", "--method", "copy")
+    machine.turn("change it", "--cwd", copy["path"], script=[write("a.txt", "two\n"), {"text": "ok"}])
+    assert (origin / "a.txt").read_text() == "one\n"
+    assert [listed["id"] for listed in machine.json("workspaces", "list", "--cwd", str(origin))] == [copy["id"]]
+    assert "M a.txt  +1 −1" in machine.run("workspaces", "diff", copy["id"]).stdout
+    assert machine.run("workspaces", "remove", copy["id"]).returncode == 1
+    merged = machine.run("workspaces", "merge", copy["id"])
+    assert (merged.returncode, "1 merged, 0 in conflict." in merged.stdout) == (0, True)
+    assert (origin / "a.txt").read_text() == "two\n"
+    assert machine.json("workspaces", "remove", copy["id"]) == {"removed": copy["id"]}
+    refused = machine.run("workspaces", "create", str(origin), "try", "--max-size", "1")
+    assert refused.returncode == 1
+
+
+def test_a_workspace_is_backed_up_and_restored(machine: Machine, tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    (origin / "empty").mkdir(parents=True)
+    (origin / "a.txt").write_text("one\n")
+    archive, to = tmp_path / "backup.tar.gz", tmp_path / "restored"
+    assert machine.run("workspaces", "backup", str(origin), str(archive)).returncode == 0
+    assert machine.run("workspaces", "restore", str(archive), str(to)).returncode == 0
+    assert (to / "a.txt").read_text() == "one\n"
+    assert (to / "empty").is_dir()
+    assert machine.json("workspaces", "gc")["freed_bytes"] >= 0

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from openagent.providers.sse import EventParser
 
-payloads = st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=("Cs",)), max_size=20), max_size=6)
+lines = st.text(st.characters(exclude_characters="\r\n", exclude_categories=("Cs",)), max_size=20)
+payloads = st.lists(lines, max_size=6)
 
 
 @given(payloads, st.sampled_from(["\n", "\r\n"]), st.lists(st.integers(0, 200), max_size=10), st.booleans())

@@ -38,14 +38,12 @@ def test_a_folder_is_trusted_listed_and_trusted_no_longer(machine: Machine, proj
     assert machine.run("trust", "--remove", str(project)).returncode == 1
 
 
-def test_doctor_tells_what_an_untrusted_project_wants(machine: Machine) -> None:
-    folder = machine.workspace / ".openagent"
+def test_doctor_tells_what_an_untrusted_project_wants(fresh: Machine) -> None:
+    folder = fresh.workspace / ".openagent"
     folder.mkdir()
     (folder / "config.toml").write_text('mode = "full"\n')
     (folder / "policy.toml").write_text('[[rule]]\ndecision = "allow"\ntool = "shell"\n')
-    ran = machine.run("doctor")
-    (folder / "config.toml").unlink()
-    (folder / "policy.toml").unlink()
+    ran = fresh.run("doctor")
     assert ran.returncode == 0
     assert "`mode` is left out" in ran.stdout
     assert "a rule that allows something is left out" in ran.stdout
@@ -59,25 +57,21 @@ def test_a_run_in_an_untrusted_project_says_what_was_left_out(machine: Machine, 
     assert f"openagent trust {project}" in ran.stderr
 
 
-def test_a_command_is_explained_step_by_step(machine: Machine) -> None:
-    ran = machine.run("policy", "explain", "--mode", "full", "ls && rm -rf /")
+def test_a_command_is_explained_step_by_step(machine: Machine, tmp_path: Path) -> None:
+    here = ("policy", "explain", "--cwd", str(tmp_path))
+    ran = machine.run(*here, "--mode", "full", "ls && rm -rf /")
     assert ran.returncode == 0
     assert ran.stdout.startswith("In full mode: deny, high risk. ")
-    found = machine.json("policy", "explain", "--mode", "ask", "touch a")
+    found = machine.json(*here, "--mode", "ask", "touch a")
     assert (found["ruling"]["decision"], found["mode"], found["notices"]) == ("ask", "ask", [])
-    assert machine.json("policy", "explain", "ls -la")["ruling"]["decision"] == "allow"
+    assert machine.json(*here, "ls -la")["ruling"]["decision"] == "allow"
 
 
-def test_the_rules_examples_are_tested(machine: Machine) -> None:
-    ran = machine.run("policy", "test")
-    assert ran.returncode == 0
-    rules = machine.workspace / ".openagent" / "policy.toml"
-    rules.parent.mkdir(exist_ok=True)
+def test_the_rules_examples_are_tested(machine: Machine, project: Path, tmp_path: Path) -> None:
+    assert machine.run("policy", "test", "--cwd", str(tmp_path)).returncode == 0
+    rules = project / ".openagent" / "policy.toml"
     rules.write_text('[[rule]]\ndecision = "deny"\ncommand = "ls"\nmatch = ["cat x"]\n')
-    machine.json("trust", str(machine.workspace))
-    failed = machine.run("policy", "test")
-    rules.unlink()
-    machine.json("trust", "--remove", str(machine.workspace))
+    failed = machine.run("policy", "test", "--cwd", str(project))
     assert failed.returncode == 1
     assert "does not meet its own example: 'cat x'" in failed.stdout
 

@@ -8,11 +8,13 @@ import sys
 from openagent.cli.terminal import (
     DIM,
     RED,
+    Prose,
     call_line,
     clean,
     complain,
     forgiving_streams,
     paint,
+    prose_width,
     silence_stdout,
 )
 from openagent.client.launch import DaemonDidNotStart
@@ -167,6 +169,7 @@ class Run:
         self._client = ThinClient("run", interactive=self._may_ask)
         self._session = self._sent = ""
         self._streamed = ""
+        self._prose = Prose(prose_width())
         self._needs_approval = False
         self._problem = ""
         self._started: dict[str, str] = {}
@@ -245,10 +248,19 @@ class Run:
 
     def _show_text(self, event: Event) -> None:
         if self._streams:
-            text = clean(event["text"])
-            self._streamed += text
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            self._print(self._prose.feed(clean(event["text"])))
+
+    def _print(self, text: str) -> None:
+        self._streamed += text
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def _end_line(self) -> None:
+        self._print(self._prose.flush())
+        if self._streamed and not self._streamed.endswith("\n"):
+            self._print("\n")
+        self._streamed = ""
+        self._prose = Prose(prose_width())
 
     def _tool_started(self, event: Event) -> None:
         self._started[event["call_id"]] = event.get("summary") or event["tool"]
@@ -289,10 +301,7 @@ class Run:
             self._note(f"… waiting for an approval in another client: {wanted}", False)
 
     def _note(self, line: str, failed: bool) -> None:
-        if self._streamed and not self._streamed.endswith("\n"):
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-        self._streamed = ""
+        self._end_line()
         sys.stderr.write(paint(clean(line), RED if failed else DIM, sys.stderr) + "\n")
 
     def _finish(self, event: Event) -> int:
@@ -303,7 +312,7 @@ class Run:
             result = {"session": self._session, **{name: event[name] for name in fields if name in event}}
             sys.stdout.write(to_json(result) + "\n")
         elif self._streams:
-            sys.stdout.write("" if self._streamed.endswith("\n") else "\n")
+            self._end_line()
         elif self._arguments.output == "text" and text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()

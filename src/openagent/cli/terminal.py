@@ -158,3 +158,56 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for line in lines
     ]
     return "\n".join([paint(printed[0], BOLD), *printed[1:]])
+
+
+class Prose:
+    """Breaks streamed text at words, not in the middle of them. Code between fences is left as it is."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._word = ""
+        self._column = 0
+        self._line = ""
+        self._in_code = False
+
+    def feed(self, text: str) -> str:
+        """What can be shown now; the last word may still grow, so it waits."""
+        shown: list[str] = []
+        for character in text:
+            if character in " \n":
+                shown.append(self._take_word())
+                shown.append(self._space(character))
+            else:
+                self._word += character
+        return "".join(shown)
+
+    def flush(self) -> str:
+        """The rest: the text has ended, or something else is shown in between."""
+        return self._take_word()
+
+    def _take_word(self) -> str:
+        word, self._word = self._word, ""
+        self._line += word
+        if not self._in_code and self._column and self._column + len(word) > self._width:
+            self._column = len(word)
+            return "\n" + word
+        self._column += len(word)
+        return word
+
+    def _space(self, character: str) -> str:
+        if character == "\n":
+            if self._line.lstrip().startswith("```"):
+                self._in_code = not self._in_code
+            self._line, self._column = "", 0
+            return "\n"
+        self._line += " "
+        self._column += 1
+        return " "
+
+
+def prose_width() -> int:
+    """Prose wider than this is hard to read."""
+    try:
+        return min(os.get_terminal_size(sys.stdout.fileno()).columns - 1, 88)
+    except OSError:
+        return 88

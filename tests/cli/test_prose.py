@@ -1,5 +1,7 @@
 """Streamed text is broken at words."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ words = st.text(st.sampled_from("abc é漢 \n`"), max_size=200)
 def shown(text: str, width: int, cuts: list[int]) -> str:
     prose = Prose(width)
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
-    pieces = [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    pieces = [text[start:end] for start, end in itertools.pairwise(places)]
     return "".join(prose.feed(piece) for piece in pieces) + prose.flush()
 
 

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import adapters, commands, fanout, jails, long_session, memory, report, requests, storage
+from benchmarks import adapters, checkpoints, commands, fanout, jails, long_session, memory, report, requests, storage
 from benchmarks.effort import FULL, QUICK, Effort
 from benchmarks.machine import look
 from benchmarks.rows import Row
@@ -20,6 +20,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Row]]] = {
     "memory": memory.memory,
     "long-session": long_session.long_session,
     "jail": jails.jails,
+    "checkpoint": checkpoints.checkpoints,
     "prompt": requests.fixed_part,
     "prefix": requests.reused_prefix,
     "storage": storage.storage,

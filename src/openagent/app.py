@@ -123,7 +123,9 @@ def build_jail(
     limits = Limits(
         memory=config.size_in_bytes(settings.memory),
         processes=settings.processes,
+        cpus=settings.cpus,
         file_size=config.size_in_bytes(settings.file_size),
+        disk=config.size_in_bytes(settings.disk),
     )
     if settings.kind == "bwrap":
         return BwrapJail(

@@ -124,10 +124,14 @@ class JailSettings(Struct, frozen=True, kw_only=True):
     """Memory one session's commands may use."""
     processes: Count = 512
     """Processes one session may have at once."""
+    cpus: Annotated[float, Meta(gt=0)] | None = None
+    """Processors one session's commands may use, such as `1.5`. Left out: all."""
     file_size: Size = "2g"
     """The largest file a command may write."""
-    background_after: Seconds | None = None
-    """Seconds after which a command that still runs goes on in the background. Left out: never."""
+    disk: Size = "1g"
+    """What commands may write outside the workspace: `/tmp` and the jail's own home."""
+    background_after: Seconds = 120.0
+    """Seconds after which a command that still runs goes on in the background, where it can be read and ended."""
 
 
 class SearchSettings(Struct, frozen=True, kw_only=True):

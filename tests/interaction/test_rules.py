@@ -220,3 +220,14 @@ async def test_a_long_command_is_announced_when_it_moves_to_the_background(tmp_p
             started.command_id,
             0,
         )
+
+
+async def test_a_command_is_judged_from_where_the_shell_stands(tmp_path: Path) -> None:
+    script = [shell("cd /"), shell("rm -rf ./*"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session = await new_session(h, client, mode="full")
+        attachment = await client.attach(session)
+        await client.send(session, "go")
+        _, seen = await attachment.until_turn_ends()
+        denied = [event for event in seen if isinstance(event, e.PermissionNoted)]
+        assert [event.tool for event in denied] == ["shell"]

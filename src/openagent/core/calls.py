@@ -139,6 +139,7 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
         effect="execute" if tool.effect == "execute" else tool.effect_of(call.arguments),
         subject=tool.summarize(call.arguments),
         workspace=session.info.cwd,
+        cwd=session.shell_directory,
         arguments=call.arguments,
     )
 

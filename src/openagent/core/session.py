@@ -326,6 +326,11 @@ class Session:
                 self._shell = await self.runtime.jail.open(self.id, self.workspace)
             return self._shell
 
+    @property
+    def shell_directory(self) -> str:
+        """Where the next command starts: policy reads relative paths from there."""
+        return self._shell.directory if self._shell is not None else self.info.cwd
+
     def tool_schemas(self) -> list[ToolSchema]:
         return [tool.schema for tool in self.tools.values()]
 

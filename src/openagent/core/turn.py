@@ -50,8 +50,7 @@ class Turn:
         self._cancelled = False
 
     async def run(self) -> TurnEnd:
-        settings = self.session.info.settings
-        while self._steps < settings.max_steps:
+        while self._steps < self.session.info.settings.max_steps:
             self._steps += 1
             resolved = self._resolve()
             await collect_when_full(self.session, resolved)

@@ -9,7 +9,8 @@ SHARED_MEMORY = 64 << 20
 
 
 def agent_env(git_identity: Sequence[tuple[str, str]]) -> dict[str, str]:
-    git = [("safe.directory", "*"), *git_identity]
+    # A bare repository planted in the workspace would name programs that a harmless `git status` runs.
+    git = [("safe.directory", "*"), ("safe.bareRepository", "explicit"), *git_identity]
     return {
         "HOME": HOME,
         "USER": "agent",

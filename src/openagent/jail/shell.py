@@ -187,6 +187,10 @@ class PersistentShell:
             self._bash = self._start_bash()
         return self._bash
 
+    @property
+    def directory(self) -> str:
+        return self._bash.directory if self._bash.alive else self._directory
+
     def _remember(self, bash: Bash) -> None:
         self._directory, self._state = bash.directory, bash.state
 

@@ -44,6 +44,11 @@ class Shell(Protocol):
     Cancelling the task that awaits `run` kills the command's whole process group within 100 ms.
     """
 
+    @property
+    def directory(self) -> str:
+        """Where the next command starts."""
+        ...
+
     async def run(
         self,
         command: str,

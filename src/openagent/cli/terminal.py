@@ -208,6 +208,7 @@ class Prose:
 def prose_width() -> int:
     """Prose wider than this is hard to read."""
     try:
-        return min(os.get_terminal_size(sys.stdout.fileno()).columns - 1, 88)
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except OSError:
-        return 88
+        columns = 0
+    return min(columns - 1, 88) if columns else 88  # a terminal that was never sized says 0

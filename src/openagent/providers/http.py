@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +25,8 @@ from openagent.plugins.provider import (
     StreamItem,
 )
 from openagent.providers.errors import Who, from_response
+from openagent.providers.framing import LineProblem, Unsendable
+from openagent.providers.line import ConnectTookTooLong, Line, NotConnected, Stalled
 from openagent.providers.sse import EventParser
 from openagent.providers.wire import NATIVE, AuthKind, WireFormat, WireProfile, headers_for
 
@@ -40,6 +43,8 @@ MAX_EVENT = 32 * 1024 * 1024
 MAX_RAW = 4 * 1024 * 1024
 """How much of an answer is kept as it came."""
 MAX_ERROR_BODY = 64 * 1024
+_PLAIN_ADDRESS = re.compile(r"(https?)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(/.*)?")
+_NOT_QUOTED = "!$%&'()*+,/:;=?@[]~"
 _LOOPBACK = re.compile(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(?=[:/]|$)")
 
 
@@ -88,6 +93,9 @@ class HttpProvider(ABC):
         self.name = endpoint.name
         self.endpoint = endpoint
         self._client: httpx2.AsyncClient | None = None
+        self._line: Line | None = None
+        self._line_sought = False
+        self._base_path = ""
         self._base_url = endpoint.base_url.rstrip("/")
         self._host = _host_of(self._base_url, endpoint)
 
@@ -131,6 +139,8 @@ class HttpProvider(ABC):
     async def models(self) -> list[ModelInfo]: ...
 
     async def close(self) -> None:
+        if self._line is not None:
+            await self._line.close()
         if self._client is not None:
             client, self._client = self._client, None
             await client.aclose()
@@ -154,8 +164,35 @@ class HttpProvider(ABC):
 
     @asynccontextmanager
     async def _post(self, path: str, body: bytes, model: str, who: Who) -> AsyncGenerator[AsyncIterator[bytes]]:
-        async with self._send("POST", path, body, model, who) as response:
-            yield response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+        line = self._line if self._line_sought else await self._open_line()
+        if line is None:
+            async with self._send("POST", path, body, model, who) as response:
+                yield response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+            return
+        headers = await self._headers(len(body), model, who)
+        try:
+            async with line.post(self._base_path + quote(path, safe=_NOT_QUOTED), headers, body) as response:
+                if response.status >= 300:
+                    raise from_response(who, response.status, response.headers, await _bounded(response))
+                yield response
+        except LineProblem as problem:
+            raise _from_transport(who, problem, self.endpoint.stall_timeout) from None
+
+    async def _headers(self, length: int | None, model: str, who: Who) -> list[tuple[str, str]]:
+        key = await self.credential()
+        if not key and self.endpoint.needs_key:
+            raise AuthenticationFailed(f"There is no API key for {who.name}.", hint=who.credential_hint)
+        return headers_for(
+            self.endpoint.profile,
+            self.wire_format,
+            auth=self.endpoint.auth,
+            key=key,
+            host=self._host,
+            length=length,
+            model=model,
+            organization=self.endpoint.organization,
+            extra=self.endpoint.headers,
+        )
 
     @asynccontextmanager
     async def _send(
@@ -163,20 +200,7 @@ class HttpProvider(ABC):
     ) -> AsyncGenerator["httpx2.Response"]:
         import httpx2
 
-        key = await self.credential()
-        if not key and self.endpoint.needs_key:
-            raise AuthenticationFailed(f"There is no API key for {who.name}.", hint=who.credential_hint)
-        headers = headers_for(
-            self.endpoint.profile,
-            self.wire_format,
-            auth=self.endpoint.auth,
-            key=key,
-            host=self._host,
-            length=None if body is None else len(body),
-            model=model,
-            organization=self.endpoint.organization,
-            extra=self.endpoint.headers,
-        )
+        headers = await self._headers(None if body is None else len(body), model, who)
         timeout = httpx2.Timeout(self.endpoint.stall_timeout, connect=self.endpoint.connect_timeout)
         try:
             request = httpx2.Request(
@@ -190,12 +214,32 @@ class HttpProvider(ABC):
             response = await client.send(request, stream=True)
             try:
                 if response.status_code >= 300:
-                    raise from_response(who, response.status_code, response.headers, await _bounded_body(response))
+                    raise from_response(
+                        who, response.status_code, response.headers, await _bounded(response.aiter_bytes())
+                    )
                 yield response
             finally:
                 await response.aclose()
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as problem:
             raise _from_transport(who, problem, self.endpoint.stall_timeout) from None
+
+    async def _open_line(self) -> Line | None:
+        """None where httpx2 is needed: behind a proxy, and for addresses with a user or letters beyond ASCII."""
+        match = _PLAIN_ADDRESS.fullmatch(self._base_url)
+        if match is not None and (_LOOPBACK.match(self._base_url) or not _is_proxied(match[1])):
+            scheme, host, port, prefix = match.groups()
+            secure = await asyncio.to_thread(certificates) if scheme == "https" else None
+            if not self._line_sought:
+                self._base_path = quote(prefix or "", safe=_NOT_QUOTED)
+                self._line = Line(
+                    host.strip("[]"),
+                    int(port or (443 if secure else 80)),
+                    secure,
+                    connect_timeout=self.endpoint.connect_timeout,
+                    stall_timeout=self.endpoint.stall_timeout,
+                )
+        self._line_sought = True
+        return self._line
 
     async def _open(self) -> "httpx2.AsyncClient":
         """Loading certificates takes a tenth of a second or more: off the event loop, and only where they are used."""
@@ -216,7 +260,17 @@ def certificates() -> "ssl.SSLContext":
     """Shared by all providers."""
     import httpx2
 
-    return httpx2.create_ssl_context()
+    context = httpx2.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _is_proxied(scheme: str) -> bool:
+    """Whether that proxy is for this host as well is left to httpx2."""
+    from urllib.request import getproxies
+
+    proxies = getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all"))
 
 
 def _host_of(base_url: str, endpoint: Endpoint) -> str:
@@ -250,9 +304,9 @@ def _incomplete(who: Who, beginning: bytes) -> ProviderError:
     return ConnectionFailed(f"{who.name} ended its answer before it was complete.", hint="Try again.")
 
 
-async def _bounded_body(response: "httpx2.Response") -> bytes:
+async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
     body = b""
-    async for chunk in response.aiter_bytes():
+    async for chunk in chunks:
         body += chunk
         if len(body) > MAX_ERROR_BODY:
             break
@@ -263,22 +317,22 @@ def _from_transport(who: Who, problem: Any, stall_timeout: float) -> ProviderErr
     import httpx2
 
     match problem:
-        case httpx2.ConnectTimeout():
+        case ConnectTookTooLong() | httpx2.ConnectTimeout():
             return ProviderTimeout(
                 f"No connection to {who.name} at {who.base_url} came about in time.",
                 hint="Check the network, the proxy settings and base_url.",
             )
-        case httpx2.TimeoutException():
+        case Stalled() | httpx2.TimeoutException():
             return ProviderTimeout(
                 f"{who.name} sent nothing for {stall_timeout:g} seconds.",
                 hint="Try again, or raise the provider's timeout.",
             )
-        case httpx2.ConnectError() | httpx2.ProxyError():
+        case NotConnected() | httpx2.ConnectError() | httpx2.ProxyError():
             return ConnectionFailed(
                 f"Could not connect to {who.name} at {who.base_url}: {problem}.",
                 hint="Check the network, the proxy settings and base_url.",
             )
-        case httpx2.LocalProtocolError() | UnicodeEncodeError():
+        case Unsendable() | httpx2.LocalProtocolError() | UnicodeEncodeError():
             return RequestRejected(
                 f"The request to {who.name} cannot be sent: a header holds characters that HTTP does not allow.",
                 hint=f"Check the key and headers of {who.name} for line breaks and special characters.",

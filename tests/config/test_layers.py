@@ -206,7 +206,7 @@ def test_the_session_database_variable_names_a_sqlite_file(place: Place) -> None
         ("OPENAGENT_WEB_ENABLED", "true", "web.enabled", True),
         ("OPENAGENT_WEB_PORT", "0", "web.port", 0),
         ("OPENAGENT_JAIL_NETWORK", "on", "jail.network", "on"),
-        ("OPENAGENT_JAIL_NETWORK", "pypi.org, example.com", "jail.network", ["pypi.org", "example.com"]),
+        ("OPENAGENT_JAIL_NETWORK", "api.example.com, example.com", "jail.network", ["api.example.com", "example.com"]),
         ("OPENAGENT_LIMITS_TURN_TIMEOUT", "2.5", "limits.turn_timeout", 2.5),
         ("OPENAGENT_MODE", "", "mode", "ask"),
     ],

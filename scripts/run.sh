@@ -17,10 +17,17 @@ cat <<TEXT
 
 The daemon goes on running. From here:
   $openagent sessions list          what it has done; the guided task is the newest
+  $openagent                        the terminal interface
   $openagent attach SESSION         follow a session live
   $openagent run "your question"    ask a model: the one whose key is set, such as ANTHROPIC_API_KEY, or the offline one
   $openagent auth add anthropic     store a key, encrypted
   make stop                            end the daemon
 
-Not there yet: the web UI and the terminal UI (make run will open it in a terminal).
+Not there yet: the web UI.
 TEXT
+
+# In a terminal, go on with the terminal interface; elsewhere the words above are all.
+if [ -t 0 ] && [ -t 1 ]; then
+    read -r -p "Enter opens the terminal interface, Ctrl-C stays here. "
+    exec "$openagent" tui
+fi

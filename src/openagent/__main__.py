@@ -8,6 +8,8 @@ _SERVE_AS_CLIENT = {"--daemon", "--status", "--stop", *_HELP}
 
 def main() -> int:
     arguments = sys.argv[1:]
+    if not arguments and sys.stdin.isatty() and sys.stdout.isatty():
+        arguments = ["tui"]
     match arguments:
         case ["run", *rest]:
             from openagent.cli.run import main as run
@@ -21,6 +23,10 @@ def main() -> int:
             from openagent.rpc import main as speak
 
             return speak(rest)
+        case ["tui", *rest] if not _HELP.intersection(rest):
+            from openagent.tui.main import main as show
+
+            return show(rest)
         case ["simulator", *rest]:
             from openagent.simulator.__main__ import main as simulate
 

@@ -7,6 +7,7 @@ already accepting connections; ops that arrive meanwhile wait for it.
 import argparse
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import secrets
@@ -30,16 +31,21 @@ from openagent.daemon.logs import start_logging
 from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import BackgroundFinished, BudgetExceeded, BudgetWarning, Event
+from openagent.protocol.events import BackgroundFinished, BudgetExceeded, BudgetWarning, Event, McpServerStatus
 from openagent.vault.redact import RedactingFilter, Redactor
 
 if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
-    from openagent.plugins.jail import BackgroundCommand, Jail
+    from openagent.jail.bwrap import BwrapJail
+    from openagent.jail.docker import DockerJail
+    from openagent.jail.host import HostJail
+    from openagent.plugins.jail import BackgroundCommand
     from openagent.plugins.store import Store
     from openagent.services.wiring import Services
     from openagent.telemetry.ledger import BudgetLedger
     from openagent.telemetry.prices import PriceBook
+    from openagent.tools.mcp.definitions import ServerDefinition
+    from openagent.tools.mcp.server import McpServer
 
 _log = logging.getLogger(__name__)
 
@@ -51,10 +57,12 @@ def build_manager(
     from openagent.collectors.truncate import Truncate
     from openagent.core.runtime import ContextSettings, Runtime
     from openagent.daemon.manager import SessionManager
+    from openagent.services.mcp import McpService, own_file
     from openagent.services.safety import Safety
     from openagent.services.wiring import Services
     from openagent.store import open_store
     from openagent.telemetry.cache_misses import CacheWatch
+    from openagent.tools.mcp.host import MCPHost
     from openagent.tools.registry import built_in_tools
     from openagent.tools.web_search import JsonSearch
 
@@ -72,11 +80,28 @@ def build_manager(
     scratch = home / "scratch"
     found_by = settings.tools.search
     search = JsonSearch(found_by.kind, found_by.base_url, found_by.api_key) if found_by.kind else None
+    tools = built_in_tools(disabled=settings.tools.disabled, search=search, index=services.index)
+    hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
+
+    def tell_workspace(workspace: Path, status: McpServerStatus) -> None:
+        daemon.bus.publish(status)
+        for session in manager.all_loaded:
+            if session.workspace == workspace:
+                session.show(status)
+
+    def make_host(on_change: "Callable[[Path, McpServer], None]") -> MCPHost:
+        start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
+        names = [tool.name for tool in built_in_tools(search=search, index=services.index)]
+        return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
+
+    mcp = services.mcp = McpService(configs, redactor, make_host, tell_workspace)
     runtime = Runtime(
         store=store,
         resolve_model=services.catalog.resolve,
-        tools=built_in_tools(disabled=settings.tools.disabled, search=search),
-        jail=build_jail(settings.jail, scratch, _kept_from_agents(home, configs.environment({})), tell),
+        tools=tools,
+        more_tools=mcp.tools,
+        offers=mcp.host.offers,
+        jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
         collectors={"truncate": Truncate()},
@@ -94,6 +119,7 @@ def build_manager(
     manager = SessionManager(runtime, daemon.bus, configs.session_settings)
     daemon.serve_ops(services.handlers(manager, daemon.bus))
     daemon.serve_ops(safety.handlers(store))
+    daemon.serve_ops(mcp.handlers())
     return manager, services
 
 
@@ -106,7 +132,7 @@ def _kept_from_agents(home: Path, env: Mapping[str, str]) -> list[Path]:
 
 def build_jail(
     settings: config.JailSettings, scratch: Path, hidden: list[Path], tell: Callable[[str, Event], None]
-) -> "Jail":
+) -> "BwrapJail | DockerJail | HostJail":
     from openagent.jail.bwrap import BwrapJail
     from openagent.jail.docker import DockerJail
     from openagent.jail.host import HostJail
@@ -145,6 +171,28 @@ def build_jail(
         log_dir=scratch,
         on_background_end=ended,
     )
+
+
+async def start_mcp_server(
+    jail_settings: config.JailSettings,
+    scratch: Path,
+    hidden: list[Path],
+    definition: "ServerDefinition",
+    workspace: Path,
+) -> asyncio.subprocess.Process:
+    """In the jail, with the network that the server needs where its entry names one."""
+    from openagent.jail.docker import DockerJail
+
+    if definition.network:
+        jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
+    jail = build_jail(jail_settings, scratch, hidden, lambda _session, _event: None)
+    if isinstance(jail, DockerJail):
+        raise OpenAgentError(
+            "jail_error",
+            "MCP servers that are commands cannot run in the docker jail.",
+            hint='Choose `[jail] kind = "bwrap"`, or a server with an address.',
+        )
+    return await jail.start_process(workspace, [definition.command, *definition.args], env=definition.env)
 
 
 def price_book(settings: config.Settings) -> "PriceBook":

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openagent.cli.terminal import ago, call_line, clean, duration, one_line, size, table
+from openagent.cli.terminal import size, table
+from openagent.client.text import ago, call_line, clean, duration, one_line
 
 
 @given(st.text())

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from openagent.core.prompt import system_prompt
+from openagent.index.code_index import CodeIndex
 from openagent.protocol import events as e
 from openagent.protocol.messages import ToolResultPart
 from openagent.protocol.ops import Done, QuestionAnswer, ToolList, ToolsList
@@ -28,15 +29,18 @@ ALWAYS = [
 ]
 
 
-def test_the_order_is_stable_and_web_search_needs_a_service() -> None:
+def test_the_order_is_stable_and_what_needs_a_service_is_offered_with_it_alone(tmp_path: Path) -> None:
     assert [tool.name for tool in built_in_tools()] == ALWAYS
     with_search = [tool.name for tool in built_in_tools(search=JsonSearch("brave"))]
     assert set(with_search) - set(ALWAYS) == {"web_search"}
+    with_index = [tool.name for tool in built_in_tools(index=CodeIndex(tmp_path))]
+    assert set(with_index) - set(ALWAYS) == {"search_code"}
 
 
-def test_the_fixed_part_of_a_request_stays_small() -> None:
+def test_the_fixed_part_of_a_request_stays_small(tmp_path: Path) -> None:
     info = SessionInfo(id="s", name="", cwd="/home/someone/projects/a-project", created_at=0, updated_at=0)
-    fixed = msgspec.json.encode([tool.schema for tool in built_in_tools(search=JsonSearch("brave"))]).decode()
+    tools = built_in_tools(search=JsonSearch("brave"), index=CodeIndex(tmp_path))
+    fixed = msgspec.json.encode([tool.schema for tool in tools]).decode()
     assert exact_tokens(system_prompt(info) + fixed) <= 2500
 
 
@@ -84,7 +88,8 @@ async def test_a_tool_that_is_switched_off_is_neither_offered_nor_callable(tmp_p
         refused = await results_of(h, disabled_tools=["shell"])
         assert [part.is_error for part in refused] == [True, True]
         assert refused[0].text.startswith("There is no tool named 'shell'. There are: read_file")
-        assert offered(h) == [name for name in ALWAYS if name not in ("git", "web_fetch", "shell")]
+        left = [name for name in ALWAYS if name not in ("git", "web_fetch", "shell")]
+        assert [name for name in offered(h) if name != "search_code"] == left
         assert not list(h.workspace.iterdir())
         async with await h.client() as client:
             listed = await client.request(ToolsList(id=client.next_id()), ToolList)

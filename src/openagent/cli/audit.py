@@ -11,7 +11,8 @@ from datetime import datetime
 import click
 
 from openagent.cli.command import command, complete, daemon, plain, say
-from openagent.cli.terminal import one_line, table
+from openagent.cli.terminal import table
+from openagent.client.text import one_line
 from openagent.protocol.ops import AuditAsk
 from openagent.protocol.safety import AuditPage, AuditRow
 

@@ -10,8 +10,9 @@ from datetime import datetime
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import ago, table
+from openagent.cli.terminal import table
 from openagent.client import Client
+from openagent.client.text import ago
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import (
     AuthAdd,

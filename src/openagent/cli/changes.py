@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from openagent.cli.command import say
-from openagent.cli.terminal import BOLD, CYAN, GREEN, RED, clean, one_line, paint
+from openagent.cli.terminal import BOLD, CYAN, GREEN, RED, paint
+from openagent.client.text import clean, one_line
 from openagent.protocol.ops import ChangedFile
 
 

@@ -23,13 +23,16 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "run": Entry("openagent.cli.run_help:run", "Send one prompt to an agent and print its answer."),
+    "tui": Entry("openagent.cli.tui:tui", "Talk to agents in a full terminal."),
     "attach": Entry("openagent.cli.attach:attach", "Follow a session live, talk to it, approve what it asks."),
     "sessions": Entry("openagent.cli.sessions:sessions", "List, show, rewind, fork, export and delete sessions."),
     "demo": Entry("openagent.cli.demo:demo", "See a scripted model repair a bug with real tools."),
     "auth": Entry("openagent.cli.auth:auth", "Store, list and remove keys; log in to providers."),
     "models": Entry("openagent.cli.models:models", "List models, test them, install an offline one."),
     "usage": Entry("openagent.cli.usage:usage", "Show the tokens and the money that were used."),
+    "mcp": Entry("openagent.cli.mcp:mcp", "Add, list, test and switch MCP servers."),
     "workspaces": Entry("openagent.cli.workspaces:workspaces", "Copy workspaces, review and merge copies, back up."),
+    "index": Entry("openagent.cli.index:index", "Index a workspace's code, and search it."),
     "trust": Entry("openagent.cli.trust:trust", "Let a folder's own settings and rules count."),
     "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules that decide what agents may do."),
     "audit": Entry("openagent.cli.audit:audit", "Show and export what was decided, run and written."),

@@ -5,7 +5,8 @@ import os
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import clean, table
+from openagent.cli.terminal import table
+from openagent.client.text import clean
 from openagent.protocol.ops import ConfigList, ConfigShow
 
 

@@ -4,9 +4,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, Literal
 
-from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, call_line, clean, one_line, paint
-from openagent.cli.transcript import CUT_SHORT, Transcript, subject_of
+from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
+from openagent.cli.transcript import CUT_SHORT, Transcript
 from openagent.client import Client
+from openagent.client.text import call_line, clean, one_line, subject_of
 from openagent.protocol import events as e
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent

@@ -14,7 +14,8 @@ from msgspec import Struct
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.process import daemon_pid
 from openagent.cli.stop import end_daemon
-from openagent.cli.terminal import GREEN, RED, YELLOW, clean, paint
+from openagent.cli.terminal import GREEN, RED, YELLOW, paint
+from openagent.client.text import clean
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import ConfigList, ConfigShow, DaemonInfo, DaemonStatus, PolicyExplain

@@ -7,7 +7,8 @@ import sys
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import GREEN, RED, YELLOW, clean, duration, paint, size, table
+from openagent.cli.terminal import GREEN, RED, YELLOW, paint, size, table
+from openagent.client.text import clean, duration
 from openagent.protocol.events import AnyEvent, PullProgress
 from openagent.protocol.ops import (
     ModelEntries,

@@ -6,7 +6,8 @@ from typing import cast
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import GREEN, RED, YELLOW, clean, one_line, paint, table
+from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
+from openagent.client.text import clean, one_line
 from openagent.protocol.ops import PolicyExplain, PolicyTest
 from openagent.protocol.safety import PolicyExplanation, PolicyTested, Ruling
 from openagent.protocol.sessions import Mode

@@ -5,19 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from openagent.cli.terminal import (
-    DIM,
-    RED,
-    Prose,
-    call_line,
-    clean,
-    complain,
-    forgiving_streams,
-    paint,
-    prose_width,
-    silence_stdout,
-)
+from openagent.cli.terminal import DIM, RED, Prose, complain, forgiving_streams, paint, prose_width, silence_stdout
 from openagent.client.launch import DaemonDidNotStart
+from openagent.client.text import call_line, clean
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 

@@ -12,10 +12,11 @@ import click
 import msgspec
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import ago, clean, one_line, table
+from openagent.cli.terminal import table
 from openagent.cli.transcript import Transcript, markdown
 from openagent.cli.undo import diff, rewind
 from openagent.client import Client
+from openagent.client.text import ago, clean, one_line
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolCallPart
 from openagent.protocol.ops import (

@@ -2,7 +2,8 @@
 
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.process import daemon_pid
-from openagent.cli.terminal import duration, size
+from openagent.cli.terminal import size
+from openagent.client.text import duration
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import DaemonInfo, DaemonStatus
 

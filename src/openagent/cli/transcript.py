@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
-from openagent.cli.terminal import BOLD, DIM, RED, call_line, clean, one_line, paint
+from openagent.cli.terminal import BOLD, DIM, RED, paint
+from openagent.client.text import call_line, clean, one_line, subject_of
 from openagent.protocol.messages import (
     ImagePart,
     Message,
@@ -15,7 +15,6 @@ from openagent.protocol.messages import (
     ToolResultPart,
 )
 
-_SUBJECTS = ("command", "path", "file", "pattern", "query", "url")
 CUT_SHORT = {
     "cancelled": "cancelled",
     "interrupted": "interrupted",
@@ -23,12 +22,6 @@ CUT_SHORT = {
     "max_tokens": "cut off at the longest answer allowed",
     "refusal": "refused",
 }
-
-
-def subject_of(arguments: dict[str, Any]) -> str:
-    """What stands for a whole call on one line."""
-    named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
-    return str(named or next((value for value in arguments.values() if isinstance(value, str)), ""))
 
 
 class Transcript:

@@ -6,7 +6,8 @@ import time
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
-from openagent.cli.terminal import ago, clean, table
+from openagent.cli.terminal import table
+from openagent.client.text import ago, clean
 from openagent.protocol.ops import Done, TrustAdd, TrustRemove, TrustShow
 from openagent.protocol.safety import TrustEntries, TrustEntry
 

@@ -4,7 +4,7 @@ import click
 
 from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
-from openagent.cli.terminal import clean
+from openagent.client.text import clean
 from openagent.protocol.ops import Changes, Rewound, SessionChanges, SessionRewind
 
 _SHOWN = 20

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import ago, clean, size, table
+from openagent.cli.terminal import size, table
+from openagent.client.text import ago, clean
 from openagent.protocol.ops import (
     Changes,
     Done,

@@ -153,6 +153,8 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
 
     disabled: list[str] = []
     """Tools that are neither offered nor callable, in any session."""
+    schema_share: Percent = 10.0
+    """Percent of the model's window that schemas of MCP tools may take. Of more, the model looks up what it needs."""
     search: SearchSettings = SearchSettings()
 
 

@@ -74,6 +74,7 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
     if not session.running:
         session.post(StatusChanged(status="executing_tool", detail=tool), op_id=op_id)
     try:
+        await session.look_for_tools()
         performed = await _perform(session, call, op_id)
     except asyncio.CancelledError:
         performed = Performed(ToolOutcome(CANCELLED, is_error=True), None, 0.0)

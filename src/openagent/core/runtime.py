@@ -55,11 +55,20 @@ async def _is_open(_workspace: Path) -> None:
     pass
 
 
+async def _no_more_tools(_workspace: Path) -> Sequence[Tool]:
+    return ()
+
+
 @dataclass(kw_only=True)
 class Runtime:
     store: Store
     resolve_model: ModelResolver
     tools: Sequence[Tool]
+    more_tools: Callable[[Path], Awaitable[Sequence[Tool]]] = _no_more_tools
+    """What else there is in a workspace right now, from MCP servers for one. Asked at the start of every turn."""
+    offers: Callable[[str, Tool, int], bool] = lambda _session, _tool, _window: True
+    """Session, tool and the model's context window to whether the tool's schema is sent; if not, it can be called all
+    the same."""
     jail: Jail
     scratch: Path
     """Holds one private directory per session: long output, backups."""

@@ -90,6 +90,7 @@ class Session:
         self._closing = False
         self.permits = Permits(self)
         self.tools: dict[str, Tool] = {}
+        self._more_tools: Sequence[Tool] = ()
         self._choose_tools()
         self._register_budget()
 
@@ -331,12 +332,17 @@ class Session:
         """Where the next command starts: policy reads relative paths from there."""
         return self._shell.directory if self._shell is not None else self.info.cwd
 
-    def tool_schemas(self) -> list[ToolSchema]:
-        return [tool.schema for tool in self.tools.values()]
+    def tool_schemas(self, window: int) -> list[ToolSchema]:
+        return [tool.schema for tool in self.tools.values() if self.runtime.offers(self.id, tool, window)]
+
+    async def look_for_tools(self) -> None:
+        self._more_tools = await self.runtime.more_tools(self.workspace)
+        self._choose_tools()
 
     def _choose_tools(self) -> None:
         disabled = self.info.settings.disabled_tools
-        self.tools = {tool.name: tool for tool in self.runtime.tools if tool.name not in disabled}
+        known = (*self.runtime.tools, *self._more_tools)
+        self.tools = {tool.name: tool for tool in known if tool.name not in disabled}
 
     async def summarize(self, resolved: ResolvedModel, messages: Sequence[Message], instruction: str) -> str:
         """One request to the session's model outside the conversation, counted against its budget."""

@@ -11,6 +11,7 @@ from openagent.core.collect import collect, collect_when_full
 from openagent.core.history import CANCELLED, closing_result
 from openagent.core.limits import LoopGuard
 from openagent.core.runtime import ResolvedModel
+from openagent.core.view import DEFAULT_WINDOW
 from openagent.plugins.ledger import Activity
 from openagent.plugins.provider import Answer, ContextTooLong
 from openagent.plugins.store import RawAnswer, UsageRecord
@@ -50,6 +51,7 @@ class Turn:
         self._cancelled = False
 
     async def run(self) -> TurnEnd:
+        await self.session.look_for_tools()
         while self._steps < self.session.info.settings.max_steps:
             self._steps += 1
             resolved = self._resolve()
@@ -105,7 +107,9 @@ class Turn:
     async def _ask(self, resolved: ResolvedModel) -> Message:
         session = self.session
         view = await session.view(resolved)
-        request = view.request(session.id, resolved, session.info.settings, session.tool_schemas())
+        request = view.request(
+            session.id, resolved, session.info.settings, session.tool_schemas(resolved.context_window or DEFAULT_WINDOW)
+        )
         asking = self._asking = Asking(session, "conversation" if self._steps == 1 else "tool_use")
         began = time.monotonic()
         answer = await asking.ask(resolved, request)

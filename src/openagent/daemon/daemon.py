@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from openagent import __version__
 from openagent.core.asks import Reply as QuestionReply
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
+from openagent.plugins.tool import Tool
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, LiveState, Metrics
@@ -242,7 +243,12 @@ class Daemon:
 
     async def _tools_list(self, connection: Connection, op: ops.ToolsList) -> ops.ToolList:
         manager = await self._manager()
-        disabled = (await manager.get(op.session)).info.settings.disabled_tools if op.session else []
+        disabled: list[str] = []
+        more: Sequence[Tool] = ()
+        if op.session:
+            session = await manager.get(op.session)
+            disabled = session.info.settings.disabled_tools
+            more = await manager.runtime.more_tools(session.workspace)
         return ops.ToolList(
             [
                 ops.ToolInfo(
@@ -253,7 +259,7 @@ class Daemon:
                     source=tool.source,
                     enabled=tool.name not in disabled,
                 )
-                for tool in manager.runtime.tools
+                for tool in (*manager.runtime.tools, *more)
             ]
         )
 

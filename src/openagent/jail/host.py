@@ -1,10 +1,12 @@
 """No jail: commands run as the person who started the daemon. Only by explicit choice."""
 
+import asyncio
 import functools
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
@@ -54,6 +56,20 @@ class HostJail:
             background_after=self._background_after,
             log_dir=self._log_dir / session if self._log_dir is not None else None,
             on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
+        )
+
+    async def start_process(
+        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> asyncio.subprocess.Process:
+        """A program of its own, an MCP server for one; its three streams are pipes."""
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**self._environment(), **(env or {})},
+            cwd=workspace,
+            start_new_session=True,
         )
 
     def _environment(self) -> dict[str, str]:

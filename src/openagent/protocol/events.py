@@ -237,6 +237,17 @@ class PullProgress(Event, frozen=True, kw_only=True, tag="models.progress"):
     """0: not known."""
 
 
+class IndexProgress(Event, frozen=True, kw_only=True, tag="index.progress"):
+    """A workspace is being indexed or the index's model installed; sent to the client that asked for it."""
+
+    durable: ClassVar[bool] = False
+    stage: str
+    """What is being done, in words."""
+    done: int = 0
+    total: int = 0
+    """0: not known."""
+
+
 class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
     child: str
     template: str
@@ -361,6 +372,7 @@ AnyEvent = (
     | ModelRouted
     | LoginRequired
     | PullProgress
+    | IndexProgress
     | SubagentStarted
     | SubagentFinished
     | CheckpointCreated

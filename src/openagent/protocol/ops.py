@@ -5,6 +5,16 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 
 from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.index import (
+    CodeHits,
+    CodeMap,
+    CodeSymbols,
+    IndexBuilt,
+    IndexInfo,
+    IndexReady,
+    SearchBy,
+)
+from openagent.protocol.mcp import McpImported, McpServerEntry, McpServers
 from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
@@ -158,6 +168,7 @@ class QuestionAnswer(Op, frozen=True, kw_only=True, tag="question.answer"):
 
 
 class ToolsList(Op, frozen=True, kw_only=True, tag="tools.list"):
+    waits: ClassVar[bool] = True
     session: str = ""
 
 
@@ -356,6 +367,88 @@ class WorkspacesCollect(Op, frozen=True, kw_only=True, tag="workspaces.gc"):
     """Checkpoints kept of each session, the newest ones."""
 
 
+class McpList(Op, frozen=True, kw_only=True, tag="mcp.list"):
+    """The MCP servers that count in a folder."""
+
+    cwd: str = ""
+
+
+class McpTest(Op, frozen=True, kw_only=True, tag="mcp.test"):
+    """Start a server, or all of them, and tell what they offer."""
+
+    waits: ClassVar[bool] = True
+    name: str = ""
+    cwd: str = ""
+
+
+class McpAdd(Op, frozen=True, kw_only=True, tag="mcp.add"):
+    """Write a server into the person's own file."""
+
+    name: str
+    server: McpServerEntry
+    replace: bool = False
+
+
+class McpRemove(Op, frozen=True, kw_only=True, tag="mcp.remove"):
+    name: str
+
+
+class McpSwitch(Op, frozen=True, kw_only=True, tag="mcp.switch"):
+    """Enable or disable a server of any file."""
+
+    name: str
+    on: bool
+    cwd: str = ""
+
+
+class McpImport(Op, frozen=True, kw_only=True, tag="mcp.import"):
+    """Copy the servers of another program's file into the person's own; what is there already stays."""
+
+    path: str
+
+
+class IndexBuild(Op, frozen=True, kw_only=True, tag="index.build"):
+    """Bring a workspace's index up to date. Its progress comes as events, to this connection alone."""
+
+    waits: ClassVar[bool] = True
+    cwd: str
+
+
+class IndexSearch(Op, frozen=True, kw_only=True, tag="index.search"):
+    waits: ClassVar[bool] = True
+    cwd: str
+    query: str
+    limit: int = 10
+    by: SearchBy = "fused"
+
+
+class IndexSymbols(Op, frozen=True, kw_only=True, tag="index.symbols"):
+    """Where a name is defined and where it is used."""
+
+    waits: ClassVar[bool] = True
+    cwd: str
+    name: str
+
+
+class IndexMap(Op, frozen=True, kw_only=True, tag="index.map"):
+    """What is used most in a workspace, in so many tokens at most."""
+
+    waits: ClassVar[bool] = True
+    cwd: str
+    max_tokens: int = 1000
+
+
+class IndexAsk(Op, frozen=True, kw_only=True, tag="index.status"):
+    waits: ClassVar[bool] = True
+    cwd: str
+
+
+class IndexSetup(Op, frozen=True, kw_only=True, tag="index.setup"):
+    """Install the model that finds code by meaning. Its progress comes as events, to this connection alone."""
+
+    waits: ClassVar[bool] = True
+
+
 class DaemonStatus(Op, frozen=True, kw_only=True, tag="daemon.status"):
     pass
 
@@ -416,6 +509,18 @@ AnyOp = (
     | WorkspacesBackup
     | WorkspacesRestore
     | WorkspacesCollect
+    | McpList
+    | McpTest
+    | McpAdd
+    | McpRemove
+    | McpSwitch
+    | McpImport
+    | IndexBuild
+    | IndexSearch
+    | IndexSymbols
+    | IndexMap
+    | IndexAsk
+    | IndexSetup
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -660,6 +765,18 @@ RESULTS: dict[type[Op], type[Struct]] = {
     WorkspacesBackup: WorkspaceBackup,
     WorkspacesRestore: WorkspaceBackup,
     WorkspacesCollect: WorkspacesCollected,
+    McpList: McpServers,
+    McpTest: McpServers,
+    McpAdd: Done,
+    McpRemove: Done,
+    McpSwitch: Done,
+    McpImport: McpImported,
+    IndexBuild: IndexBuilt,
+    IndexSearch: CodeHits,
+    IndexSymbols: CodeSymbols,
+    IndexMap: CodeMap,
+    IndexAsk: IndexInfo,
+    IndexSetup: IndexReady,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

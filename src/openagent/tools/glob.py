@@ -4,10 +4,10 @@ import asyncio
 from contextlib import suppress
 from typing import Annotated
 
+from openagent.plugins.patterns import Glob
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.tools.beneath import Root
 from openagent.tools.files import open_directory
-from openagent.tools.patterns import Glob
 from openagent.tools.walk import Found, walk
 
 MAX_FILES = 200

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from openagent.plugins.index import Index
 from openagent.plugins.tool import Tool
 from openagent.tools.apply_patch import apply_patch
 from openagent.tools.ask_user import ask_user
@@ -12,6 +13,7 @@ from openagent.tools.glob import glob
 from openagent.tools.grep import grep
 from openagent.tools.list_dir import list_dir
 from openagent.tools.read_file import read_file
+from openagent.tools.search_code import search_code_tool
 from openagent.tools.shell import shell
 from openagent.tools.shell_output import shell_output
 from openagent.tools.todo import todo
@@ -20,8 +22,11 @@ from openagent.tools.web_search import SearchBackend, web_search_tool
 from openagent.tools.write_file import write_file
 
 
-def built_in_tools(*, disabled: Collection[str] = (), search: SearchBackend | None = None) -> Sequence[Tool]:
-    """Always in the same order: it is part of the prefix that providers cache. No web_search without a backend."""
+def built_in_tools(
+    *, disabled: Collection[str] = (), search: SearchBackend | None = None, index: Index | None = None
+) -> Sequence[Tool]:
+    """Always in the same order: it is part of the prefix that providers cache. No web_search without a backend, no
+    search_code without an index."""
     tools: list[Tool] = [
         read_file,
         write_file,
@@ -30,6 +35,7 @@ def built_in_tools(*, disabled: Collection[str] = (), search: SearchBackend | No
         list_dir,
         glob,
         grep,
+        *([search_code_tool(index)] if index is not None else []),
         shell,
         shell_output,
         execute_code,

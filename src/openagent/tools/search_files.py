@@ -15,10 +15,10 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.plugins.patterns import Glob
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root
 from openagent.tools.files import open_directory, open_file
-from openagent.tools.patterns import Glob
 from openagent.tools.walk import walk
 
 MAX_COLUMNS = 400

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from openagent.plugins.patterns import IgnoreFile
 from openagent.tools.beneath import Root
-from openagent.tools.patterns import IgnoreFile
 
 MAX_DEPTH = 100
 MAX_IGNORE_FILE = 1 << 20

@@ -1,0 +1,210 @@
+"""`openagent index`"""
+
+import asyncio
+import os
+import sys
+import time
+from typing import TypeVar, cast
+
+import click
+from msgspec import Struct
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import BOLD, DIM, paint, size
+from openagent.client.text import ago, clean
+from openagent.protocol.events import AnyEvent, IndexProgress
+from openagent.protocol.index import (
+    CodeHits,
+    CodeMap,
+    CodeSymbols,
+    IndexBuilt,
+    IndexInfo,
+    IndexReady,
+    SearchBy,
+)
+from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSetup, IndexSymbols, Op
+
+R = TypeVar("R", bound=Struct)
+_BAR = 30
+_SHOWN_LINES = 6
+
+_cwd = click.option("--cwd", metavar="DIR", default=".", help="The workspace; this folder when left out.")
+
+
+@click.group(
+    "index",
+    epilog=examples("openagent index build", 'openagent index search "where tokens are refreshed"'),
+)
+def index() -> None:
+    """Find code by words, by meaning and by name."""
+
+
+@command("build", "openagent index build", "openagent index build --cwd ~/project")
+@_cwd
+@as_json
+def build(cwd: str, as_json: bool) -> None:
+    """Read what is new or changed since the last time."""
+    op = IndexBuild(id="-", cwd=_absolute(cwd))
+    built = complete(_with_progress(op, IndexBuilt, quiet=as_json))
+    if as_json:
+        print_json(plain(built))
+    else:
+        say(_built(built))
+
+
+@command("search", 'openagent index search "retry with backoff"', "openagent index search parse_header --by text")
+@click.argument("query")
+@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many to show.")
+@click.option("--by", type=click.Choice(["fused", "text", "meaning"]), default="fused", show_default=True)
+@_cwd
+@as_json
+def search(query: str, limit: int, by: str, cwd: str, as_json: bool) -> int:
+    """Find pieces of code, best first. Exit code 1 when there are none."""
+    op = IndexSearch(id="-", cwd=_absolute(cwd), query=query, limit=limit, by=cast("SearchBy", by))
+    found = complete(_request(op, CodeHits)).hits
+    if as_json:
+        print_json(plain(found))
+    elif not found:
+        say("Nothing was found.")
+    else:
+        for hit in found:
+            say(paint(clean(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.symbol}").rstrip(), BOLD))
+            for line in hit.text.splitlines()[:_SHOWN_LINES]:
+                say(paint(f"    {clean(line)}", DIM))
+    return int(not found)
+
+
+@command("symbols", "openagent index symbols SessionManager", "openagent index symbols Session.send --json")
+@click.argument("name")
+@_cwd
+@as_json
+def symbols(name: str, cwd: str, as_json: bool) -> int:
+    """Show where a name is defined and where it is used. Exit code 1 when it is nowhere."""
+    found = complete(_request(IndexSymbols(id="-", cwd=_absolute(cwd), name=name), CodeSymbols))
+    if as_json:
+        print_json(plain(found))
+    else:
+        for each in found.definitions:
+            say(f"{paint(clean(f'{each.path}:{each.start_line}'), BOLD)}  {clean(each.kind)}  {clean(each.signature)}")
+        for place in found.references:
+            say(f"  used in {clean(place.path)}:{place.line}")
+        if not found.definitions and not found.references:
+            say("That name is nowhere.")
+    return int(not found.definitions and not found.references)
+
+
+@command("map", "openagent index map", "openagent index map --tokens 500")
+@click.option("--tokens", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="At most so many.")
+@_cwd
+@as_json
+def show_map(tokens: int, cwd: str, as_json: bool) -> None:
+    """Show what is used most, file by file."""
+    found = complete(_request(IndexMap(id="-", cwd=_absolute(cwd), max_tokens=tokens), CodeMap))
+    if as_json:
+        print_json(plain(found))
+    else:
+        say(clean(found.text))
+
+
+@command("status", "openagent index status")
+@_cwd
+@as_json
+def status(cwd: str, as_json: bool) -> None:
+    """Tell what is indexed, and how old it is."""
+    info = complete(_request(IndexAsk(id="-", cwd=_absolute(cwd)), IndexInfo))
+    if as_json:
+        print_json(plain(info))
+        return
+    if info.built_at is None:
+        say("Not indexed yet. `openagent index build` does it.")
+    else:
+        say(f"{info.files} files, {info.chunks} pieces, {info.symbols} symbols, {info.references} references")
+        say(f"Built {ago(info.built_at, time.time())}, {size(info.size_bytes)}; {info.left_out} files left out")
+    if info.model:
+        say(f"By meaning: {info.embedded} of {info.chunks} pieces")
+    else:
+        say("By meaning: not set up. `openagent index setup` does it; until then words alone are searched.")
+
+
+@command("watch", "openagent index watch", "openagent index watch --every 10")
+@click.option("--every", type=click.FloatRange(min=0.5), default=2.0, show_default=True, metavar="SECONDS")
+@_cwd
+def watch(every: float, cwd: str) -> None:
+    """Keep an index up to date until Ctrl+C."""
+    complete(_watch(_absolute(cwd), every))
+
+
+async def _watch(cwd: str, every: float) -> None:
+    async with daemon() as client:
+        first = True
+        while True:
+            built = await client.request(IndexBuild(id=client.next_id(), cwd=cwd), IndexBuilt)
+            if first or built.indexed or built.removed:
+                say(_built(built))
+                sys.stdout.flush()
+            first = False
+            await asyncio.sleep(every)
+
+
+@command("setup", "openagent index setup")
+@as_json
+def setup(as_json: bool) -> None:
+    """Install the model that finds code by meaning. It runs on this machine; nothing is sent anywhere."""
+    ready = complete(_with_progress(IndexSetup(id="-"), IndexReady, quiet=as_json))
+    if as_json:
+        print_json(plain(ready))
+    else:
+        say(f"Ready ({size(ready.size_bytes)} in {clean(ready.path)}). `openagent index build` uses it.")
+
+
+async def _request(op: Op, kind: type[R]) -> R:
+    async with daemon() as client:
+        return await client.request(op, kind)
+
+
+async def _with_progress(op: Op, kind: type[R], *, quiet: bool) -> R:
+    async with daemon() as client, client.all_events() as events:
+        shown = None if quiet else asyncio.create_task(_show(events))
+        try:
+            return await client.request(op, kind)
+        finally:
+            if shown is not None:
+                shown.cancel()
+                if sys.stderr.isatty():
+                    click.echo("\r\x1b[K", nl=False, err=True)
+
+
+async def _show(events: "asyncio.Queue[AnyEvent | None]") -> None:
+    """A bar that moves in a terminal; elsewhere a line per stage."""
+    moving = sys.stderr.isatty()
+    stage = ""
+    while (event := await events.get()) is not None:
+        if not isinstance(event, IndexProgress):
+            continue
+        if moving:
+            click.echo(f"\r\x1b[K{_bar(event)}", nl=False, err=True)
+        elif event.stage != stage:
+            click.echo(clean(event.stage), err=True)
+        stage = event.stage
+
+
+def _bar(event: IndexProgress) -> str:
+    if not event.total:
+        return f"{clean(event.stage):28} {event.done or ''}"
+    filled = _BAR * min(event.done, event.total) // event.total
+    return f"{clean(event.stage):28} {'█' * filled}{'░' * (_BAR - filled)} {event.done} of {event.total}"
+
+
+def _built(built: IndexBuilt) -> str:
+    return (
+        f"{built.files} files: {built.indexed} read, {built.removed} dropped, {built.left_out} left out, "
+        f"in {built.seconds:.1f} s."
+    )
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+for _command in (build, search, symbols, show_map, status, watch, setup):
+    index.add_command(_command)

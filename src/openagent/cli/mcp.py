@@ -1,0 +1,187 @@
+"""`openagent mcp`"""
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
+from openagent.client.text import clean
+from openagent.protocol.mcp import McpImported, McpServerEntry, McpServerInfo, McpServers
+from openagent.protocol.ops import Done, McpAdd, McpImport, McpList, McpRemove, McpSwitch, McpTest, Op
+
+_MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
+
+
+@click.group(
+    "mcp",
+    epilog=examples(
+        "openagent mcp add time mcp-server-time",
+        "openagent mcp add docs --url https://example.com/mcp",
+        "openagent mcp list",
+        "openagent mcp test time",
+    ),
+)
+def mcp() -> None:
+    """The MCP servers whose tools agents may call."""
+
+
+@command("list", "openagent mcp list", "openagent mcp list --json")
+@as_json
+def list_servers(as_json: bool) -> None:
+    """List the servers that count in this folder."""
+    found = complete(_ask_servers(test=False))
+    if as_json:
+        print_json(plain(found))
+        return
+    if found.servers:
+        say(table(("SERVER", "KIND", "STATUS", "TOOLS", "FROM", "FILE"), [_row(server) for server in found.servers]))
+    else:
+        say("There are no MCP servers. `openagent mcp add NAME COMMAND` adds one.")
+    _complain(found.notices)
+
+
+def _row(server: McpServerInfo) -> tuple[str, ...]:
+    tools = str(len(server.tools)) if server.status == "up" else "–"
+    return server.name, server.transport, server.status, tools, clean(server.target), clean(server.source)
+
+
+@command("test", "openagent mcp test", "openagent mcp test time")
+@click.argument("name", default="")
+@as_json
+def test(name: str, as_json: bool) -> int:
+    """Start a server, or all of them, and tell what they offer or what went wrong."""
+    found = complete(_ask_servers(test=True, name=name))
+    if as_json:
+        print_json(plain(found))
+    else:
+        for server in found.servers:
+            mark, colour = _MARKS.get(server.status, ("✗", RED))
+            said = f"{len(server.tools)} tools: {', '.join(server.tools)}" if server.status == "up" else server.detail
+            say(f"{paint(mark, colour)} {server.name} is {server.status}. {clean(said)}")
+        _complain(found.notices)
+    return int(any(server.status not in ("up", "disabled") for server in found.servers))
+
+
+async def _ask_servers(*, test: bool, name: str = "") -> McpServers:
+    async with daemon() as client:
+        if test:
+            return await client.request(McpTest(id=client.next_id(), name=name, cwd=os.getcwd()), McpServers)
+        return await client.request(McpList(id=client.next_id(), cwd=os.getcwd()), McpServers)
+
+
+def _complain(notices: list[str]) -> None:
+    for notice in notices:
+        click.echo(paint(f"! {clean(notice)}", YELLOW, sys.stderr), err=True)
+
+
+@command(
+    "add",
+    "openagent mcp add time mcp-server-time",
+    "openagent mcp add github --env GITHUB_TOKEN='${GITHUB_TOKEN}' --network api.github.com -- github-mcp-server stdio",
+    "openagent mcp add docs --url https://example.com/mcp --header 'Authorization: Bearer ${DOCS_TOKEN}'",
+)
+@click.argument("name")
+@click.argument("argv", metavar="[COMMAND [ARGS]...]", nargs=-1)
+@click.option("--url", default="", help="A server that is reached by HTTP instead of a command.")
+@click.option("--sse", is_flag=True, help="The address speaks the older SSE form.")
+@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the command.")
+@click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="For the address.")
+@click.option("--network", default="", metavar="on|HOST,…", help="What the command may reach from the jail.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds a call may take.")
+@click.option("--replace", is_flag=True, help="Also where there is one of this name.")
+def add(  # noqa: PLR0917
+    name: str,
+    argv: tuple[str, ...],
+    url: str,
+    sse: bool,
+    variables: tuple[str, ...],
+    headers: tuple[str, ...],
+    network: str,
+    timeout: float,
+    replace: bool,
+) -> None:
+    """Add a server: a command, which runs in the jail, or an address.
+
+    ${VARIABLES} are filled in when it starts, so that keys need not stand in the file.
+    """
+    if bool(argv) == bool(url):
+        raise click.UsageError("Give either a command or --url.")
+    entry = McpServerEntry(
+        kind="sse" if sse else "http" if url else "",
+        command=argv[0] if argv else "",
+        args=list(argv[1:]),
+        env=_pairs(variables, "=", "--env"),
+        url=url,
+        headers=_pairs(headers, ":", "--header"),
+        timeout=timeout,
+        network=network if network in ("", "on", "off") else network.split(","),
+    )
+    complete(_send(lambda number: McpAdd(id=number, name=name, server=entry, replace=replace)))
+    say(f"Added {name}. `openagent mcp test {name}` tries it.")
+
+
+def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for each in given:
+        name, found, value = each.partition(separator)
+        if not found or not name:
+            raise click.UsageError(f"{option} wants NAME{separator}VALUE.")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+@command("remove", "openagent mcp remove time")
+@click.argument("name")
+def remove(name: str) -> None:
+    """Take a server out of your own file."""
+    complete(_send(lambda number: McpRemove(id=number, name=name)))
+    say(f"Removed {clean(name)}.")
+
+
+@command("enable", "openagent mcp enable time")
+@click.argument("name")
+def enable(name: str) -> None:
+    """Use a server again that was disabled."""
+    complete(_send(lambda number: McpSwitch(id=number, name=name, on=True, cwd=os.getcwd())))
+    say(f"Enabled {clean(name)}.")
+
+
+@command("disable", "openagent mcp disable time")
+@click.argument("name")
+def disable(name: str) -> None:
+    """Leave a server alone, whichever file it stands in."""
+    complete(_send(lambda number: McpSwitch(id=number, name=name, on=False, cwd=os.getcwd())))
+    say(f"Disabled {clean(name)}.")
+
+
+@command("import", "openagent mcp import ~/.cursor/mcp.json")
+@click.argument("file")
+@as_json
+def import_servers(file: str, as_json: bool) -> int:
+    """Copy the servers of another program's file into your own."""
+    imported = complete(_import(os.path.abspath(os.path.expanduser(file))))
+    if as_json:
+        print_json(plain(imported))
+    else:
+        say(f"Added: {clean(', '.join(imported.added)) or 'none'}.")
+        if imported.kept:
+            say(f"Kept as they were: {clean(', '.join(imported.kept))}.")
+        _complain(imported.problems)
+    return int(bool(imported.problems))
+
+
+async def _import(path: str) -> McpImported:
+    async with daemon() as client:
+        return await client.request(McpImport(id=client.next_id(), path=path), McpImported)
+
+
+async def _send(make: Callable[[str], Op]) -> None:
+    async with daemon() as client:
+        await client.request(make(client.next_id()), Done)
+
+
+for _command in (list_servers, test, add, remove, enable, disable, import_servers):
+    mcp.add_command(_command)

@@ -1,0 +1,196 @@
+"""The index of every workspace: built by a process of its own, searched here."""
+
+import asyncio
+import logging
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from openagent.index.database import Database
+from openagent.index.embedding import Embedder, Meanings, is_set_up
+from openagent.index.overview import overview
+from openagent.plugins.index import Built, Hit, IndexStatus, OnProgress, ReferencePlace, SearchBy, SymbolPlace
+from openagent.protocol.errors import OpenAgentError
+
+T = TypeVar("T")
+CANDIDATES = 50
+_FUSION_RANK = 60
+"""Reciprocal rank fusion: a hit counts 1 / (60 + rank) in each list it is on."""
+_SHOWN_ERROR = 300
+_log = logging.getLogger(__name__)
+
+
+class _Line(Struct):
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    built: Built | None = None
+
+
+class CodeIndex:
+    def __init__(self, home: Path, *, model: Path | None = None) -> None:
+        self._home = home
+        self.model = model or home / "model"
+        self._building: dict[Path, asyncio.Lock] = {}
+        self._embedder: Embedder | None = None
+        self._meanings: dict[Path, tuple[float, Meanings]] = {}
+        self._embedding: dict[Path, asyncio.Task[None]] = {}
+
+    async def build(self, workspace: Path, progress: OnProgress | None = None) -> Built:
+        """Vectors follow in the background: text is found at once."""
+        built = await self._run(workspace, [], progress)
+        self._embed_behind(self._file(workspace))
+        return built
+
+    async def update(self, workspace: Path, paths: Sequence[str]) -> Built:
+        built = await self._run(workspace, paths, None)
+        self._embed_behind(self._file(workspace))
+        return built
+
+    async def embedded(self, workspace: Path) -> None:
+        """Waits until everything that was built can be found by meaning."""
+        if (task := self._embedding.get(self._file(workspace))) is not None:
+            await asyncio.shield(task)
+
+    async def close(self) -> None:
+        for task in self._embedding.values():
+            task.cancel()
+        await asyncio.gather(*self._embedding.values(), return_exceptions=True)
+
+    async def search(self, workspace: Path, query: str, k: int = 10, by: SearchBy = "fused") -> list[Hit]:
+        return await self._reading(workspace, lambda database: self._search(workspace, database, query, k, by))
+
+    async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[SymbolPlace]:
+        return await self._reading(workspace, lambda database: database.symbols(name, limit))
+
+    async def references(self, workspace: Path, name: str, limit: int = 200) -> list[ReferencePlace]:
+        return await self._reading(workspace, lambda database: database.references(name, limit))
+
+    async def repository_map(self, workspace: Path, max_tokens: int = 1000) -> str:
+        return await self._reading(workspace, lambda database: overview(database, max_tokens))
+
+    async def status(self, workspace: Path) -> IndexStatus:
+        try:
+            return await self._reading(workspace, lambda database: self._status(workspace, database))
+        except OpenAgentError:
+            return IndexStatus(str(workspace), None, model=is_set_up(self.model))
+
+    def _file(self, workspace: Path) -> Path:
+        return self._home / f"{sha256(str(workspace.resolve()).encode()).hexdigest()[:24]}.db"
+
+    async def _run(self, workspace: Path, paths: Sequence[str], progress: OnProgress | None) -> Built:
+        if not await asyncio.to_thread(workspace.is_dir):
+            raise OpenAgentError("not_found", f"{workspace} is not a directory.", hint="Name the one to index.")
+        file = self._file(workspace)
+        async with self._building.setdefault(file, asyncio.Lock()):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "openagent.index", "build", str(workspace), str(file), *paths),
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=PIPE,
+            )
+            try:
+                built, error = await asyncio.gather(_follow(process, progress), _rest(process.stderr))
+                await process.wait()
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+        if built is None:
+            reason = error.strip().splitlines()[-1][:_SHOWN_ERROR] if error.strip() else f"exit {process.returncode}"
+            raise OpenAgentError("internal", f"The indexing process ended early: {reason}.", hint="Try it once more.")
+        return built
+
+    def _embed_behind(self, file: Path) -> None:
+        running = self._embedding.get(file)
+        if (running is None or running.done()) and is_set_up(self.model):
+            self._embedding[file] = asyncio.create_task(self._embed(file))
+
+    async def _embed(self, file: Path) -> None:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "openagent.index", "embed", str(file), str(self.model)),
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=PIPE,
+        )
+        try:
+            error = await _rest(process.stderr)
+            if await process.wait() != 0:
+                _log.error("could not embed", extra={"reason": error[-_SHOWN_ERROR:]})
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+    async def _reading(self, workspace: Path, work: Callable[[Database], T]) -> T:
+        return await asyncio.to_thread(self._read, workspace, work)
+
+    def _read(self, workspace: Path, work: Callable[[Database], T]) -> T:
+        try:
+            database = Database(self._file(workspace))
+        except FileNotFoundError:
+            raise OpenAgentError(
+                "not_found", f"{workspace} was not indexed yet.", hint="Run `openagent index build` there."
+            ) from None
+        try:
+            return work(database)
+        finally:
+            database.close()
+
+    def _search(self, workspace: Path, database: Database, query: str, k: int, by: SearchBy) -> list[Hit]:
+        lists: list[list[int]] = []
+        if by != "meaning":
+            lists.append(database.by_words(query, CANDIDATES))
+        if by != "text" and query.strip() and (meanings := self._meanings_of(workspace, database)) is not None:
+            embedder = self._embedder = self._embedder or Embedder(self.model)
+            lists.append(meanings.nearest(embedder.embed([query]), CANDIDATES))
+        scores: dict[int, float] = {}
+        for ranked in lists:
+            for rank, chunk in enumerate(ranked, 1):
+                scores[chunk] = scores.get(chunk, 0.0) + 1 / (_FUSION_RANK + rank)
+        best = sorted(scores.items(), key=lambda item: -item[1])
+        hits = (database.hit(chunk, round(score, 6)) for chunk, score in best[: max(k, 0)])
+        return [hit for hit in hits if hit is not None]
+
+    def _meanings_of(self, workspace: Path, database: Database) -> Meanings | None:
+        if not is_set_up(self.model):
+            return None
+        version = database.fact("embedded_at") or 0.0
+        kept = self._meanings.get(workspace)
+        if kept is None or kept[0] != version:
+            kept = self._meanings[workspace] = (version, Meanings(database.vectors()))
+        return kept[1]
+
+    def _status(self, workspace: Path, database: Database) -> IndexStatus:
+        return IndexStatus(
+            workspace=str(workspace),
+            built_at=database.fact("built_at"),
+            files=database.count("files"),
+            chunks=database.count("chunks"),
+            symbols=database.count("symbols"),
+            references=database.count("references"),
+            embedded=database.count("embedded"),
+            left_out=database.count("left_out"),
+            size_bytes=self._file(workspace).stat().st_size,
+            model=is_set_up(self.model),
+        )
+
+
+async def _follow(process: asyncio.subprocess.Process, progress: OnProgress | None) -> Built | None:
+    built: Built | None = None
+    if process.stdout is not None:
+        async for raw in process.stdout:
+            line = msgspec.json.decode(raw, type=_Line)
+            built = line.built or built
+            if progress is not None and line.stage:
+                progress(line.stage, line.done, line.total)
+    return built
+
+
+async def _rest(stream: asyncio.StreamReader | None) -> str:
+    return "" if stream is None else (await stream.read()).decode(errors="replace")

@@ -1,0 +1,80 @@
+"""The code index, as clients see it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+SearchBy = Literal["fused", "text", "meaning"]
+
+
+class CodeHit(Struct, frozen=True, omit_defaults=True):
+    path: str
+    start_line: int
+    end_line: int
+    score: float
+    text: str
+    symbol: str = ""
+    kind: str = ""
+    language: str = ""
+
+
+class CodeHits(Struct, frozen=True):
+    hits: list[CodeHit]
+
+
+class CodeSymbol(Struct, frozen=True, omit_defaults=True):
+    name: str
+    symbol: str
+    kind: str
+    path: str
+    start_line: int
+    end_line: int
+    signature: str = ""
+
+
+class CodeReference(Struct, frozen=True):
+    name: str
+    path: str
+    line: int
+
+
+class CodeSymbols(Struct, frozen=True, omit_defaults=True):
+    definitions: list[CodeSymbol]
+    references: list[CodeReference] = []
+
+
+class CodeMap(Struct, frozen=True):
+    text: str
+
+
+class IndexBuilt(Struct, frozen=True):
+    files: int
+    indexed: int
+    """New or changed, so read again."""
+    removed: int
+    left_out: int
+    """Binary, too large, unreadable."""
+    seconds: float
+
+
+class IndexInfo(Struct, frozen=True, omit_defaults=True):
+    workspace: str
+    built_at: float | None = None
+    """None: never built."""
+    files: int = 0
+    chunks: int = 0
+    symbols: int = 0
+    references: int = 0
+    embedded: int = 0
+    """Chunks that can be found by meaning."""
+    left_out: int = 0
+    size_bytes: int = 0
+    model: bool = False
+    """The embedding model is set up."""
+
+
+class IndexReady(Struct, frozen=True):
+    """The embedding model is set up."""
+
+    path: str
+    size_bytes: int

@@ -1,0 +1,1 @@
+"""The MCP host: servers that offer tools, each supervised, none trusted."""

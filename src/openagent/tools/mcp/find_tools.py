@@ -1,0 +1,63 @@
+"""find_tools: where the schemas of all tools would crowd the context, the model looks for those it needs."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+
+from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, tool
+from openagent.tools.mcp.tool import McpTool
+
+FOUND = 8
+"""Tools shown for one query."""
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+class Shelf:
+    """The tools of one workspace, and which of them each session has asked for."""
+
+    def __init__(self) -> None:
+        self.tools: Mapping[str, McpTool] = {}
+        self._tokens = 0
+        self._shown: dict[str, set[str]] = {}
+        self.find = _find_tools(self)
+
+    def fill(self, tools: Mapping[str, McpTool]) -> None:
+        self.tools = tools
+        self._tokens = sum(len(msgspec.json.encode(each.schema)) for each in tools.values()) // 4
+
+    def all(self) -> list[Tool]:
+        return [*self.tools.values(), *([self.find] if self.tools else [])]
+
+    def offers(self, session: str, offered: Tool, most_tokens: float) -> bool:
+        crowded = self._tokens > most_tokens
+        if offered is self.find:
+            return crowded
+        return not crowded or offered.name in self._shown.get(session, ())
+
+    def show(self, session: str, query: str) -> list[McpTool]:
+        words = set(_WORD.findall(query.lower()))
+        ranked = sorted(self.tools.values(), key=lambda each: -_matches(each, words))
+        found = [each for each in ranked[:FOUND] if _matches(each, words)]
+        self._shown.setdefault(session, set()).update(each.name for each in found)
+        return found
+
+
+def _matches(offered: McpTool, words: set[str]) -> int:
+    name, text = offered.name.lower(), offered.schema.description.lower()
+    return sum(3 * (word in name) + (word in text) for word in words)
+
+
+def _find_tools(shelf: Shelf) -> Tool:
+    @tool(effect="none", summary="query")
+    async def find_tools(
+        context: ToolContext, query: Annotated[str, "A few words about what the tool should do."]
+    ) -> ToolOutcome:
+        """Find more tools, of MCP servers. Those that are found can be called from the next step on."""
+        if found := shelf.show(context.session, query):
+            return ToolOutcome("\n".join(f"{each.name}: {each.schema.description}" for each in found))
+        servers = ", ".join(sorted({each.source.removeprefix("mcp:") for each in shelf.tools.values()}))
+        return ToolOutcome(f"No tool fits these words. There are tools of: {servers}.", is_error=True)
+
+    return find_tools

@@ -1,0 +1,138 @@
+"""All servers: which run for which workspace, and what they offer there together."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
+from openagent.protocol.errors import OpenAgentError
+from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.find_tools import Shelf
+from openagent.tools.mcp.server import McpServer, Patience
+from openagent.tools.mcp.tool import McpTool
+from openagent.tools.mcp.words import tool_name
+
+if TYPE_CHECKING:
+    from openagent.tools.mcp.wire import StartProcess
+
+SETTLE = 10.0
+"""Seconds a turn waits for servers that are starting. Those that need longer join the next turn."""
+IDLE = 1800.0
+"""Seconds after which the servers of a workspace where nobody works are ended."""
+
+
+@dataclass
+class _Group:
+    servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
+    used: float = 0.0
+    shelf: Shelf = field(default_factory=Shelf)
+
+
+class MCPHost:
+    def __init__(
+        self,
+        start: "StartProcess",
+        *,
+        reserved: Collection[str],
+        on_change: Callable[[Path, McpServer], None],
+        share: float = 10.0,
+        patience: Patience | None = None,
+    ) -> None:
+        """`start` runs a server's command in the jail; `reserved` are the names of other tools; `share` is the percent
+        of a model's window that schemas may take."""
+        self._start = start
+        self._reserved = frozenset((*reserved, "find_tools"))
+        self._on_change = on_change
+        self._share = share
+        self._patience = patience or Patience()
+        self._groups: dict[Path, _Group] = {}
+        self._lock = asyncio.Lock()
+
+    async def tools(self, workspace: Path, definitions: Mapping[str, ServerDefinition]) -> Sequence[Tool]:
+        """What the servers offer right now. Starts those that are new, ends those that are gone."""
+        if not definitions and not self._groups:
+            return ()
+        servers = await self.servers(workspace, definitions)
+        if starting := [asyncio.create_task(server.settled()) for server in servers if server.status == "starting"]:
+            try:
+                await asyncio.wait(starting, timeout=SETTLE)
+            finally:
+                for waiting in starting:
+                    waiting.cancel()
+        return self._groups[workspace].shelf.all() if workspace in self._groups else ()
+
+    async def servers(self, workspace: Path, definitions: Mapping[str, ServerDefinition]) -> list[McpServer]:
+        async with self._lock:
+            await self._end_idle(workspace)
+            group = self._groups.setdefault(workspace, _Group())
+            group.used = time.monotonic()
+            wanted = {name: each for name, each in definitions.items() if each.enabled}
+            gone = [server for server in group.servers.values() if wanted.get(server.name) != server.definition]
+            for server in gone:
+                del group.servers[server.name]
+            await asyncio.gather(*(server.close() for server in gone))
+            for name, definition in wanted.items():
+                if name not in group.servers:
+                    group.servers[name] = McpServer(
+                        definition,
+                        workspace,
+                        self._start,
+                        lambda server: self._changed(workspace, server),
+                        self._patience,
+                    )
+            if gone:
+                self._name_tools(group)
+            return list(group.servers.values())
+
+    def running(self, workspace: Path) -> dict[str, McpServer]:
+        return dict(self._groups[workspace].servers) if workspace in self._groups else {}
+
+    async def call_tool_auto(
+        self, workspace: Path, tool: str, arguments: Mapping[str, Any], context: ToolContext
+    ) -> ToolOutcome:
+        """Calls it on whichever server has it."""
+        found = self._groups[workspace].shelf.tools.get(tool) if workspace in self._groups else None
+        if found is None:
+            raise OpenAgentError("not_found", f"No MCP server offers {tool!r} here.", hint="`openagent mcp list`.")
+        return await found.run(context, arguments)
+
+    def offers(self, session: str, tool: Tool, window: int) -> bool:
+        """Whether a tool's schema goes into requests: not when all of them would crowd the model's window."""
+        for group in self._groups.values():
+            if tool is group.shelf.find or group.shelf.tools.get(tool.name) is tool:
+                return group.shelf.offers(session, tool, window * self._share / 100)
+        return True
+
+    async def close(self) -> None:
+        servers = [server for group in self._groups.values() for server in group.servers.values()]
+        self._groups.clear()
+        await asyncio.gather(*(server.close() for server in servers))
+
+    async def _end_idle(self, workspace: Path) -> None:
+        now = time.monotonic()
+        for place in [place for place, group in self._groups.items() if now - group.used > IDLE and place != workspace]:
+            group = self._groups.pop(place)
+            await asyncio.gather(*(server.close() for server in group.servers.values()))
+
+    def _changed(self, workspace: Path, server: McpServer) -> None:
+        group = self._groups.get(workspace)
+        if group is not None and group.servers.get(server.name) is server:
+            self._name_tools(group)
+            self._on_change(workspace, server)
+
+    def _name_tools(self, group: _Group) -> None:
+        """A name that another tool has, built in or of another server, gets the server's in front."""
+        offered = [(server, tool) for server in group.servers.values() for tool in server.tools]
+        counts = Counter(tool_name(tool.name) for _, tool in offered)
+        named: dict[str, McpTool] = {}
+        for server, tool in offered:
+            plain = tool_name(tool.name)
+            clashes = counts[plain] > 1 or plain in self._reserved
+            name = tool_name(server.name, tool.name) if clashes else plain
+            if name not in self._reserved and name not in named:
+                named[name] = McpTool(server, tool, name)
+        group.shelf.fill(named)

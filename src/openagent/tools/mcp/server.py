@@ -1,0 +1,298 @@
+"""One server: a task that connects to it, looks after the connection and makes another when it is lost."""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+from uuid import uuid4
+
+from msgspec import Struct
+
+from openagent.plugins.tool import ToolContext
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import Question
+from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.words import visible
+
+if TYPE_CHECKING:
+    import mcp_types as types
+    from mcp import Client
+
+    from openagent.tools.mcp import wire
+
+ServerStatus = Literal["starting", "up", "down", "failed", "disabled"]
+MAX_TOOLS = 300
+"""Of one server. The rest is left out."""
+MAX_PAGES = 20
+MAX_QUESTION = 2000
+_DECLINE = "Decline"
+_log = logging.getLogger(__name__)
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """Seconds."""
+
+    start: float = 30.0
+    """From the start of a server to the list of its tools."""
+    list: float = 15.0
+    first_retry: float = 0.5
+    """Doubles with each failure."""
+    last_retry: float = 60.0
+    steady: float = 60.0
+    """A connection that held for so long starts the retries anew."""
+    health: float = 30.0
+    """Between two checks of a connection."""
+    debounce: float = 0.25
+    """At most one new list of tools in this time, however often the server says that it changed. Doubles, up to the
+    time between two checks, while that is not true."""
+
+
+class OfferedTool(Struct, frozen=True):
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+class McpServer:
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        workspace: Path,
+        start: "wire.StartProcess",
+        on_change: Callable[["McpServer"], None],
+        patience: Patience,
+    ) -> None:
+        self.definition = definition
+        self.name = definition.name
+        self.status: ServerStatus = "starting"
+        self.detail = ""
+        self.tools: list[OfferedTool] = []
+        self._workspace = workspace
+        self._start = start
+        self._on_change = on_change
+        self._patience = patience
+        self._client: Client | None = None
+        self._lost: wire.Lost | None = None
+        self._changed = asyncio.Event()
+        self._suspect = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._contexts: dict[str, ToolContext] = {}
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._task = asyncio.create_task(self._supervise(), name=f"mcp {self.name}")
+
+    async def settled(self) -> None:
+        """Returns when the first attempt to connect has succeeded or failed."""
+        await self._settled.wait()
+
+    async def close(self) -> None:
+        self._task.cancel()
+        for call in self._calls:
+            call.cancel()
+        await asyncio.wait([self._task, *self._calls])
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> "types.CallToolResult":
+        """Raises OpenAgentError('tool_error') when the server does not answer in time, or not at all."""
+        client, lost = self._client, self._lost
+        if client is None or lost is None:
+            raise self._problem(f"is not connected ({self.detail or self.status})")
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+            context.output("progress", f"{share} {visible(message or '', 200)}".strip() + "\n")
+
+        self._contexts[context.call_id] = context
+        try:
+            return await self._isolated(
+                client.call_tool(tool, dict(arguments), progress_callback=on_progress),
+                lost,
+                self.definition.timeout,
+            )
+        finally:
+            del self._contexts[context.call_id]
+
+    async def _isolated(self, request: Awaitable[Any], lost: "wire.Lost", timeout: float) -> Any:
+        """A dying connection cancels whoever waits for it: that must be a task of ours, never the caller's."""
+        call = asyncio.ensure_future(request)
+        ended = asyncio.create_task(lost.event.wait())
+        self._calls.add(call)
+        try:
+            await asyncio.wait([call, ended], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if call.done() and not call.cancelled():
+                return self._answer(call, lost)
+            self._suspect.set()
+            if call.cancelled() or ended.done():
+                raise self._problem(f"ended during the call ({lost.reason or 'the connection broke'})")
+            raise self._problem(f"did not answer within {timeout:g} s")
+        finally:
+            ended.cancel()
+            call.cancel()
+            await asyncio.wait([call, ended], timeout=1.0)
+            self._calls.discard(call)
+
+    def _answer(self, call: "asyncio.Future[Any]", lost: "wire.Lost") -> Any:
+        problem = call.exception()
+        if problem is None:
+            return call.result()
+        self._suspect.set()
+        if lost.event.is_set():
+            raise self._problem(f"ended during the call ({lost.reason})") from None
+        raise self._problem(f"answered with an error: {visible(_said(problem), 1000)}") from None
+
+    def _problem(self, what: str) -> OpenAgentError:
+        return OpenAgentError("tool_error", f"The MCP server {self.name} {what}.", hint="Try another way, or again.")
+
+    # Supervision
+
+    async def _supervise(self) -> None:
+        wait = self._patience.first_retry
+        while True:
+            began = time.monotonic()
+            attempt = asyncio.create_task(self._hold())
+            try:
+                await asyncio.wait([attempt])
+            except asyncio.CancelledError:
+                attempt.cancel()
+                await asyncio.wait([attempt])
+                raise
+            finally:
+                self._client = None
+            was_up = self.status == "up"
+            self._change("down" if was_up else "failed", self._reason(attempt), [])
+            if time.monotonic() - began > self._patience.steady:
+                wait = self._patience.first_retry
+            await asyncio.sleep(wait * random.uniform(0.8, 1.2))  # noqa: S311
+            wait = min(wait * 2, self._patience.last_retry)
+
+    async def _hold(self) -> None:
+        """From connecting until the connection is lost."""
+        sdk = await asyncio.to_thread(import_module, "openagent.tools.mcp.wire")
+        lost: wire.Lost = sdk.Lost()
+        self._lost = lost
+        self._suspect.clear()
+        async with contextlib.AsyncExitStack() as stack:
+            async with asyncio.timeout(self._patience.start):
+                client: Client = await stack.enter_async_context(
+                    sdk.connected(
+                        self.definition,
+                        self._workspace,
+                        self._start,
+                        lost,
+                        elicit=self._elicit,
+                        list_changed=self._changed.set,
+                    )
+                )
+                self._changed.clear()
+                tools = await self._list(client)
+            self._client = client
+            self._change("up", "", tools)
+            await self._watch(client, lost)
+
+    async def _watch(self, client: "Client", lost: "wire.Lost") -> None:
+        signals = {event: asyncio.create_task(event.wait()) for event in (lost.event, self._changed, self._suspect)}
+        pause = self._patience.debounce
+        try:
+            while not lost.event.is_set():
+                await asyncio.wait(signals.values(), timeout=self._patience.health, return_when=asyncio.FIRST_COMPLETED)
+                if lost.event.is_set():
+                    return
+                await asyncio.wait([signals[lost.event]], timeout=pause)
+                for event in (self._changed, self._suspect):
+                    event.clear()
+                    if signals[event].done():
+                        signals[event] = asyncio.create_task(event.wait())
+                async with asyncio.timeout(self._patience.list):
+                    tools = await self._list(client)
+                if tools != self.tools:
+                    self._change("up", "", tools)
+                    pause = self._patience.debounce
+                else:
+                    pause = min(pause * 2, self._patience.health)
+        finally:
+            self._client = None
+            for waiting in signals.values():
+                waiting.cancel()
+
+    async def _list(self, client: "Client") -> list[OfferedTool]:
+        if client.server_capabilities.tools is None:
+            return []
+        found: dict[str, OfferedTool] = {}
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for tool in page.tools:
+                if len(found) < MAX_TOOLS:
+                    found.setdefault(tool.name, OfferedTool(tool.name, tool.description or "", tool.input_schema))
+            cursor = page.next_cursor
+            if not cursor or len(found) >= MAX_TOOLS:
+                break
+        return list(found.values())
+
+    def _change(self, status: ServerStatus, detail: str, tools: list[OfferedTool]) -> None:
+        self.status, self.detail, self.tools = status, detail, tools
+        self._settled.set()
+        _log.info("mcp server", extra={"server": self.name, "status": status, "detail": detail})
+        self._on_change(self)
+
+    def _reason(self, attempt: "asyncio.Task[None]") -> str:
+        lost = self._lost
+        words = f" It said: {visible(lost.last_words, 500)}" if lost and lost.last_words else ""
+        problem = None if attempt.cancelled() else attempt.exception()
+        if isinstance(problem, TimeoutError):
+            return f"It did not answer in time.{words}"
+        if problem is None:
+            return f"The connection ended: {lost.reason if lost and lost.reason else 'it broke'}.{words}"
+        return f"{visible(_said(problem), 500)}{words}"
+
+    # What a server asks of a person
+
+    async def _elicit(self, message: str, schema: dict[str, Any]) -> dict[str, Any] | None:
+        """Asked in the session whose call is running; declined when that is not certain."""
+        if len({context.session for context in self._contexts.values()}) != 1:
+            return None
+        context = next(iter(self._contexts.values()))
+        answers: dict[str, Any] = {}
+        properties: dict[str, dict[str, Any]] = schema.get("properties") or {}
+        for name, wanted in list(properties.items())[:10]:
+            label = str(wanted.get("title") or name)
+            said = f"The MCP server {self.name} asks: {visible(message, MAX_QUESTION)}\n{visible(label, 200)}"
+            choices = [str(choice) for choice in wanted.get("enum", [])][:20]
+            if wanted.get("type") == "boolean":
+                choices = ["yes", "no"]
+            question = Question(id=uuid4().hex[:12], text=said, choices=[*choices, _DECLINE], call_id=context.call_id)
+            answer = await context.ask(question)
+            if answer == _DECLINE:
+                return None
+            value = _converted(answer, str(wanted.get("type", "string")))
+            if value is None:
+                return None
+            answers[name] = value
+        return answers
+
+
+def _converted(answer: str, kind: str) -> Any:
+    try:
+        match kind:
+            case "boolean":
+                return answer.strip().lower() in ("yes", "y", "true", "1")
+            case "integer":
+                return int(answer)
+            case "number":
+                return float(answer)
+            case "array":
+                return [item.strip() for item in answer.split(",")]
+            case _:
+                return answer
+    except ValueError:
+        return None
+
+
+def _said(problem: BaseException) -> str:
+    if isinstance(problem, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", problem)
+        return _said(group.exceptions[0])
+    return str(problem) or type(problem).__name__

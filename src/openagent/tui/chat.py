@@ -1,0 +1,259 @@
+"""The conversation: messages in order, drawn as they come, older ones on scrolling up."""
+
+from collections.abc import Sequence
+
+from textual.containers import VerticalScroll
+from textual.message import Message as UiMessage
+from textual.widget import Widget
+
+from openagent.client.text import clean
+from openagent.protocol.events import ToolFinished, ToolStarted
+from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from openagent.protocol.sessions import LiveAnswer
+from openagent.tui.answer import Answer
+from openagent.tui.said import Note, Said
+from openagent.tui.thought import Thought
+from openagent.tui.tool_call import ToolCall
+
+KEPT = 400
+"""Widgets kept while following: older ones are loaded again on scrolling up."""
+CUT_SHORT = {
+    "cancelled": "Cancelled.",
+    "interrupted": "Interrupted.",
+    "error": "Ended by an error.",
+    "max_tokens": "Cut off at the longest answer allowed.",
+    "refusal": "Refused.",
+}
+
+
+class Chat(VerticalScroll):
+    DEFAULT_CSS = """
+    Chat { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; scrollbar-color: $panel; background: $background; }
+    """
+
+    class Older(UiMessage):
+        """The top was reached, and there is more above it."""
+
+    class News(UiMessage):
+        """Something came while the person reads further up; 0: they are at the end again."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+    def __init__(self) -> None:
+        super().__init__(can_focus=True)
+        self.oldest = 0
+        """The number of the oldest message shown; 0: none yet."""
+        self.has_more = False
+        self._calls: dict[str, ToolCall] = {}
+        self._numbers: dict[Widget, int] = {}
+        self._live_number = 0
+        self._live_thought: Thought | None = None
+        self._live_answer: Answer | None = None
+        self._unseen = 0
+        self._following = True
+
+    def on_mount(self) -> None:
+        self.anchor()
+
+    @property
+    def at_end(self) -> bool:
+        return self.max_scroll_y - self.scroll_y < 2
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < old_value:
+            self._following = self.at_end
+        elif self.at_end:
+            self._following = True
+        if self._unseen and self._following:
+            self._unseen = 0
+            self.post_message(self.News(0))
+        if new_value < 2 and new_value < old_value and self.has_more:
+            self.post_message(self.Older())
+
+    def go(self, where: str) -> None:
+        """page_up, page_down, home or end; upwards ends the following, the end takes it up again."""
+        if where == "end":
+            self.anchor()
+            return
+        self.release_anchor()
+        if where == "home":
+            self.scroll_home(animate=False)
+        elif where == "page_up":
+            self.scroll_page_up(animate=False)
+        else:
+            self.scroll_page_down(animate=False)
+
+    async def begin(self, messages: Sequence[Message], *, has_more: bool) -> None:
+        """Start afresh with the newest messages."""
+        await self.remove_children()
+        self._calls.clear()
+        self._numbers.clear()
+        self._live_number, self._live_thought, self._live_answer = 0, None, None
+        self.has_more = has_more
+        self.oldest = messages[0].number if messages else 0
+        await self.mount_all([widget for message in messages for widget in self._widgets(message)])
+        self.anchor()
+
+    async def prepend(self, messages: Sequence[Message], *, has_more: bool) -> None:
+        self.has_more = has_more
+        if not messages:
+            return
+        self.oldest = messages[0].number
+        widgets = [widget for message in messages for widget in self._widgets(message)]
+        first = self.children[0] if self.children else None
+        await self.mount_all(widgets, before=first)
+        if first is not None:
+            self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
+
+    async def add(self, message: Message) -> None:
+        if message.role == "assistant" and message.number == self._live_number:
+            await self.catch_up(LiveAnswer(message.number, message.parts))
+            await self._end_live()
+            await self._append([self._call(part) for part in message.tool_calls if part.id not in self._calls])
+        else:
+            await self._append(self._widgets(message))
+        if not self.oldest:
+            self.oldest = message.number
+        if message.role == "assistant" and (cut := CUT_SHORT.get(message.stop_reason or "")):
+            await self.note(cut, "warning")
+
+    async def think(self, number: int, text: str) -> None:
+        await self._answering(number)
+        if self._live_thought is None:
+            self._live_thought = Thought(thinking=True)
+            await self._append([self._live_thought])
+        self._live_thought.feed(text)
+
+    async def say(self, number: int, text: str) -> None:
+        await self._answering(number)
+        await (await self._answer()).feed(text)
+
+    async def catch_up(self, live: LiveAnswer) -> None:
+        """The whole answer so far."""
+        await self._answering(live.message_number)
+        thinking = "".join(part.text for part in live.parts if isinstance(part, ThinkingPart))
+        text = "".join(part.text for part in live.parts if isinstance(part, TextPart))
+        if thinking:
+            if self._live_thought is None:
+                self._live_thought = Thought(thinking=True)
+                await self._append([self._live_thought])
+            self._live_thought.become(thinking, thinking=not text)
+        if text:
+            await (await self._answer()).catch_up(text)
+
+    async def tool_started(self, event: ToolStarted) -> None:
+        call = self._calls.get(event.call_id)
+        if call is None:
+            call = self._calls[event.call_id] = ToolCall(event.tool, event.arguments, event.summary)
+            await self._append([call])
+        call.start(event.summary)
+
+    def tool_output(self, call_id: str, text: str) -> None:
+        if call := self._calls.get(call_id):
+            call.add_output(text)
+
+    def tool_finished(self, event: ToolFinished) -> None:
+        if call := self._calls.get(event.call_id):
+            call.finish(event)
+
+    async def show_result(self, part: ToolResultPart) -> None:
+        if widget := self._result(part):
+            await self._append([widget])
+
+    async def note(self, text: str, kind: str = "") -> None:
+        await self._append([Note(text, kind)])
+
+    async def wait(self, text: str) -> None:
+        await self._append([Said(text, waiting=True)])
+
+    async def turn_ended(self) -> None:
+        await self._end_live()
+
+    def newest_call(self) -> ToolCall | None:
+        return next((child for child in reversed(self.children) if isinstance(child, ToolCall)), None)
+
+    def newest_answer(self) -> str:
+        return next((clean(child.said) for child in reversed(self.children) if isinstance(child, Answer)), "")
+
+    def _widgets(self, message: Message) -> list[Widget]:
+        widgets: list[Widget] = []
+        for part in message.parts:
+            widget = self._part(part, from_user=message.role == "user")
+            if widget is not None:
+                self._numbers[widget] = message.number
+                widgets.append(widget)
+        return widgets
+
+    def _part(self, part: Part, *, from_user: bool) -> Widget | None:
+        match part:
+            case TextPart() if from_user:
+                return Said(part.text)
+            case TextPart():
+                return Answer(part.text) if part.text.strip() else None
+            case ThinkingPart():
+                return Thought(part.text) if part.text else None
+            case ToolCallPart():
+                return self._call(part)
+            case ToolResultPart():
+                return self._result(part)
+            case ImagePart():
+                return Note(f"[image, {clean(part.media_type)}]")
+
+    def _call(self, part: ToolCallPart) -> ToolCall:
+        call = self._calls[part.id] = ToolCall(part.name, part.arguments)
+        return call
+
+    def _result(self, part: ToolResultPart) -> Widget | None:
+        if call := self._calls.get(part.call_id):
+            call.take_result(part)
+            return None
+        call = self._calls[part.call_id] = ToolCall(part.name, {})
+        call.take_result(part)
+        return call
+
+    async def _answering(self, number: int) -> None:
+        if number != self._live_number:
+            await self._end_live()
+            self._live_number = number
+
+    async def _answer(self) -> Answer:
+        if self._live_answer is None:
+            self._live_answer = Answer()
+            await self._append([self._live_answer])
+        return self._live_answer
+
+    async def _end_live(self) -> None:
+        answer, thought = self._live_answer, self._live_thought
+        self._live_number, self._live_answer, self._live_thought = 0, None, None
+        if answer is not None:
+            await answer.finish()
+        if thought is not None:
+            thought.settle()
+
+    async def _append(self, widgets: Sequence[Widget]) -> None:
+        if not widgets:
+            return
+        for waiting in self.query(".waiting"):
+            if any(isinstance(widget, Said) for widget in widgets):
+                await waiting.remove()
+                break
+        await self.mount_all(widgets)
+        if not self._following:
+            self._unseen += len(widgets)
+            self.post_message(self.News(self._unseen))
+        elif len(self.children) > KEPT:
+            await self._forget_oldest()
+
+    async def _forget_oldest(self) -> None:
+        """Memory stays flat; what goes can be loaded again."""
+        old = self.children[: len(self.children) - KEPT * 3 // 4]
+        for widget in old:
+            self._numbers.pop(widget, None)
+        gone = set(old)
+        self._calls = {id_: call for id_, call in self._calls.items() if call not in gone}
+        await self.remove_children(old)
+        self.oldest = min(self._numbers.values(), default=self.oldest)
+        self.has_more = True

@@ -1,0 +1,106 @@
+"""What the pickers offer."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from textual.content import Content
+
+from openagent.client import Client
+from openagent.client.text import ago, clean, one_line
+from openagent.protocol import ops
+from openagent.protocol.sessions import SessionInfo
+from openagent.tui.diff import coloured
+from openagent.tui.figures import money, tokens
+from openagent.tui.picker import Choice, Load, Preview
+
+Current = Callable[[], Client]
+MODES = {
+    "plan": "reads only, and makes a plan",
+    "ask": "asks before anything that changes something",
+    "edits": "edits files unasked, asks before commands",
+    "full": "asks nothing",
+}
+
+
+def sessions(client: Current) -> Load:
+    async def load() -> Sequence[Choice]:
+        page = await client().request(ops.SessionList(id=client().next_id(), limit=200), ops.SessionPage)
+        return [_session(info) for info in page.sessions]
+
+    return load
+
+
+def _session(info: SessionInfo) -> Choice:
+    name = one_line(info.name, 40) or "unnamed"
+    label = Content.assemble(
+        (f"{name:<40}", "bold"),
+        (f"  {ago(info.updated_at, time.time()):<12}", "$foreground-muted"),
+        (f"  {money(info.usage.cost_usd):<8}", "$foreground-muted"),
+        (f"  {clean(info.cwd)}", "$foreground-muted"),
+    )
+    return Choice(info.id, label, f"{info.name} {info.cwd} {info.id} {info.status}")
+
+
+def models(client: Current, cwd: str) -> Load:
+    async def load() -> Sequence[Choice]:
+        found = await client().request(ops.ModelsList(id=client().next_id(), cwd=cwd), ops.ModelEntries)
+        return [_model(entry) for entry in found.models]
+
+    return load
+
+
+def _model(entry: ops.ModelEntry) -> Choice:
+    window = f"{tokens(entry.context_window)} ctx" if entry.context_window else ""
+    price = "" if entry.input_usd is None else f"${entry.input_usd:g} in"
+    price += "" if entry.output_usd is None else f" · ${entry.output_usd:g} out per M"
+    label = Content.assemble(
+        (f"{one_line(entry.name, 48):<48}", "bold"),
+        (f"  {window:<12}  {price}  {clean(entry.note)}", "$foreground-muted"),
+    )
+    return Choice(entry.name, label, entry.name)
+
+
+def modes() -> Load:
+    async def load() -> Sequence[Choice]:
+        return [
+            Choice(mode, Content.assemble((f"{mode:<8}", "bold"), (what, "$foreground-muted")), f"{mode} {what}")
+            for mode, what in MODES.items()
+        ]
+
+    return load
+
+
+def turns(client: Current, session: str) -> Load:
+    async def load() -> Sequence[Choice]:
+        page = await client().request(
+            ops.MessagesPage(id=client().next_id(), session=session, limit=500), ops.MessagePage
+        )
+        asked = [message for message in page.messages if message.role == "user" and message.turn]
+        return [
+            Choice(
+                str(message.turn),
+                Content.assemble((f"{message.turn:>3}  ", "$primary"), one_line(message.text, 80)),
+                message.text,
+            )
+            for message in reversed(asked)
+        ]
+
+    return load
+
+
+def changes(client: Current, session: str) -> Preview:
+    async def preview(turn: str) -> Content:
+        changed = await client().request(
+            ops.SessionChanges(id=client().next_id(), session=session, turn=int(turn)), ops.Changes
+        )
+        if not changed.files:
+            return Content.styled("This turn changed no files.", "$foreground-muted")
+        blocks = [
+            Content("\n").join(
+                [Content.styled(clean(f"{f.status} {f.path} +{f.added} −{f.removed}"), "bold"), coloured(f.patch)]
+            )
+            for f in changed.files
+        ]
+        return Content("\n").join(blocks)
+
+    return preview

@@ -1,0 +1,92 @@
+"""What waits for a yes or a no: above the input, answered with one key."""
+
+import json
+from time import monotonic
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from openagent.client.text import clean
+from openagent.protocol.sessions import PermissionAsk
+from openagent.tui.diff import coloured
+
+ARMED_AFTER = 0.3
+"""Seconds in which a key that was meant for something else decides nothing."""
+_RISKS = {"low": "$success", "medium": "$warning", "high": "$error"}
+
+
+class PermissionPanel(Vertical, can_focus=True):
+    DEFAULT_CSS = """
+    PermissionPanel {
+        height: auto;
+        max-height: 16;
+        margin: 0 1;
+        padding: 0 1;
+        border: round $warning;
+        border-title-color: $warning;
+        border-subtitle-color: $text-muted;
+        background: $surface;
+        &:focus { border: round $primary; border-title-color: $primary; }
+        & > VerticalScroll { height: auto; max-height: 10; }
+        & > VerticalScroll > Static { text-style: bold; }
+        & > .why { height: auto; color: $text-muted; display: none; }
+        &.explained > .why { display: block; }
+    }
+    """
+    BINDINGS = [
+        Binding("a", "answer('once')", "allow once"),
+        Binding("s", "answer('session')", "allow for this session"),
+        Binding("A", "answer('always')", "always allow"),
+        Binding("d", "answer('deny')", "deny"),
+        Binding("question_mark", "explain", "why"),
+    ]
+
+    class Answered(Message):
+        def __init__(self, ask: PermissionAsk, answer: str) -> None:
+            super().__init__()
+            self.ask = ask
+            self.answer = answer
+            """once, session, always or deny"""
+
+    def __init__(self, ask: PermissionAsk) -> None:
+        super().__init__()
+        self.ask = ask
+        self.border_title = "approve?"
+        rule = f" · {ask.rule}" if ask.rule else ""
+        self.border_subtitle = clean(f"{ask.risk} risk{rule}").replace("[", "\\[")
+        self._shown_at = monotonic()
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(can_focus=False):
+            yield Static(self._what(), markup=False)
+        yield Static(self._why(), markup=False, classes="why")
+        yield Static(self._keys(), markup=False, classes="keys")
+
+    @property
+    def armed(self) -> bool:
+        return monotonic() - self._shown_at >= ARMED_AFTER
+
+    def _what(self) -> Content:
+        if diff := str(self.ask.arguments.get("patch") or self.ask.arguments.get("diff") or ""):
+            return coloured(diff)
+        tool = "" if self.ask.tool == "shell" else f"{self.ask.tool} "
+        return Content(clean(f"{tool}{self.ask.summary}"))
+
+    def _why(self) -> Content:
+        arguments = clean(json.dumps(self.ask.arguments, indent=2, ensure_ascii=False))[:2000]
+        return Content(f"{clean(self.ask.reason) or 'This mode asks first.'}\n{arguments}")
+
+    def _keys(self) -> Content:
+        pairs = (("a", "once"), ("s", "session"), ("A", "always"), ("d", "deny"), ("?", "why"))
+        return Content(" · ").join([Content.assemble((key, "bold $primary"), f" {what}") for key, what in pairs])
+
+    def action_answer(self, answer: str) -> None:
+        if self.armed:
+            self.post_message(self.Answered(self.ask, answer))
+
+    def action_explain(self) -> None:
+        self.toggle_class("explained")

@@ -1,0 +1,29 @@
+"""What a person said, and what the program notes between."""
+
+from textual.content import Content
+from textual.widgets import Static
+
+from openagent.client.text import clean
+
+
+class Said(Static):
+    DEFAULT_CSS = """
+    Said { height: auto; margin: 1 0; padding: 0 2 0 1; border-left: thick $primary; background: $surface; }
+    Said.waiting { border-left: thick $panel; color: $text-muted; }
+    """
+
+    def __init__(self, text: str, *, waiting: bool = False) -> None:
+        label = "Next  " if waiting else ""
+        super().__init__(Content.assemble((label, "bold $primary"), clean(text).strip("\n")), markup=False)
+        self.set_class(waiting, "waiting")
+
+
+class Note(Static):
+    DEFAULT_CSS = """
+    Note { height: auto; padding: 0 2; color: $text-muted; }
+    Note.warning { color: $warning; }
+    Note.error { color: $error; }
+    """
+
+    def __init__(self, text: str, kind: str = "") -> None:
+        super().__init__(clean(text), markup=False, classes=kind or None)

@@ -1,0 +1,108 @@
+"""The panels at the right: tokens, plan, tools, agents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from openagent.client.text import clean, one_line
+from openagent.protocol.ops import ToolInfo
+from openagent.protocol.sessions import PlanItem, SessionInfo
+from openagent.tui.figures import filled, money, state_of, tokens
+
+_MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
+_STYLES = {"pending": "$foreground-muted", "active": "$primary", "done": "$success", "dropped": "$foreground-muted"}
+GAUGE = 20
+
+
+def gauge(percent: float) -> Content:
+    full = round(GAUGE * percent / 100)
+    return Content.assemble(
+        ("█" * full, f"${state_of(percent)}"), ("░" * (GAUGE - full), "$foreground-muted"), f" {percent:3.0f}%"
+    )
+
+
+@dataclass
+class Agent:
+    name: str
+    state: str
+
+
+class SidePanel(VerticalScroll):
+    DEFAULT_CSS = """
+    SidePanel { width: 34; padding: 0 1 0 0; display: none; scrollbar-size-vertical: 1; }
+    SidePanel.shown { display: block; }
+    SidePanel > Vertical { height: auto; border: round $panel; border-title-color: $text-muted; padding: 0 1; }
+    SidePanel > Vertical.hidden { display: none; }
+    SidePanel Static { height: auto; }
+    SidePanel > #tools Static { text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(can_focus=False)
+        self._tokens = Static(markup=False)
+        self._plan = Static(markup=False)
+        self._tools = Static(markup=False)
+        self._agents = Static(markup=False)
+        self.show_plan([])
+
+    def compose(self) -> ComposeResult:
+        for title, static in (
+            ("Tokens", self._tokens),
+            ("Plan", self._plan),
+            ("Tools", self._tools),
+            ("Agents", self._agents),
+        ):
+            box = Vertical(static, id=title.lower(), classes="" if title == "Tokens" else "hidden")
+            box.border_title = title
+            yield box
+
+    def toggle(self, name: str) -> bool:
+        """Returns whether it is shown now."""
+        box = self.query_one(f"#{name}")
+        box.toggle_class("hidden")
+        anything = any(not child.has_class("hidden") for child in self.children if child.id != "tokens")
+        self.set_class(anything, "shown")
+        return not box.has_class("hidden")
+
+    def show_usage(self, info: SessionInfo) -> None:
+        usage = info.usage
+        percent = filled(usage)
+        used = usage.tokens
+        cached = f" ({100 * used.cached_tokens // used.input_tokens}% cached)" if used.input_tokens else ""
+        window = tokens(usage.context_window) if usage.context_window else "–"
+        lines = [
+            gauge(percent) if percent is not None else Content("The window is not known."),
+            Content(f"{tokens(usage.context_tokens)} of {window}"),
+            Content(f"in  {tokens(used.input_tokens)}{cached}"),
+            Content(f"out {tokens(used.output_tokens)}"),
+            Content(money(usage.cost_usd)),
+        ]
+        self._tokens.update(Content("\n").join(lines))
+
+    def show_plan(self, plan: Sequence[PlanItem]) -> None:
+        if not plan:
+            self._plan.update(Content.styled("No plan yet. Ask the agent to make one.", "$foreground-muted"))
+            return
+        lines = [Content.styled(f"{_MARKS[item.state]} {clean(item.text)}", _STYLES[item.state]) for item in plan]
+        self._plan.update(Content("\n").join(lines))
+
+    def show_tools(self, tools: Sequence[ToolInfo]) -> None:
+        lines = [
+            Content.assemble(
+                (("✓ " if tool.enabled else "– "), "$success" if tool.enabled else "$foreground-muted"),
+                clean(tool.name),
+                (f" {one_line(tool.description, 60)}", "$foreground-muted"),
+            )
+            for tool in tools
+        ]
+        self._tools.update(Content("\n").join(lines))
+
+    def show_agents(self, agents: Sequence[Agent]) -> None:
+        if not agents:
+            self._agents.update(Content.styled("No other agent works for this session.", "$foreground-muted"))
+            return
+        self._agents.update(Content("\n").join([Content(f"{clean(a.name)}  {clean(a.state)}") for a in agents]))

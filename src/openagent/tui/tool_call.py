@@ -1,0 +1,89 @@
+"""A tool call: one line; opened, its live output, diff or result."""
+
+import json
+from typing import Any
+
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from openagent.client.text import call_line, clean, one_line, subject_of
+from openagent.protocol.events import ToolFinished
+from openagent.protocol.messages import ToolResultPart
+from openagent.tui.diff import coloured
+from openagent.tui.foldable import Foldable
+
+TAIL = 20_000
+"""Characters of live output that are kept and shown."""
+_DOING = {"edit_file": "editing", "read_file": "reading", "write_file": "writing", "shell": "running"}
+
+
+class ToolCall(Foldable):
+    DEFAULT_CSS = """
+    ToolCall > .head { color: $text-muted; }
+    ToolCall.running > .head { color: $foreground; }
+    """
+
+    def __init__(self, tool: str, arguments: dict[str, Any], subject: str = "") -> None:
+        super().__init__()
+        self._tool = tool
+        self._arguments = arguments
+        self._subject = subject or subject_of(arguments)
+        self._output = ""
+        self._result: ToolResultPart | None = None
+        self._line = ""
+        self._failed = False
+        self._shown: Static | None = None
+
+    def headline(self) -> Content:
+        if not self._line:
+            doing = _DOING.get(self._tool, self._tool)
+            mark = ("● ", "$primary") if self.has_class("running") else ("○ ", "$foreground-muted")
+            return Content.assemble(mark, one_line(f"{doing} {self._subject}"))
+        mark, rest = self._line[:1], self._line[1:]
+        return Content.assemble((mark, "$error" if self._failed else "$success"), rest)
+
+    def inside(self) -> Widget:
+        self._shown = Static(self._contents(), markup=False)
+        return VerticalScroll(self._shown, can_focus=False)
+
+    def _contents(self) -> Content:
+        if self._result is not None:
+            if diff := str(self._result.display.get("diff", "")):
+                return coloured(diff)
+            return Content(clean(self._result.text) or "(nothing)")
+        if self._output:
+            return Content(clean(self._output))
+        return Content(clean(json.dumps(self._arguments, indent=2, ensure_ascii=False)))
+
+    def start(self, subject: str) -> None:
+        self._subject = subject or self._subject
+        self.add_class("running")
+        self._update()
+
+    def add_output(self, text: str) -> None:
+        self._output = (self._output + text)[-TAIL:]
+        self._update()
+
+    def finish(self, event: ToolFinished) -> None:
+        self._end(event.summary, failed=event.is_error, duration_ms=event.duration_ms)
+
+    def take_result(self, result: ToolResultPart) -> None:
+        self._result = result
+        if not self._line:
+            summary = str(result.display.get("summary", ""))
+            self._end(summary, failed=result.is_error, duration_ms=result.duration_ms)
+        else:
+            self._update()
+
+    def _end(self, summary: str, *, failed: bool, duration_ms: float) -> None:
+        self._failed = failed
+        self._line = call_line(self._tool, self._subject, failed=failed, summary=summary, duration_ms=duration_ms)
+        self.remove_class("running")
+        self._update()
+
+    def _update(self) -> None:
+        self.refresh_head()
+        if self.opened and self._shown is not None:
+            self._shown.update(self._contents())

@@ -1,0 +1,41 @@
+"""`openagent index`, from the outside."""
+
+from pathlib import Path
+
+from .machine import Machine
+
+
+def test_a_workspace_is_built_searched_and_described(machine: Machine, tmp_path: Path) -> None:
+    here = ("--cwd", str(tmp_path))
+    (tmp_path / "till.py").write_text("def total(items):\n    return sum_of(items)\n")
+    ran = machine.run("index", "search", *here, "total")
+    assert ran.returncode == 1
+    assert "openagent index build" in ran.stderr
+    ran = machine.run("index", "build", *here)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("1 files: 1 read, 0 dropped, 0 left out")
+    assert "Reading files" in ran.stderr
+
+    assert machine.run("index", "search", *here, "total of items").stdout.startswith("till.py:1-2  total\n")
+    assert machine.run("index", "search", *here, "zeppelin").returncode == 1
+    (hit,) = machine.json("index", "search", *here, "total of items")
+    assert (hit["path"], hit["start_line"], hit["symbol"]) == ("till.py", 1, "total")
+    assert "used in till.py:2" in machine.run("index", "symbols", *here, "sum_of").stdout
+    assert machine.run("index", "map", *here).stdout == "till.py:\n  def total(items)\n"
+    assert machine.json("index", "status", *here)["files"] == 1
+    assert "By meaning: not set up" in machine.run("index", "status", *here).stdout
+
+
+def test_watching_notices_what_changes(machine: Machine, tmp_path: Path) -> None:
+    here = ("--cwd", str(tmp_path))
+    (tmp_path / "a.py").write_text("apple = 1\n")
+    with machine.start("index", "watch", *here, "--every", "0.5") as process:
+        try:
+            assert process.stdout is not None
+            assert b"1 files: 1 read" in process.stdout.readline()
+            (tmp_path / "b.py").write_text("banana = 1\n")
+            assert b"2 files: 1 read" in process.stdout.readline()
+        finally:
+            process.terminate()
+            process.communicate(timeout=10)
+    assert machine.json("index", "search", *here, "banana")[0]["path"] == "b.py"

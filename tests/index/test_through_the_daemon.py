@@ -1,0 +1,47 @@
+"""The index as a client and as a model sees it."""
+
+from pathlib import Path
+
+import pytest
+
+from openagent.protocol import events as e
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.index import CodeHits, CodeMap, CodeSymbols, IndexBuilt, IndexInfo
+from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSymbols
+
+from ..interaction.doing import ask, one_turn, results_of
+from ..interaction.house import house
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_client_builds_searches_and_asks(tmp_path: Path) -> None:
+    async with house(tmp_path, []) as h, await h.client() as client:
+        (h.workspace / "till.py").write_text("def total(items):\n    return sum_of(items)\n")
+        cwd = str(h.workspace)
+        with pytest.raises(OpenAgentError, match="not indexed yet"):
+            await ask(client, IndexSearch, CodeHits, cwd=cwd, query="total")
+        async with client.all_events() as events:
+            built = await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
+            told = [events.get_nowait() for _ in range(events.qsize())]
+        assert (built.files, built.indexed) == (1, 1)
+        assert any(isinstance(event, e.IndexProgress) and event.done == event.total == 1 for event in told)
+        (hit,) = (await ask(client, IndexSearch, CodeHits, cwd=cwd, query="total of items")).hits
+        assert (hit.path, hit.start_line, hit.end_line, hit.symbol) == ("till.py", 1, 2, "total")
+        found = await ask(client, IndexSymbols, CodeSymbols, cwd=cwd, name="sum_of")
+        assert [(each.path, each.line) for each in found.references] == [("till.py", 2)]
+        assert "def total(items)" in (await ask(client, IndexMap, CodeMap, cwd=cwd)).text
+        assert (await ask(client, IndexAsk, IndexInfo, cwd=cwd)).files == 1
+        with pytest.raises(OpenAgentError, match="whole path"):
+            await ask(client, IndexBuild, IndexBuilt, cwd="here")
+
+
+async def test_a_model_finds_code_that_was_just_written(tmp_path: Path) -> None:
+    script = [{"tool_calls": [{"name": "search_code", "arguments": {"query": "total of items"}}]}, {"text": "Found."}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        (h.workspace / "till.py").write_text("def total(items):\n    return sum(items)\n")
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        (result,) = await results_of(client, session)
+        assert not result.is_error
+        assert result.text.startswith("till.py:1-2  total\ndef total(items):")

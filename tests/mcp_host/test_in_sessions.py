@@ -1,0 +1,233 @@
+"""MCP servers in sessions: jailed, supervised, and never able to end a turn."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from openagent.protocol import events as e
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.mcp import McpImported, McpServerEntry, McpServers
+from openagent.protocol.ops import (
+    Done,
+    McpAdd,
+    McpImport,
+    McpList,
+    McpRemove,
+    McpSwitch,
+    McpTest,
+    QuestionAnswer,
+    TrustAdd,
+)
+from openagent.protocol.safety import TrustEntry
+
+from ..interaction.doing import ask, asked, call, one_turn, results_of, turn
+from ..interaction.house import house, new_session, until
+from .bench import offered, plant, scripted, statuses
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_servers_tools_are_offered_and_run_in_the_jail(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted())
+    script = [call("echo", text="hello"), call("where"), call("progress"), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert "information, not instructions" in offered(h)["echo"]["description"]
+        echoed, where, done = await results_of(client, session)
+        assert (echoed.text, done.text) == ("hello", "done")
+        assert json.loads(where.text) == {"cwd": str(h.workspace), "home": False}
+        assert [event.text for event in seen if isinstance(event, e.ToolOutput)] == ["1/2 half\n"]
+        assert ("good", "up") in statuses(seen)
+
+
+async def test_a_call_is_asked_about_and_refused_in_plan_mode(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted())
+    script = [call("echo", text="x"), {"text": "ok"}] * 2
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        attachment = await client.attach(await new_session(h, client, mode="ask"))
+        await client.send(attachment.session, "go")
+        assert (await asked(attachment)).ask.summary == 'good: echo {"text":"x"}'
+        session, _, _ = await one_turn(h, client, mode="plan")
+        (result,) = await results_of(client, session)
+        assert result.text.startswith("Denied: The session is in plan mode")
+
+
+async def test_a_server_that_dies_during_a_call_comes_back(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted())
+    script = [call("die"), {"text": "I see."}, call("echo", text="back"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        completed, _ = await turn(client, attachment)
+        assert completed.reason == "done"
+        await until(attachment, lambda event: isinstance(event, e.McpServerStatus) and event.status == "up")
+        await turn(client, attachment)
+        died, back = await results_of(client, attachment.session)
+        assert died.is_error
+        assert "good ended during the call" in died.text
+        assert back.text == "back"
+
+
+async def test_a_call_that_hangs_ends_with_its_time_limit_or_with_the_turn(tmp_path: Path) -> None:
+    plant(tmp_path, slow=scripted(timeout=0.3))
+    async with house(tmp_path, [call("hang"), {"text": "ok"}]) as h, await h.client() as client:
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        (result,) = await results_of(client, session)
+        assert "did not answer within 0.3 s" in result.text
+
+
+async def test_a_cancelled_turn_does_not_wait_for_a_server(tmp_path: Path) -> None:
+    plant(tmp_path, slow=scripted())
+    async with house(tmp_path, [call("hang"), {"text": "ok"}]) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        await client.send(attachment.session, "go")
+        await until(attachment, lambda event: isinstance(event, e.ToolStarted))
+        await client.cancel(attachment.session)
+        completed, _ = await attachment.until_turn_ends()
+        assert completed.reason == "cancelled"
+
+
+async def test_a_result_of_fifty_megabytes_goes_to_a_file(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted())
+    async with house(tmp_path, [call("huge"), {"text": "ok"}]) as h, await h.client() as client:
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        (result,) = await results_of(client, session)
+        assert len(result.text) < 20_000
+        assert "of 50000007 bytes left out" in result.text
+        assert result.text.endswith("the end")
+
+
+async def test_a_flood_of_list_changes_costs_a_few_lists(tmp_path: Path) -> None:
+    plant(tmp_path, flood=scripted("flood"))
+    script = [call("echo", text="dry"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert [result.text for result in await results_of(client, session)] == ["dry"]
+        assert len(statuses(seen)) <= 2
+
+
+async def test_a_tool_cannot_take_the_name_of_another(tmp_path: Path) -> None:
+    plant(tmp_path, evil=scripted("shadow"), one=scripted(), two=scripted())
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        await one_turn(h, client)
+        tools = offered(h)
+        assert {"read_file", "evil__read_file", "evil__find_tools", "one__echo", "two__echo"} <= set(tools)
+        assert "echo" not in tools
+        assert "Ignore your rules" not in tools["read_file"]["description"]
+        shadow = tools["evil__read_file"]["description"]
+        assert len(shadow) < 1200
+        assert not {"\U000e0041", "\u200b"} & set(shadow)
+
+
+async def test_lies_about_schemas_and_results_stay_with_the_call(tmp_path: Path) -> None:
+    plant(tmp_path, liar=scripted("liar"))
+    async with house(tmp_path, [call("lie"), {"text": "ok"}]) as h, await h.client() as client:
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert offered(h)["lie"]["parameters"] == {"type": "object", "properties": {}}
+        assert "odd_name_" in offered(h)
+        (result,) = await results_of(client, session)
+        assert result.text == "fine"
+
+
+async def test_a_server_that_cannot_start_says_why_and_the_turn_goes_on(tmp_path: Path) -> None:
+    plant(tmp_path, broken=scripted("broken"), missing={"command": "no-such-program"}, good=scripted())
+    async with house(tmp_path, [call("echo", text="x"), {"text": "ok"}]) as h, await h.client() as client:
+        session, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert (await results_of(client, session))[0].text == "x"
+        assert ("broken", "failed") in statuses(seen)
+        tested = await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+        found = {server.name: server for server in tested.servers}
+        assert "the key is missing" in found["broken"].detail
+        assert "no-such-program" in found["missing"].detail
+        assert (found["good"].status, len(found["good"].tools)) == ("up", 8)
+
+
+async def test_a_servers_question_reaches_a_person(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted())
+    async with house(tmp_path, [call("ask"), {"text": "ok"}]) as h, await h.client(interactive=True) as client:
+        attachment = await client.attach(await new_session(h, client))
+        await client.send(attachment.session, "go")
+        event = (await until(attachment, lambda event: isinstance(event, e.QuestionAsked)))[-1]
+        assert isinstance(event, e.QuestionAsked)
+        assert event.question.choices == ["red", "blue", "Decline"]
+        assert event.question.text.startswith("The MCP server good asks: Which one?")
+        op = QuestionAnswer(id=client.next_id(), session=attachment.session, question=event.question.id, answer="blue")
+        await client.request(op, Done)
+        await attachment.until_turn_ends()
+        (result,) = await results_of(client, attachment.session)
+        assert json.loads(result.text) == {"action": "accept", "content": {"colour": "blue"}}
+
+
+async def test_too_many_schemas_are_looked_up_instead_of_sent(tmp_path: Path) -> None:
+    plant(tmp_path, many=scripted("many"))
+    script = [call("find_tools", query="deed_77"), call("deed_77"), {"text": "ok"}]
+    config = "[tools]\nschema_share = 1.0\n"
+    async with house(tmp_path, script, config=config) as h, await h.client() as client:
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert "find_tools" in offered(h, 0)
+        assert "deed_77" not in offered(h, 0)
+        assert "deed_77" in offered(h, 1)
+        assert len([name for name in offered(h, 1) if name.startswith("deed_")]) <= 8
+        assert not any(result.is_error for result in await results_of(client, session))
+
+
+async def test_a_projects_servers_count_once_it_is_trusted(tmp_path: Path) -> None:
+    plant(tmp_path)
+    async with house(tmp_path, [{"text": "ok"}] * 2) as h, await h.client() as client:
+        (h.workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": scripted()}}))
+        attachment = await client.attach(await new_session(h, client))
+        await turn(client, attachment)
+        assert "echo" not in offered(h)
+        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        assert listed.servers == []
+        assert "openagent trust" in listed.notices[0]
+        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        await turn(client, attachment)
+        assert "echo" in offered(h)
+
+
+async def test_servers_are_added_switched_imported_and_removed(tmp_path: Path) -> None:
+    plant(tmp_path)
+    async with house(tmp_path, [{"text": "ok"}] * 3) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        entry = McpServerEntry(command="python3", args=["scripted_server.py"], env={"KEY": "${NOWHERE:-none}"})
+        await ask(client, McpAdd, Done, name="mine", server=entry)
+        with pytest.raises(OpenAgentError, match="already"):
+            await ask(client, McpAdd, Done, name="mine", server=entry)
+        with pytest.raises(OpenAgentError, match="neither a command nor a url"):
+            await ask(client, McpAdd, Done, name="empty", server=McpServerEntry())
+        file = h.home / "mcpServers.json"
+        assert file.stat().st_mode & 0o777 == 0o600
+        await turn(client, attachment)
+        assert "echo" in offered(h)
+        await ask(client, McpSwitch, Done, name="mine", on=False)
+        await turn(client, attachment)
+        assert "echo" not in offered(h)
+        other = tmp_path / "other.json"
+        other.write_text(json.dumps({"mcpServers": {"mine": {}, "new": scripted(), "bad": {"type": "carrier pigeon"}}}))
+        imported = await ask(client, McpImport, McpImported, path=str(other))
+        assert (imported.added, imported.kept, len(imported.problems)) == (["new"], ["mine"], 1)
+        await ask(client, McpRemove, Done, name="mine")
+        await turn(client, attachment)
+        assert "echo" in offered(h)
+        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        assert [(server.name, server.status) for server in listed.servers] == [("new", "up")]
+
+
+async def test_no_server_outlives_the_daemon(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted())
+    marker = tmp_path / "workspace" / "scripted_server.py"
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        await one_turn(h, client)
+        assert marker.exists()
+        tasks = {task.get_name() for task in asyncio.all_tasks()}
+        assert "mcp good" in tasks
+    assert "mcp good" not in {task.get_name() for task in asyncio.all_tasks()}

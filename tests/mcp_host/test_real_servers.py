@@ -1,0 +1,162 @@
+"""Servers that others wrote: from PyPI in the jail, from npm in the jail and over HTTP."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openagent.protocol import events as e
+from openagent.protocol.mcp import McpServers
+from openagent.protocol.ops import McpTest
+
+from ..interaction.doing import ask, call, one_turn, results_of, turn
+from ..interaction.house import house, new_session, until
+from .bench import offered, plant, scripted
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("npm")]
+
+PACKAGE = Path(__file__).with_name("servers")
+EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+FILESYSTEM = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
+
+
+@pytest.fixture(scope="module")
+def npm() -> Path:
+    if shutil.which("npm") is None:
+        pytest.skip("there is no npm on this machine")
+    if not (PACKAGE / EVERYTHING).exists():
+        installing = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(installing, cwd=PACKAGE, check=True, capture_output=True)
+    return PACKAGE
+
+
+@pytest.fixture
+def programs_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The jail lets in what is on PATH."""
+    monkeypatch.setenv("PATH", f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}")
+
+
+def into_workspace(npm: Path, tmp_path: Path) -> None:
+    shutil.copytree(npm / "node_modules", tmp_path / "workspace" / "node_modules", symlinks=True, copy_function=os.link)
+
+
+@asynccontextmanager
+async def everything(npm: Path, kind: str, port: int) -> AsyncGenerator[asyncio.subprocess.Process, None]:
+    process = await asyncio.create_subprocess_exec(
+        "node", EVERYTHING, kind, cwd=npm, env={**os.environ, "PORT": str(port)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stderr is not None
+    try:
+        while b"port" not in await process.stderr.readline():
+            assert process.returncode is None
+        yield process
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGKILL)
+        while await process.stderr.read(65536):
+            pass
+        await process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.usefixtures("programs_on_path")
+async def test_servers_from_pypi_work_in_the_jail(tmp_path: Path) -> None:
+    plant(tmp_path, time={"command": "mcp-server-time"}, git={"command": "mcp-server-git"})
+    workspace = tmp_path / "workspace"
+    subprocess.run(["git", "init", "-q", "-b", "trunk", workspace], check=True)
+    script = [
+        call("convert_time", source_timezone="UTC", time="12:00", target_timezone="Asia/Tokyo"),
+        call("git_status", repo_path=str(workspace)),
+        {"text": "ok"},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        time, status = await results_of(client, session)
+        assert "21:00:00" in time.text
+        assert "On branch trunk" in status.text
+
+
+async def test_servers_from_npm_work_in_the_jail(npm: Path, tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        everything={"command": "node", "args": [EVERYTHING]},
+        files={"command": "node", "args": [FILESYSTEM, "."]},
+    )
+    into_workspace(npm, tmp_path)
+    (tmp_path / "workspace" / "note.txt").write_text("remember")
+    (tmp_path / "secret.txt").write_text("never")
+    script = [
+        call("get-sum", a=2, b=40),
+        call("get-tiny-image"),
+        call("get-roots-list"),
+        call("trigger-long-running-operation", duration=0.2, steps=2),
+        call("read_text_file", path="note.txt"),
+        call("read_text_file", path=str(tmp_path / "secret.txt")),
+        {"text": "ok"},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert "files__read_file" in offered(h)
+        added, image, roots, _, note, secret = await results_of(client, session)
+        assert "42" in added.text
+        assert [each.media_type for each in image.images] == ["image/png"]
+        assert str(h.workspace) in roots.text
+        assert any(isinstance(event, e.ToolOutput) and event.stream == "progress" for event in seen)
+        assert note.text == "remember"
+        assert secret.is_error
+        assert "never" not in secret.text
+
+
+@pytest.mark.parametrize(("kind", "transport", "path"), [("streamableHttp", "http", "mcp"), ("sse", "sse", "sse")])
+async def test_a_server_over_http_is_reached_and_reached_again(
+    npm: Path, tmp_path: Path, kind: str, transport: str, path: str
+) -> None:
+    port = free_port()
+    plant(tmp_path, far={"type": transport, "url": f"http://127.0.0.1:{port}/{path}"})
+    long_call = call("trigger-long-running-operation", duration=30, steps=30)
+    done: dict[str, Any] = {"text": "ok"}
+    script = [call("get-sum", a=2, b=40), done, long_call, done, call("get-sum", a=1, b=1), done]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        async with everything(npm, kind, port) as server:
+            await turn(client, attachment)
+            await client.send(attachment.session, "and now for long")
+            await until(attachment, lambda event: isinstance(event, e.ToolOutput))
+            server.send_signal(signal.SIGKILL)
+            completed, _ = await attachment.until_turn_ends()
+            assert completed.reason == "done"
+        async with everything(npm, kind, port):
+            await until(attachment, lambda event: isinstance(event, e.McpServerStatus) and event.status == "up")
+            await turn(client, attachment)
+        first, broken, last = await results_of(client, attachment.session)
+        assert "42" in first.text
+        assert broken.is_error
+        assert "2" in last.text
+
+
+async def test_twenty_servers_work_side_by_side(tmp_path: Path) -> None:
+    plant(tmp_path, **{f"s{number}": scripted() for number in range(20)})
+    calls = [{"name": f"s{number}__echo", "arguments": {"text": str(number)}} for number in range(20)]
+    async with house(tmp_path, [{"tool_calls": calls}, {"text": "ok"}]) as h, await h.client() as client:
+        tested = await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+        assert {server.status for server in tested.servers} == {"up"}
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert {result.text for result in await results_of(client, session)} == {str(number) for number in range(20)}

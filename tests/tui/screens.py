@@ -1,0 +1,102 @@
+"""The program on a daemon of its own, driven by keys without a terminal."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from openagent.client import Client, connect
+from openagent.tui.app import OpenAgent
+from openagent.tui.link import Link
+from openagent.tui.session_view import SessionView
+
+from ..interaction.house import MODEL, House, house
+
+PATIENCE = 10.0
+NAMES = {" ": "space", "?": "question_mark", "/": "slash", "@": "at", "!": "exclamation_mark", ".": "full_stop"}
+
+
+@dataclass
+class Seen:
+    app: OpenAgent
+    pilot: Pilot[None]
+    house: House
+    client: Client
+    """Somebody else, on the same daemon."""
+    session: str
+
+    @property
+    def view(self) -> SessionView:
+        view = self.app.view
+        assert view is not None
+        return view
+
+    async def write(self, text: str, *, send: bool = True) -> None:
+        await self.pilot.press(*(NAMES.get(character, character) for character in text))
+        if send:
+            await self.pilot.press("enter")
+
+    async def until(self, wanted: Callable[[], object]) -> None:
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        while not wanted():
+            assert asyncio.get_running_loop().time() < deadline, f"still waiting at:\n{self.screen()}"
+            await self.pilot.pause(0.01)
+
+    async def until_shown(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.screen() for text in texts))
+
+    async def until_idle(self) -> None:
+        await self.until(lambda: self.view.info and not self.view.running)
+
+    def screen(self) -> str:
+        return picture(self.app)
+
+    def all_of(self, kind: type[Any]) -> Sequence[Any]:
+        return list(self.app.screen.query(kind))
+
+
+def picture(app: OpenAgent) -> str:
+    """What the screen shows, line by line."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+    return "\n".join("".join(segment.text for segment in line)[:width] for line in lines[:height])
+
+
+@asynccontextmanager
+async def screens(
+    tmp_path: Path,
+    script: Sequence[dict[str, Any]] | dict[str, Any],
+    *,
+    size: tuple[int, int] = (100, 30),
+    env: dict[str, str] | None = None,
+    **settings: Any,
+) -> AsyncGenerator[Seen, None]:
+    async with house(tmp_path, script) as built:
+
+        async def open_(may_start: bool) -> Client:
+            return await connect(
+                socket=built.daemon.place.socket, name="tui", interactive=True, auto_start=False, env={}
+            )
+
+        other = await open_(False)
+        settings = {"model": MODEL, "mode": "full", **settings}
+        info = await other.create_session(str(built.workspace), name="first", **settings)
+        link = Link(await open_(False), open_)
+        app = OpenAgent(link, info.id, str(built.workspace), {"HOME": str(tmp_path), **(env or {})})
+        try:
+            async with app.run_test(size=size) as pilot:
+                seen = Seen(app, pilot, built, other, info.id)
+                await seen.until(lambda: app.view and app.view.info)
+                yield seen
+        finally:
+            await link.client.close()
+            await other.close()
+
+
+def focused(seen: Seen, kind: type[Widget]) -> bool:
+    return isinstance(seen.app.focused, kind)

@@ -1,0 +1,159 @@
+"""One session on the screen."""
+
+from pathlib import Path
+
+import pytest
+
+from openagent.tui.permission import PermissionPanel
+from openagent.tui.prompt import Prompt
+from openagent.tui.thought import Thought
+from openagent.tui.tool_call import ToolCall
+
+from ..interaction.doing import shell, turn
+from ..interaction.house import new_session
+from .screens import focused, screens
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_message_is_sent_and_its_answer_is_drawn_as_markdown(tmp_path: Path) -> None:
+    async with screens(tmp_path, [{"chunks": ["It is ", "**bold**", " and\n\n- listed"]}]) as seen:
+        await seen.write("why?")
+        await seen.until_shown("why?", "It is bold and", "• listed")
+        await seen.until_idle()
+        assert "**" not in seen.screen()
+
+
+async def test_a_tool_call_is_one_line_until_it_is_opened(tmp_path: Path) -> None:
+    async with screens(tmp_path, [shell("echo inside; exit 3"), {"text": "done"}]) as seen:
+        await seen.write("go")
+        await seen.until_shown("✗ ran echo inside; exit 3 · exit 3", "done")
+        assert "[exit code 3]" not in seen.screen()
+        await seen.pilot.press("ctrl+o")
+        await seen.until_shown("[exit code 3]")
+        (call,) = seen.all_of(ToolCall)
+        call.focus()
+        await seen.pilot.press("o")
+        await seen.until(lambda: "[exit code 3]" not in seen.screen())
+
+
+async def test_an_edit_opens_as_a_diff(tmp_path: Path) -> None:
+    write = {"tool_calls": [{"name": "write_file", "arguments": {"path": "a.py", "content": "one = 1\n"}}]}
+    async with screens(tmp_path, [write, {"text": "done"}]) as seen:
+        await seen.write("go")
+        await seen.until_shown("✓ wrote a.py +1 −0", "done")
+        await seen.pilot.press("ctrl+o")
+        await seen.until_shown("+one = 1")
+
+
+async def test_thinking_is_one_line(tmp_path: Path) -> None:
+    script = {
+        "show_thinking": "always",
+        "conversations": [{"steps": [{"thinking": "Secretly I wonder.", "text": "Yes."}]}],
+    }
+    async with screens(tmp_path, script) as seen:
+        await seen.write("go")
+        await seen.until_shown("thought · 3 words", "Yes.")
+        assert "wonder" not in seen.screen()
+        (thought,) = seen.all_of(Thought)
+        thought.focus()
+        await seen.pilot.press("o")
+        await seen.until_shown("Secretly I wonder.")
+
+
+@pytest.mark.parametrize(("key", "runs"), [("a", True), ("s", True), ("d", False)])
+async def test_a_permission_is_answered_with_one_key(tmp_path: Path, key: str, runs: bool) -> None:
+    async with screens(tmp_path, [shell("touch made"), {"text": "over"}], mode="ask") as seen:
+        await seen.write("go")
+        await seen.until_shown("approve?", "touch made", "a once · s session · A always · d deny · ? why", "◆")
+        await seen.until(lambda: focused(seen, PermissionPanel) and seen.all_of(PermissionPanel)[0].armed)
+        await seen.pilot.press(key)
+        await seen.until_shown("over")
+        await seen.until(lambda: not seen.all_of(PermissionPanel))
+        assert (seen.house.workspace / "made").exists() is runs
+        assert focused(seen, Prompt)
+
+
+async def test_a_permission_does_not_take_what_is_being_typed(tmp_path: Path) -> None:
+    async with screens(tmp_path, [shell("touch made"), {"text": "over"}], mode="ask") as seen:
+        await seen.client.send(seen.session, "go")
+        seen.view.prompt.text = "a"
+        await seen.until(lambda: seen.all_of(PermissionPanel))
+        await seen.write("ad", send=False)
+        assert seen.view.prompt.text in ("ada", "aad")
+        assert not (seen.house.workspace / "made").exists()
+
+
+async def test_a_question_is_answered_by_its_number(tmp_path: Path) -> None:
+    question = {"question": "Which one?", "choices": ["left", "right"]}
+    script = [{"tool_calls": [{"name": "ask_user", "arguments": question}]}, {"text": "You said {last_result}"}]
+    async with screens(tmp_path, script) as seen:
+        await seen.write("go")
+        await seen.until_shown("Which one?", "1 left", "2 right")
+        await seen.write("2")
+        await seen.until_shown("You said right")
+
+
+async def test_escape_ends_the_running_turn_and_a_message_waits_for_its_end(tmp_path: Path) -> None:
+    async with screens(tmp_path, [shell("sleep 60"), {"text": "second answer"}]) as seen:
+        await seen.write("first")
+        await seen.until_shown("● running sleep 60")
+        await seen.write("second")
+        await seen.until_shown("Next  second")
+        await seen.pilot.press("escape")
+        await seen.until_shown("cancelled", "second answer")
+        assert "Next  second" not in seen.screen()
+
+
+async def test_what_another_client_says_is_seen_here(tmp_path: Path) -> None:
+    async with screens(tmp_path, [{"text": "For both of you."}]) as seen:
+        await seen.client.send(seen.session, "from elsewhere")
+        await seen.until_shown("from elsewhere", "For both of you.")
+
+
+async def test_a_lost_connection_is_made_again_without_loss(tmp_path: Path) -> None:
+    async with screens(tmp_path, [{"text": "first answer"}, {"text": "second answer"}]) as seen:
+        await seen.write("one")
+        await seen.until_shown("first answer")
+        lost = seen.app.link.client
+        await lost._transport.close()  # pyright: ignore[reportPrivateUsage]
+        await seen.until(lambda: seen.app.link.client is not lost)
+        await seen.write("two")
+        await seen.until_shown("first answer", "second answer")
+        assert seen.screen().count("first answer") == 1
+
+
+async def test_escape_sequences_never_reach_the_terminal(tmp_path: Path) -> None:
+    nasty = "be\x1b]52;c;aGk=\x07fore \x1b[31mred\x1b[0m \x9b2Jafter\u202e"
+    script = [shell("printf '\\033]0;title\\007\\033[2Jplain'"), {"text": nasty}]
+    async with screens(tmp_path, script, mode="full") as seen:
+        await seen.write("go")
+        await seen.until_shown("before red", "after")
+        await seen.pilot.press("ctrl+o")
+        await seen.until_shown("plain")
+        controls = [character for character in seen.screen() if ord(character) < 32 and character != "\n"]
+        assert not controls
+        assert not set("\x9b\x9d\u202e").intersection(seen.screen())
+
+
+async def test_a_command_after_an_exclamation_mark_runs_in_the_sessions_shell(tmp_path: Path) -> None:
+    async with screens(tmp_path, []) as seen:
+        await seen.write("!echo from the shell")
+        await seen.until_shown("✓ ran echo from the shell")
+        await seen.pilot.press("ctrl+o")
+        await seen.until(lambda: seen.screen().count("from the shell") == 2)
+
+
+async def test_older_messages_load_on_scrolling_up(tmp_path: Path) -> None:
+    script = {"conversations": [{"steps": [{"text": "reply to {last_user}"}], "loop": True}]}
+    async with screens(tmp_path, script) as seen:
+        long = await new_session(seen.house, seen.client)
+        attachment = await seen.client.attach(long)
+        for number in range(30):
+            await turn(seen.client, attachment, f"message {number:02}.")
+        await seen.app.open_session(long)
+        await seen.until_shown("reply to message 29.")
+        assert seen.view.chat.oldest == 11
+        await seen.pilot.press("ctrl+home")
+        await seen.until(lambda: seen.view.chat.oldest == 1)
+        assert not seen.view.chat.has_more

@@ -1,0 +1,174 @@
+"""Tabs, pickers, panels, keys and sizes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from openagent.protocol import ops
+from openagent.protocol.sessions import SessionInfo
+from openagent.tui.keys import load, translate
+
+from ..interaction.doing import ask, call, write
+from .screens import screens
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_each_session_has_a_tab_and_a_key(tmp_path: Path) -> None:
+    async with screens(tmp_path, []) as seen:
+        await seen.until_shown("1 first")
+        await seen.pilot.press("ctrl+n")
+        await seen.until(lambda: seen.view.session != seen.session)
+        await seen.until_shown("1 first", "2 new session")
+        await seen.pilot.press("alt+1")
+        await seen.until(lambda: seen.view.session == seen.session)
+        await seen.write("/close")
+        await seen.until(lambda: seen.view.session != seen.session)
+
+
+async def test_a_session_is_found_by_its_name(tmp_path: Path) -> None:
+    async with screens(tmp_path, []) as seen:
+        other = await seen.client.create_session(str(seen.house.workspace), name="the other one")
+        await seen.pilot.press("ctrl+l")
+        await seen.until_shown("Sessions", "the other one", "first")
+        await seen.write("zzz", send=False)
+        await seen.until_shown("Nothing fits.")
+        await seen.pilot.press("backspace", "backspace", "backspace")
+        await seen.write("other")
+        await seen.until(lambda: seen.view.session == other.id)
+
+
+async def test_the_mode_is_chosen_and_always_in_sight(tmp_path: Path) -> None:
+    async with screens(tmp_path, [], mode="ask") as seen:
+        await seen.until_shown("scripted · ask · ")
+        await seen.write("/mode")
+        await seen.until_shown("reads only, and makes a plan")
+        await seen.write("plan")
+        await seen.until_shown("scripted · plan · ")
+        info = await ask(seen.client, ops.SessionGet, SessionInfo, session=seen.session)
+        assert info.settings.mode == "plan"
+
+
+async def test_the_plan_the_tools_and_the_tokens_have_panels(tmp_path: Path) -> None:
+    plan = [{"text": "reproduce", "state": "done"}, {"text": "repair", "state": "active"}]
+    script = [{**call("todo", plan=plan), "usage": {"input": 1500, "output": 20}}, {"text": "planned"}]
+    async with screens(tmp_path, script) as seen:
+        await seen.write("go")
+        await seen.until_shown("planned")
+        await seen.pilot.press("ctrl+p")
+        await seen.until_shown("✓ reproduce", "▸ repair", "Tokens")
+        await seen.pilot.press("ctrl+t")
+        await seen.until_shown("✓ shell")
+        await seen.pilot.press("ctrl+t", "ctrl+p")
+        await seen.until(lambda: "repair" not in seen.screen())
+
+
+async def test_going_back_shows_what_would_be_undone_and_undoes_it(tmp_path: Path) -> None:
+    async with screens(tmp_path, [write("a.txt", "made\n"), {"text": "written"}]) as seen:
+        await seen.write("make it")
+        await seen.until_shown("written")
+        await seen.until_idle()
+        await seen.write("/rewind")
+        await seen.until_shown("make it", "A a.txt +1 −0", "+made")
+        await seen.pilot.press("enter")
+        await seen.until(lambda: not (seen.house.workspace / "a.txt").exists())
+        await seen.until_shown("Went back to before turn 1.")
+
+
+async def test_files_and_commands_are_completed(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "retry.py").touch()
+    async with screens(tmp_path, []) as seen:
+        await seen.until(lambda: "retry.py" in seen.view.prompt.files)
+        await seen.write("see @ret", send=False)
+        await seen.until_shown("retry.py")
+        await seen.pilot.press("tab")
+        assert seen.view.prompt.text == "see @retry.py "
+        await seen.pilot.press("escape", "escape")
+        await seen.until(lambda: not seen.view.prompt.text)
+        await seen.write("/the", send=False)
+        await seen.until_shown("switch between dark and light")
+        await seen.pilot.press("tab", "enter")
+        await seen.until(lambda: seen.app.theme == "openagent-light")
+
+
+async def test_what_was_said_comes_back_with_the_up_key(tmp_path: Path) -> None:
+    async with screens(tmp_path, {"conversations": [{"steps": [{"text": "yes"}], "loop": True}]}) as seen:
+        await seen.write("first thing")
+        await seen.write("second thing")
+        await seen.pilot.press("up")
+        assert seen.view.prompt.text == "second thing"
+        await seen.pilot.press("up")
+        assert seen.view.prompt.text == "first thing"
+        await seen.pilot.press("down", "down")
+        assert seen.view.prompt.text == ""
+
+
+async def test_a_message_has_as_many_lines_as_wanted(tmp_path: Path) -> None:
+    async with screens(tmp_path, []) as seen:
+        await seen.write("one", send=False)
+        await seen.pilot.press("ctrl+j")
+        await seen.write("two", send=False)
+        assert seen.view.prompt.text == "one\ntwo"
+
+
+async def test_question_mark_shows_what_is_bound(tmp_path: Path) -> None:
+    async with screens(tmp_path, [], env={"OPENAGENT_KEY_TOGGLE_PLAN": "c-x"}) as seen:
+        await seen.pilot.press("question_mark")
+        await seen.until_shown("Keys", "answer a permission")
+        assert "ctrl+x" in seen.screen()
+        await seen.pilot.press("escape", "ctrl+x")
+        await seen.until_shown("No plan yet.")
+
+
+async def test_a_small_terminal_works_and_a_tiny_one_says_so(tmp_path: Path) -> None:
+    async with screens(tmp_path, [{"text": "a small answer"}], size=(60, 20)) as seen:
+        await seen.write("go")
+        await seen.until_shown("a small answer", "scripted · full", "ctx")
+        await seen.pilot.resize_terminal(20, 5)
+        await seen.until_shown("OpenAgent needs")
+        await seen.pilot.resize_terminal(100, 30)
+        await seen.until_shown("a small answer")
+
+
+def test_the_environment_wins_over_the_project_and_the_project_over_the_user(tmp_path: Path) -> None:
+    project, user = tmp_path / "project", tmp_path / "user"
+    for folder, bound in (
+        (project / ".openagent", {"cancel": "c-g", "toggle_plan": "f2"}),
+        (user / "openagent", {"cancel": "c-b", "toggle_plan": "f3", "yank": "f4", "newline": ["escape", "enter"]}),
+    ):
+        folder.mkdir(parents=True)
+        (folder / "keybindings.json").write_text(json.dumps(bound))
+    keys = load(str(project), {"XDG_CONFIG_HOME": str(user), "OPENAGENT_KEY_CANCEL": "c-x"})
+    bound = keys.bound
+    assert (bound["cancel"], bound["toggle_plan"], bound["yank"]) == ("ctrl+x", "f2", "f4")
+    assert bound["newline"] == "alt+enter"
+    assert not keys.problems
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "was left out"),
+        ('{"dance": "c-x"}', "no action 'dance'"),
+        ('{"yank": "c-c"}', "ctrl+c is bound to both cancel and yank"),
+        ('{"yank": "a b c"}', "a sequence begins with escape"),
+        ('{"yank": 7}', "yank"),
+    ],
+)
+def test_what_is_wrong_with_a_key_file_is_reported(tmp_path: Path, content: str, problem: str) -> None:
+    (tmp_path / ".openagent").mkdir()
+    (tmp_path / ".openagent" / "keybindings.json").write_text(content)
+    keys = load(str(tmp_path), {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert any(problem in said for said in keys.problems)
+
+
+def test_keys_are_written_as_other_programs_write_them() -> None:
+    assert [translate(key) for key in ("c-p", "escape enter", "s-tab", "F2", "q")] == [
+        "ctrl+p",
+        "alt+enter",
+        "shift+tab",
+        "f2",
+        "q",
+    ]

@@ -64,7 +64,12 @@ def call(number: Any, params: dict[str, Any]) -> None:
             answer = json.loads(sys.stdin.readline())
             send(id=number, result=content(json.dumps(answer.get("result"))))
         case "where":
-            send(id=number, result=content(json.dumps({"cwd": os.getcwd(), "home": os.path.exists("/root/.bashrc")})))
+            send(
+                id=number,
+                result=content(
+                    json.dumps({"cwd": os.getcwd(), "home": os.path.exists(os.path.join("/root", ".bashrc"))})
+                ),
+            )
         case "pid":
             send(id=number, result=content(str(os.getpid())))
         case "progress":

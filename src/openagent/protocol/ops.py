@@ -16,6 +16,7 @@ from openagent.protocol.index import (
 )
 from openagent.protocol.mcp import McpImported, McpServerEntry, McpServers
 from openagent.protocol.messages import Message, UserPart
+from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
 from openagent.protocol.usage import GroupBy, SessionUsage, UsageReport
@@ -27,12 +28,6 @@ from openagent.protocol.workspaces import (
     WorkspaceMerged,
     WorkspacesCollected,
 )
-
-
-class Op(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="op"):
-    waits: ClassVar[bool] = False
-    """Its answer may take long, so that later ops of the same connection are answered meanwhile."""
-    id: str
 
 
 class Hello(Op, frozen=True, kw_only=True, tag="hello"):
@@ -531,10 +526,6 @@ class Welcome(Struct, frozen=True):
     protocol: str
     version: str
     pid: int
-
-
-class Done(Struct, frozen=True):
-    """Nothing to tell but that it was done."""
 
 
 class SessionPage(Struct, frozen=True):

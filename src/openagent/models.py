@@ -38,7 +38,7 @@ NO_MODEL = (
     "a model with --model; `openagent models pull smollm2` installs an offline one, `openagent demo` needs none."
 )
 DEFAULT_MODELS = {
-    "anthropic": "claude-sonnet-4-5",
+    "anthropic": "claude-sonnet-5-5",
     "openai": "gpt-5",
     "gemini": "gemini-2.5-pro",
     "local": "smollm2",

@@ -47,7 +47,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 needs an approval nobody can give, 4 a 
 
 Examples:
   openagent run "Why does test_retry fail?"
-  openagent run --mode full --model anthropic/claude-sonnet-4-5 "Fix it and run the tests"
+  openagent run --mode full --model anthropic/claude-sonnet-5-5 "Fix it and run the tests"
   openagent run --continue "Now update the changelog"
   git diff | openagent run --mode plan --output json
 """

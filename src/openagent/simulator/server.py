@@ -20,6 +20,7 @@ from openagent.simulator.wire import Call, WireFormat, encode, split_target
 
 DEFAULT_MODELS = [
     "claude-sonnet-4-5",
+    "claude-sonnet-5-5",
     "gpt-5",
     "gpt-4.1",
     "gemini-2.5-pro",

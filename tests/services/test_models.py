@@ -58,11 +58,11 @@ async def test_models_are_listed_with_windows_and_prices_and_failing_providers_a
 
 
 async def test_a_test_asks_every_provider_for_a_token_and_tells_what_went_wrong(tmp_path: Path) -> None:
-    async with Simulator({"steps": [{"text": "ok"}], "loop": True, "models": ["m", "claude-sonnet-4-5"]}) as sim:
+    async with Simulator({"steps": [{"text": "ok"}], "loop": True, "models": ["m", "claude-sonnet-5-5"]}) as sim:
         config = provider("anthropic", "anthropic", sim, 'api_key = "k"') + provider("mine", "compatible", sim)
         async with place(tmp_path, sim, config, **NO_RETRIES) as house, await house.client() as client:
             tests = (await client.request(ModelsTest(id=client.next_id()), ModelTests)).tests
-            assert {test.model for test in tests} == {"anthropic/claude-sonnet-4-5", "mine/m"}
+            assert {test.model for test in tests} == {"anthropic/claude-sonnet-5-5", "mine/m"}
             assert all(test.error is None and test.latency_ms > 0 for test in tests)
             limits = [request.json().get("max_tokens") for request in sim.requests if request.method == "POST"]
             assert limits == [1, 1]

@@ -13,6 +13,8 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import (
     Changes,
     Done,
+    MessagePage,
+    MessagesPage,
     Rewound,
     SessionChanges,
     SessionDelete,
@@ -105,6 +107,25 @@ async def test_files_and_conversation_can_go_back_one_without_the_other(tmp_path
         assert last_prompts(h) == ["fourth"]
         with pytest.raises(OpenAgentError, match="no turn 9"):
             await rewind(client, session, 9)
+
+
+async def test_every_client_is_told_which_messages_were_taken_back(tmp_path: Path) -> None:
+    script = {"conversations": [{"steps": [{"text": "yes"}], "loop": True}]}
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        for _ in range(3):
+            await turn(client, attachment)
+        await rewind(client, session, 2)
+        restored = (await until(attachment, lambda event: isinstance(event, e.CheckpointRestored)))[-1]
+        assert isinstance(restored, e.CheckpointRestored)
+        assert restored.rewound == [(3, 6)]
+        await turn(client, attachment)
+        snapshot = (await client.attach(session)).snapshot
+        page = await ask(client, MessagesPage, MessagePage, session=session)
+        assert snapshot is not None
+        assert snapshot.rewound == page.rewound == [(3, 6)]
+        assert [message.number for message in page.messages] == list(range(1, 9))
 
 
 async def test_a_turn_can_be_taken_back_although_the_one_before_it_changed_nothing(tmp_path: Path) -> None:

@@ -393,6 +393,7 @@ class Session:
             seq=self.info.seq,
             messages=page[-messages:] if messages else [],
             has_more=len(page) > messages,
+            rewound=await self.undo.taken_back(),
             permissions=self.asks.permissions,
             questions=self.asks.questions,
             plan=self.plan,

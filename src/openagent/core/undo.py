@@ -90,7 +90,13 @@ class Undo:
             record = await self._hide_from(first)
         checkpoint, undo = (restored.checkpoint, restored.before) if restored else ("", "")
         await session.record(
-            CheckpointRestored(checkpoint=checkpoint, turn=turn, files=files, conversation=conversation),
+            CheckpointRestored(
+                checkpoint=checkpoint,
+                turn=turn,
+                files=files,
+                conversation=conversation,
+                rewound=record.hidden if record else [],
+            ),
             op_id=op_id,
             changes=changes,
             collection=record,
@@ -112,6 +118,11 @@ class Undo:
         session.files_read = FilesRead()
         self._saved_turn = 0
         return restored
+
+    async def taken_back(self) -> list[tuple[int, int]]:
+        """The messages that are no longer part of the conversation."""
+        collections = await self._session.runtime.store.collections(self._session.id)
+        return [numbers for each in collections if each.collector == REWIND for numbers in each.hidden]
 
     async def _hide_from(self, first: int) -> CollectionRecord:
         """What has been collected since goes with it: those messages would be missed now."""

@@ -220,7 +220,8 @@ class Daemon:
         limit = min(max(op.limit, 1), 1000)
         page = await session.runtime.store.messages(session.id, limit=limit + 1, before=op.before, after=op.after)
         has_more = len(page) > limit
-        return ops.MessagePage(page[:limit] if op.after is not None else page[-limit:], has_more)
+        messages = page[:limit] if op.after is not None else page[-limit:]
+        return ops.MessagePage(messages, has_more, await session.undo.taken_back())
 
     async def _message_raw(self, connection: Connection, op: ops.MessageRaw) -> ops.RawExchange:
         session = await (await self._manager()).get(op.session)

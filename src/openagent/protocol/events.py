@@ -275,6 +275,8 @@ class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.resto
     turn: int
     files: bool = True
     conversation: bool = False
+    rewound: list[tuple[int, int]] = []
+    """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
 
 
 class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):

@@ -582,9 +582,11 @@ class Rewound(Struct, frozen=True, omit_defaults=True):
     """What became of the repository's own state, when that was asked for."""
 
 
-class MessagePage(Struct, frozen=True):
+class MessagePage(Struct, frozen=True, omit_defaults=True):
     messages: list[Message]
     has_more: bool
+    rewound: list[tuple[int, int]] = []
+    """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
 
 
 class RawExchange(Struct, frozen=True, omit_defaults=True):

@@ -130,6 +130,8 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     """The newest page, oldest first."""
     has_more: bool = False
     """There are older messages."""
+    rewound: list[tuple[int, int]] = []
+    """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
     permissions: list[PermissionAsk] = []
     questions: list[Question] = []
     plan: list[PlanItem] = []

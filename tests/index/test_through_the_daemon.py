@@ -45,3 +45,28 @@ async def test_a_model_finds_code_that_was_just_written(tmp_path: Path) -> None:
         (result,) = await results_of(client, session)
         assert not result.is_error
         assert result.text.startswith("till.py:1-2  total\ndef total(items):")
+
+
+async def test_what_was_opened_after_a_search_is_found_sooner_by_similar_questions(tmp_path: Path) -> None:
+    script = [
+        {"tool_calls": [{"name": "search_code", "arguments": {"query": "round the price", "count": 10}}]},
+        {"tool_calls": [{"name": "read_file", "arguments": {"path": "tills.py"}}]},
+        {"text": "Read."},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        for name in ("bills", "tills", "wills"):
+            (h.workspace / f"{name}.py").write_text("def round_price(price):\n    return round(price, 2)\n")
+        cwd = str(h.workspace)
+        await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
+        before = await ask(client, IndexSearch, CodeHits, cwd=cwd, query="how is a price rounded, round price")
+        await one_turn(h, client)
+        while True:
+            info = await ask(client, IndexAsk, IndexInfo, cwd=cwd)
+            if info.useful:
+                break
+        after = await ask(client, IndexSearch, CodeHits, cwd=cwd, query="how is a price rounded, round price")
+        other = await ask(client, IndexSearch, CodeHits, cwd=cwd, query="return", by="text")
+    assert (info.shown, info.useful) == (3, 1)
+    assert before.hits[0].path != "tills.py"
+    assert after.hits[0].path == "tills.py"
+    assert other.hits[0].path != "tills.py"

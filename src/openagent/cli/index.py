@@ -120,6 +120,8 @@ def status(cwd: str, as_json: bool) -> None:
     else:
         say(f"{info.files} files, {info.chunks} pieces, {info.symbols} symbols, {info.references} references")
         say(f"Built {ago(info.built_at, time.time())}, {size(info.size_bytes)}; {info.left_out} files left out")
+    if info.shown:
+        say(f"Learned from {info.shown} pieces shown to agents, {info.useful} of them used")
     if info.model:
         say(f"By meaning: {info.embedded} of {info.chunks} pieces")
     else:

@@ -1,6 +1,7 @@
 """Who hears what. An event is encoded once; its bytes go to every client that is attached."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from openagent.protocol.codec import encode_event
 from openagent.protocol.events import (
@@ -51,8 +52,12 @@ class Outlet(Protocol):
     def send(self, body: bytes) -> None: ...
 
 
+E = TypeVar("E", bound=Event)
+
+
 class EventBus:
     def __init__(self) -> None:
+        self._subscribers: dict[type[Event], list[Callable[[Event], None]]] = {}
         self._attached: dict[str, set[Outlet]] = {}
         self._followers: set[Outlet] = set()
 
@@ -82,7 +87,13 @@ class EventBus:
     def someone_can_answer(self, session: str) -> bool:
         return any(outlet.interactive for outlet in (*self._attached.get(session, ()), *self._followers))
 
+    def subscribe(self, kind: type[E], hear: Callable[[E], None]) -> None:
+        """For parts of the daemon itself. `hear` must neither wait nor raise."""
+        self._subscribers.setdefault(kind, []).append(hear)  # pyright: ignore[reportArgumentType] -- called with that kind alone
+
     def publish(self, event: Event) -> None:
+        for hear in self._subscribers.get(type(event), ()):
+            hear(event)
         outlets = self._attached.get(event.session)
         followed = self._followers and isinstance(event, OVERVIEW)
         if not outlets and not followed:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sqlite3
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from openagent.index import usefulness
 from openagent.index.database import Database
 from openagent.index.embedding import Embedder, Meanings, is_set_up
 from openagent.index.overview import overview
@@ -23,6 +25,7 @@ T = TypeVar("T")
 CANDIDATES = 50
 _FUSION_RANK = 60
 """Reciprocal rank fusion: a hit counts 1 / (60 + rank) in each list it is on."""
+_PASSED_OVER = 0.8
 _SHOWN_ERROR = 300
 _log = logging.getLogger(__name__)
 
@@ -66,6 +69,16 @@ class CodeIndex:
 
     async def search(self, workspace: Path, query: str, k: int = 10, by: SearchBy = "fused") -> list[Hit]:
         return await self._reading(workspace, lambda database: self._search(workspace, database, query, k, by))
+
+    async def shown(self, workspace: Path, session: str, call: str, query: str, hits: Sequence[Hit]) -> None:
+        if hits:
+            await self._writing(workspace, lambda database: usefulness.shown(database, session, call, query, hits))
+
+    async def used(self, workspace: Path, session: str, path: str, lines: tuple[int, int] | None = None) -> None:
+        await self._writing(workspace, lambda database: usefulness.used(database, session, path, lines))
+
+    async def passed_over(self, workspace: Path, session: str) -> None:
+        await self._writing(workspace, lambda database: usefulness.passed_over(database, session))
 
     async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[SymbolPlace]:
         return await self._reading(workspace, lambda database: database.symbols(name, limit))
@@ -142,6 +155,21 @@ class CodeIndex:
         finally:
             database.close()
 
+    async def _writing(self, workspace: Path, work: Callable[[Database], None]) -> None:
+        """Nothing is lost when it cannot be done now: a search teaches, it does not depend on it."""
+
+        def write() -> None:
+            database = Database(self._file(workspace), write=True)
+            try:
+                work(database)
+            finally:
+                database.close()
+
+        try:
+            await asyncio.to_thread(write)
+        except sqlite3.Error as problem:
+            _log.warning("could not learn from a search", extra={"reason": str(problem)})
+
     def _search(self, workspace: Path, database: Database, query: str, k: int, by: SearchBy) -> list[Hit]:
         lists: list[list[int]] = []
         if by != "meaning":
@@ -149,10 +177,13 @@ class CodeIndex:
         if by != "text" and query.strip() and (meanings := self._meanings_of(workspace, database)) is not None:
             embedder = self._embedder = self._embedder or Embedder(self.model)
             lists.append(meanings.nearest(embedder.embed([query]), CANDIDATES))
+        good, bad = usefulness.learned(database, query) if by == "fused" else ([], set[int]())
         scores: dict[int, float] = {}
-        for ranked in lists:
+        for ranked in [*lists, good]:
             for rank, chunk in enumerate(ranked, 1):
                 scores[chunk] = scores.get(chunk, 0.0) + 1 / (_FUSION_RANK + rank)
+        for chunk in bad & scores.keys():
+            scores[chunk] *= _PASSED_OVER
         best = sorted(scores.items(), key=lambda item: -item[1])
         hits = (database.hit(chunk, round(score, 6)) for chunk, score in best[: max(k, 0)])
         return [hit for hit in hits if hit is not None]
@@ -178,6 +209,8 @@ class CodeIndex:
             left_out=database.count("left_out"),
             size_bytes=self._file(workspace).stat().st_size,
             model=is_set_up(self.model),
+            shown=database.count("shown"),
+            useful=database.count("useful"),
         )
 
 

@@ -17,7 +17,7 @@ from openagent.plugins.index import Hit, ReferencePlace, SymbolPlace
 if TYPE_CHECKING:  # whoever only searches needs no grammars
     from openagent.index.chunks import Parsed
 
-SCHEMA = 1
+SCHEMA = 2
 """Another number: the file is made anew."""
 BUSY_MS = 10_000
 _WEIGHTS = "6.0, 2.0, 1.0"
@@ -38,6 +38,10 @@ CREATE TABLE refs (name TEXT NOT NULL, file INTEGER NOT NULL, line INTEGER NOT N
 CREATE INDEX refs_by_name ON refs (name, file, line);
 CREATE INDEX refs_of_file ON refs (file);
 CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, scale REAL NOT NULL, vector BLOB NOT NULL);
+CREATE TABLE context_refs (id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, call TEXT NOT NULL,
+  words TEXT NOT NULL, path TEXT NOT NULL, symbol TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+  relevance_score REAL NOT NULL, was_useful INTEGER, shown_at REAL NOT NULL);
+CREATE INDEX context_refs_of_session ON context_refs (session, was_useful);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value REAL NOT NULL);
 """
 
@@ -58,6 +62,10 @@ class Database:
 
     def close(self) -> None:
         self._connection.close()
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self._connection
 
     # Writing
 
@@ -167,6 +175,15 @@ class Database:
         path, start_line, end_line, symbol, kind, language, text = row
         return Hit(path, start_line, end_line, symbol, kind, language, score, text)
 
+    def chunk_at(self, path: str, symbol: str, start_line: int) -> int | None:
+        """The piece that stands where another stood; lines may have moved since."""
+        row = self._connection.execute(
+            "SELECT chunks.id FROM chunks JOIN files ON files.id = chunks.file WHERE path = ? AND symbol = ? "
+            "ORDER BY abs(start_line - ?) LIMIT 1",
+            (path, symbol, start_line),
+        ).fetchone()
+        return None if row is None else row[0]
+
     def symbols(self, name: str, limit: int) -> list[SymbolPlace]:
         rows = self._connection.execute(
             "SELECT name, symbol, kind, path, start_line, end_line, signature FROM symbols "
@@ -210,6 +227,8 @@ class Database:
             "symbols": "symbols",
             "references": "refs",
             "embedded": "vectors",
+            "shown": "context_refs",
+            "useful": "context_refs WHERE was_useful",
         }[what]
         return self._connection.execute(f"SELECT count(*) FROM {counted}").fetchone()[0]  # noqa: S608
 

@@ -22,11 +22,16 @@ def searchable(text: str) -> str:
     return f"{text}\n{' '.join(part for name in sorted(names) for part in _HUMPS.findall(name))}" if names else text
 
 
-def match_expression(query: str) -> str:
-    """For FTS5: any of the words. Empty when there is none. Quoted, so that nothing in it is an operator."""
-    terms: dict[str, None] = {}
+def terms(query: str) -> list[str]:
+    """The words of a question that say something, and the parts of its camelCase names."""
+    found: dict[str, None] = {}
     for word in _WORD.findall(query):
         for part in (word, *(_HUMPS.findall(word) if _CAMEL.fullmatch(word) else ())):
             if len(part) > 1 and part.lower() not in _EMPTY:
-                terms[part.lower()] = None
-    return " OR ".join(f'"{term}"' for term in list(terms)[:_MAX_TERMS])
+                found[part.lower()] = None
+    return list(found)[:_MAX_TERMS]
+
+
+def match_expression(query: str) -> str:
+    """For FTS5: any of the words. Empty when there is none. Quoted, so that nothing in it is an operator."""
+    return " OR ".join(f'"{term}"' for term in terms(query))

@@ -68,6 +68,10 @@ class IndexStatus(Struct, frozen=True):
     size_bytes: int = 0
     model: bool = False
     """The embedding model is set up."""
+    shown: int = 0
+    """Pieces that sessions were shown, as far as it is remembered."""
+    useful: int = 0
+    """And opened or changed afterwards."""
 
 
 class Index(Protocol):
@@ -81,6 +85,18 @@ class Index(Protocol):
 
     async def search(self, workspace: Path, query: str, k: int = 10, by: SearchBy = "fused") -> list[Hit]:
         """Best first. Raises OpenAgentError('not_found') when the workspace was never indexed."""
+        ...
+
+    async def shown(self, workspace: Path, session: str, call: str, query: str, hits: Sequence[Hit]) -> None:
+        """A session was shown these for a question: remembered, to learn from what it does with them."""
+        ...
+
+    async def used(self, workspace: Path, session: str, path: str, lines: tuple[int, int] | None = None) -> None:
+        """A session opened or changed a file, or these lines of it."""
+        ...
+
+    async def passed_over(self, workspace: Path, session: str) -> None:
+        """A session is done with what it was shown; what it did not use was of no use."""
         ...
 
     async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[SymbolPlace]:

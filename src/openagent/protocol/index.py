@@ -71,6 +71,10 @@ class IndexInfo(Struct, frozen=True, omit_defaults=True):
     size_bytes: int = 0
     model: bool = False
     """The embedding model is set up."""
+    shown: int = 0
+    """Pieces that sessions were shown, as far as it is remembered."""
+    useful: int = 0
+    """And opened or changed afterwards."""
 
 
 class IndexReady(Struct, frozen=True):

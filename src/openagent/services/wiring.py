@@ -20,6 +20,7 @@ from openagent.providers.http import certificates
 from openagent.services.auth import AuthService
 from openagent.services.credentials import CredentialBook
 from openagent.services.index import IndexService
+from openagent.services.index_learning import IndexLearning
 from openagent.services.mcp import McpService
 from openagent.services.models import ModelsService
 from openagent.services.usage import UsageService
@@ -72,6 +73,7 @@ class Services:
         )
         self._auth = AuthService(self._book, self.catalog, load)
         self.index = CodeIndex(home / "index")
+        self._learning: IndexLearning | None = None
         self._models: ModelsService | None = None
         self._starting: asyncio.Task[None] | None = None
         self.mcp: McpService | None = None
@@ -79,6 +81,7 @@ class Services:
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
         """What the daemon serves through them, once there are sessions."""
         self._sessions, self._bus = manager, bus
+        self._learning = IndexLearning(self.index, manager, bus)
         runtime = manager.runtime
         self._models = ModelsService(self.catalog, runtime.ledger, self._prices, self._facts, self._offline)
         return {
@@ -98,6 +101,8 @@ class Services:
         if self.mcp is not None:
             await self.mcp.host.close()
         await self._auth.close()
+        if self._learning is not None:
+            await self._learning.close()
         await self.index.close()
         if self._models is not None:
             await self._models.close()

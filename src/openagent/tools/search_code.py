@@ -20,6 +20,7 @@ def search_code_tool(index: Index) -> FunctionTool:
         """Find functions, classes and sections of this workspace by what they do or are called, best first."""
         await index.build(context.workspace, lambda stage, done, total: context.output("progress", f"{stage}: {done}"))
         hits = await index.search(context.workspace, query, min(max(count, 1), MAX_HITS))
+        await index.shown(context.workspace, context.session, context.call_id, query, hits)
         text = "\n\n".join(_shown(hit) for hit in hits)
         if len(text) > _MAX_TEXT:
             text = text[:_MAX_TEXT] + "\n[cut: ask for fewer]"

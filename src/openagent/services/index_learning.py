@@ -1,0 +1,75 @@
+"""Telling the index which of the pieces that a session was shown it then opened or changed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openagent.daemon.bus import EventBus
+from openagent.plugins.index import Index
+from openagent.protocol.events import ToolFinished, ToolStarted, TurnCompleted
+
+if TYPE_CHECKING:
+    from openagent.daemon.manager import SessionManager
+
+_SEARCH = "search_code"
+_OPENS = frozenset({"read_file", "edit_file", "write_file"})
+_DEFAULT_LINES = 2000
+
+
+class IndexLearning:
+    def __init__(self, index: Index, manager: "SessionManager", bus: EventBus) -> None:
+        self._index = index
+        self._manager = manager
+        self._searched: dict[str, Path] = {}
+        """Sessions that were shown something in the turn they are in, and where they work."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        bus.subscribe(ToolFinished, self._finished)
+        bus.subscribe(ToolStarted, self._started)
+        bus.subscribe(TurnCompleted, self._completed)
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def _finished(self, event: ToolFinished) -> None:
+        if event.tool == _SEARCH and not event.is_error and (session := self._manager.loaded(event.session)):
+            self._searched[event.session] = session.workspace
+
+    def _started(self, event: ToolStarted) -> None:
+        if event.tool not in _OPENS or (workspace := self._searched.get(event.session)) is None:
+            return
+        path, lines = event.arguments.get("path"), _lines(event.arguments)
+        if isinstance(path, str):
+            self._later(
+                event.session, lambda: self._index.used(workspace, event.session, _relative(path, workspace), lines)
+            )
+
+    def _completed(self, event: TurnCompleted) -> None:
+        if (workspace := self._searched.pop(event.session, None)) is not None:
+            self._later(event.session, lambda: self._index.passed_over(workspace, event.session))
+
+    def _later(self, session: str, work: Callable[[], Awaitable[None]]) -> None:
+        """One after the other for each session: what was used is marked before the rest is judged."""
+        before = self._tasks.get(session)
+
+        async def after() -> None:
+            if before is not None:
+                await asyncio.gather(before, return_exceptions=True)
+            await work()
+            if self._tasks.get(session) is asyncio.current_task():
+                del self._tasks[session]
+
+        self._tasks[session] = asyncio.create_task(after())
+
+
+def _relative(path: str, workspace: Path) -> str:
+    given = Path(path)
+    return str(given.relative_to(workspace)) if given.is_relative_to(workspace) else path.removeprefix("./")
+
+
+def _lines(arguments: dict[str, Any]) -> tuple[int, int] | None:
+    """What a read opens; None for all of it, and for a change, whose place the arguments do not tell."""
+    start, count = arguments.get("start"), arguments.get("lines", _DEFAULT_LINES)
+    if not isinstance(start, int) or not isinstance(count, int) or start < 1:
+        return None
+    return start, start + count

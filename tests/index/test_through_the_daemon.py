@@ -1,5 +1,6 @@
 """The index as a client and as a model sees it."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.index import CodeHits, CodeMap, CodeSymbols, IndexBuilt, IndexInfo
-from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSymbols
+from openagent.protocol.op import Done
+from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSymbols, IndexWatch
 
 from ..interaction.doing import ask, one_turn, results_of
 from ..interaction.house import house
@@ -70,3 +72,32 @@ async def test_what_was_opened_after_a_search_is_found_sooner_by_similar_questio
     assert before.hits[0].path != "tills.py"
     assert after.hits[0].path == "tills.py"
     assert other.hits[0].path != "tills.py"
+
+
+async def test_a_watched_workspace_is_up_to_date_after_every_change(tmp_path: Path) -> None:
+    async with house(tmp_path, []) as h, await h.client() as client:
+        cwd = str(h.workspace)
+        folder = h.workspace / "shop"
+        folder.mkdir()
+        (folder / "till.py").write_text("def total(items):\n    return sum(items)\n")
+
+        async def found(query: str) -> list[str]:
+            hits = (await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)).hits
+            return [hit.path for hit in hits]
+
+        async with await h.client() as watcher, watcher.all_events() as events:
+
+            async def updated() -> e.IndexUpdated:
+                while not isinstance(event := await events.get(), e.IndexUpdated):
+                    assert event is not None
+                return event
+
+            watching = asyncio.create_task(ask(watcher, IndexWatch, Done, cwd=cwd))
+            assert (await updated()).indexed == 1
+            (folder / "till.py").write_text("def discount(items):\n    return 0\n")
+            assert (await updated()).indexed == 1
+            assert await found("discount") == ["shop/till.py"]
+            folder.rename(h.workspace / "store")
+            assert (await updated()).removed == 1
+            assert await found("discount") == ["store/till.py"]
+            watching.cancel()

@@ -12,7 +12,7 @@ from msgspec import Struct
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import BOLD, DIM, paint, size
 from openagent.client.text import ago, clean
-from openagent.protocol.events import AnyEvent, IndexProgress
+from openagent.protocol.events import AnyEvent, IndexProgress, IndexUpdated
 from openagent.protocol.index import (
     CodeHits,
     CodeMap,
@@ -22,7 +22,8 @@ from openagent.protocol.index import (
     IndexReady,
     SearchBy,
 )
-from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSetup, IndexSymbols, Op
+from openagent.protocol.op import Done
+from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSetup, IndexSymbols, IndexWatch, Op
 
 R = TypeVar("R", bound=Struct)
 _BAR = 30
@@ -128,24 +129,22 @@ def status(cwd: str, as_json: bool) -> None:
         say("By meaning: not set up. `openagent index setup` does it; until then words alone are searched.")
 
 
-@command("watch", "openagent index watch", "openagent index watch --every 10")
-@click.option("--every", type=click.FloatRange(min=0.5), default=2.0, show_default=True, metavar="SECONDS")
+@command("watch", "openagent index watch", "openagent index watch --cwd ~/project")
 @_cwd
-def watch(every: float, cwd: str) -> None:
+def watch(cwd: str) -> None:
     """Keep an index up to date until Ctrl+C."""
-    complete(_watch(_absolute(cwd), every))
+    complete(_watch(_absolute(cwd)))
 
 
-async def _watch(cwd: str, every: float) -> None:
-    async with daemon() as client:
-        first = True
-        while True:
-            built = await client.request(IndexBuild(id=client.next_id(), cwd=cwd), IndexBuilt)
-            if first or built.indexed or built.removed:
-                say(_built(built))
+async def _watch(cwd: str) -> None:
+    async with daemon() as client, client.all_events() as events:
+        watching = asyncio.create_task(client.request(IndexWatch(id=client.next_id(), cwd=cwd), Done))
+        watching.add_done_callback(lambda _: events.put_nowait(None))
+        while (event := await events.get()) is not None:
+            if isinstance(event, IndexUpdated):
+                say(_built(event))
                 sys.stdout.flush()
-            first = False
-            await asyncio.sleep(every)
+        await watching
 
 
 @command("setup", "openagent index setup")
@@ -197,7 +196,7 @@ def _bar(event: IndexProgress) -> str:
     return f"{clean(event.stage):28} {'█' * filled}{'░' * (_BAR - filled)} {event.done} of {event.total}"
 
 
-def _built(built: IndexBuilt) -> str:
+def _built(built: IndexBuilt | IndexUpdated) -> str:
     return (
         f"{built.files} files: {built.indexed} read, {built.removed} dropped, {built.left_out} left out, "
         f"in {built.seconds:.1f} s."

@@ -46,6 +46,10 @@ class Connection:
         self._closed = False
         daemon.connections.add(self)
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def send(self, body: bytes) -> None:
         if not self._closed:
             self._line.send(body)

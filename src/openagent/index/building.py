@@ -48,7 +48,9 @@ def update(workspace: Path, file: Path, paths: Iterable[str]) -> Built:
     database = Database(file, write=True)
     try:
         wanted = set(paths)
-        present = {found.path: found for found in walk(workspace, _data_home(file)) if found.path in wanted}
+        present = {
+            found.path: found for found in walk(workspace, _data_home(file), list(wanted)) if found.path in wanted
+        }
         indexed = sum(_bring_in(database, workspace, found) for found in present.values())
         gone = [path for path in wanted - present.keys() if database.known(path) is not None]
         for path in gone:

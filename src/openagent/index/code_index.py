@@ -5,7 +5,7 @@ import logging
 import sqlite3
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +18,7 @@ from openagent.index import usefulness
 from openagent.index.database import Database
 from openagent.index.embedding import Embedder, Meanings, is_set_up
 from openagent.index.overview import overview
+from openagent.index.watching import changes
 from openagent.plugins.index import Built, Hit, IndexStatus, OnProgress, ReferencePlace, SearchBy, SymbolPlace
 from openagent.protocol.errors import OpenAgentError
 
@@ -56,6 +57,18 @@ class CodeIndex:
         built = await self._run(workspace, paths, None)
         self._embed_behind(self._file(workspace))
         return built
+
+    async def watch(self, workspace: Path) -> AsyncGenerator[Built | None, None]:
+        """Up to date now, and again after every change; None every second or so when nothing has changed."""
+        yield await self.build(workspace)
+        async for paths in changes(workspace):
+            if paths is None:
+                built = await self.build(workspace)
+            elif paths:
+                built = await self.update(workspace, paths)
+            else:
+                built = None
+            yield built if built is not None and (built.indexed or built.removed) else None
 
     async def embedded(self, workspace: Path) -> None:
         """Waits until everything that was built can be found by meaning."""

@@ -24,8 +24,8 @@ def shown(database: Database, session: str, call: str, query: str, hits: Sequenc
     now = time.time()
     connection = database.connection
     connection.executemany(
-        "INSERT INTO context_refs "
-        "(session, call, words, path, symbol, start_line, end_line, relevance_score, shown_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO context_refs (session, call, words, path, symbol, start_line, end_line, "
+        "relevance_score, shown_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(session, call, words, hit.path, hit.symbol, hit.start_line, hit.end_line, hit.score, now) for hit in hits],
     )
     connection.execute("DELETE FROM context_refs WHERE id <= (SELECT max(id) FROM context_refs) - ?", (KEPT,))

@@ -7,7 +7,7 @@ says, `.git`, what is usually produced by tools, and what usually holds secrets.
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -47,13 +47,18 @@ class _Scope(NamedTuple):
     rules: IgnoreFile
 
 
-def walk(workspace: Path, hidden: Path) -> Iterator[Found]:
-    """Regular files, paths relative to the workspace, in order, without those below `hidden`."""
+def walk(workspace: Path, hidden: Path, only: Sequence[str] = ()) -> Iterator[Found]:
+    """Regular files, paths relative to the workspace, in order, without those below `hidden`.
+
+    `only` names files: no other directory than theirs is looked into."""
     fd = os.open(workspace, _DIRECTORY & ~os.O_NOFOLLOW)
     here, there = workspace.resolve(), hidden.resolve()
     inside = re.sub(r"([*?\[\\])", r"\\\1", str(there.relative_to(here))) if here in there.parents else ""
     rules = IgnoreFile(f"/{inside}/" if inside else "")
-    return _below(fd, "", [_Scope("", rules)], 0)
+    ways = (
+        {path[: end + 1] for path in only for end, character in enumerate(path) if character == "/"} if only else None
+    )
+    return _below(fd, "", [_Scope("", rules)], ways)
 
 
 def read(workspace: Path, path: str) -> tuple[bytes | None, Stamp] | None:
@@ -112,7 +117,8 @@ def _open_beneath(workspace: Path, path: str) -> int | None:
     return None
 
 
-def _below(fd: int, prefix: str, scopes: Sequence[_Scope], depth: int) -> Iterator[Found]:
+def _below(fd: int, prefix: str, scopes: Sequence[_Scope], ways: Set[str] | None) -> Iterator[Found]:
+    depth = prefix.count("/")
     try:
         if (rules := _ignore_file(fd)) is not None:
             scopes = [*scopes, _Scope(prefix, rules)]
@@ -121,10 +127,12 @@ def _below(fd: int, prefix: str, scopes: Sequence[_Scope], depth: int) -> Iterat
         for entry in entries:
             path = prefix + entry.name
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _PRODUCED | _PRIVATE and depth < MAX_DEPTH and not _ignored(scopes, path, True):
+                if entry.name in _PRODUCED | _PRIVATE or depth >= MAX_DEPTH or _ignored(scopes, path, True):
+                    continue
+                if ways is None or f"{path}/" in ways:
                     with suppress(OSError):
                         child = os.open(entry.name, _DIRECTORY, dir_fd=fd)
-                        yield from _below(child, path + "/", scopes, depth + 1)
+                        yield from _below(child, path + "/", scopes, ways)
             elif entry.is_file(follow_symlinks=False) and not _secret(entry.name) and not _ignored(scopes, path, False):
                 with suppress(OSError):
                     yield Found(path, _stamp(entry.stat(follow_symlinks=False)))

@@ -248,6 +248,19 @@ class IndexProgress(Event, frozen=True, kw_only=True, tag="index.progress"):
     """0: not known."""
 
 
+class IndexUpdated(Event, frozen=True, kw_only=True, tag="index.updated"):
+    """A watched workspace's index is up to date again; sent to the client that watches."""
+
+    durable: ClassVar[bool] = False
+    files: int
+    """In the index now."""
+    indexed: int = 0
+    """New or changed, so read again."""
+    removed: int = 0
+    left_out: int = 0
+    seconds: float = 0.0
+
+
 class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
     child: str
     template: str
@@ -375,6 +388,7 @@ AnyEvent = (
     | LoginRequired
     | PullProgress
     | IndexProgress
+    | IndexUpdated
     | SubagentStarted
     | SubagentFinished
     | CheckpointCreated

@@ -1,10 +1,19 @@
 """The code index, as clients see it."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from openagent.protocol.op import Op
+
 SearchBy = Literal["fused", "text", "meaning"]
+
+
+class IndexWatch(Op, frozen=True, kw_only=True, tag="index.watch"):
+    """Keep a workspace's index up to date until this connection ends. Each change comes as an event, to it alone."""
+
+    waits: ClassVar[bool] = True
+    cwd: str
 
 
 class CodeHit(Struct, frozen=True, omit_defaults=True):

@@ -12,6 +12,7 @@ from openagent.protocol.index import (
     IndexBuilt,
     IndexInfo,
     IndexReady,
+    IndexWatch,
     SearchBy,
 )
 from openagent.protocol.mcp import McpImported, McpServerEntry, McpServers
@@ -516,6 +517,7 @@ AnyOp = (
     | IndexMap
     | IndexAsk
     | IndexSetup
+    | IndexWatch
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -770,6 +772,7 @@ RESULTS: dict[type[Op], type[Struct]] = {
     IndexMap: CodeMap,
     IndexAsk: IndexInfo,
     IndexSetup: IndexReady,
+    IndexWatch: Done,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

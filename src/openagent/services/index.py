@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from openagent.index.code_index import CodeIndex
 from openagent.plugins.index import OnProgress
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import IndexProgress
+from openagent.protocol.events import IndexProgress, IndexUpdated
 from openagent.protocol.index import (
     CodeHit,
     CodeHits,
@@ -24,6 +25,7 @@ from openagent.protocol.index import (
     IndexInfo,
     IndexReady,
 )
+from openagent.protocol.op import Done
 from openagent.services.index_model import set_up
 from openagent.services.offline import size_of
 
@@ -44,11 +46,22 @@ class IndexService:
             ops.IndexMap: self._map,
             ops.IndexAsk: self._status,
             ops.IndexSetup: self._set_up,
+            ops.IndexWatch: self._watch,
         }
 
     async def _build(self, connection: Connection, op: ops.IndexBuild) -> IndexBuilt:
         built = await self._index.build(_absolute(op.cwd), _teller(connection, op.id))
         return msgspec.convert(msgspec.to_builtins(built), IndexBuilt)
+
+    async def _watch(self, connection: Connection, op: ops.IndexWatch) -> Done:
+        async with aclosing(self._index.watch(_absolute(op.cwd))) as watched:
+            async for built in watched:
+                if connection.closed:
+                    break
+                if built is not None:
+                    facts = msgspec.structs.asdict(built)
+                    connection.tell(IndexUpdated(op_id=op.id, at=time.time(), **facts))
+        return Done()
 
     async def _search(self, connection: Connection, op: ops.IndexSearch) -> CodeHits:
         found = await self._index.search(_absolute(op.cwd), op.query, min(max(op.limit, 1), MAX_HITS), op.by)

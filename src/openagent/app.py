@@ -57,7 +57,8 @@ def build_manager(
     from openagent.collectors.truncate import Truncate
     from openagent.core.runtime import ContextSettings, Runtime
     from openagent.daemon.manager import SessionManager
-    from openagent.services.mcp import McpService, own_file
+    from openagent.services.mcp import McpService
+    from openagent.services.mcp_servers import own_file
     from openagent.services.safety import Safety
     from openagent.services.wiring import Services
     from openagent.store import open_store
@@ -94,7 +95,7 @@ def build_manager(
         names = [tool.name for tool in built_in_tools(search=search, index=services.index)]
         return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
 
-    mcp = services.mcp = McpService(configs, redactor, make_host, tell_workspace)
+    mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
     runtime = Runtime(
         store=store,
         resolve_model=services.catalog.resolve,
@@ -119,7 +120,7 @@ def build_manager(
     manager = SessionManager(runtime, daemon.bus, configs.session_settings)
     daemon.serve_ops(services.handlers(manager, daemon.bus))
     daemon.serve_ops(safety.handlers(store))
-    daemon.serve_ops(mcp.handlers())
+    daemon.serve_ops(mcp.handlers(manager))
     return manager, services
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpImported, McpServerEntry, McpServers
@@ -18,6 +19,8 @@ from openagent.protocol.ops import (
     McpSwitch,
     McpTest,
     QuestionAnswer,
+    ToolList,
+    ToolsList,
     TrustAdd,
 )
 from openagent.protocol.safety import TrustEntry
@@ -27,6 +30,10 @@ from ..interaction.house import house, new_session, until
 from .bench import offered, plant, scripted, statuses
 
 pytestmark = pytest.mark.anyio
+
+
+async def tools_of(client: Client, session: str) -> ToolList:
+    return await ask(client, ToolsList, ToolList, session=session)
 
 
 async def test_a_servers_tools_are_offered_and_run_in_the_jail(tmp_path: Path) -> None:
@@ -204,8 +211,6 @@ async def test_servers_are_added_switched_imported_and_removed(tmp_path: Path) -
             await ask(client, McpAdd, Done, name="mine", server=entry)
         with pytest.raises(OpenAgentError, match="neither a command nor a url"):
             await ask(client, McpAdd, Done, name="empty", server=McpServerEntry())
-        file = h.home / "mcpServers.json"
-        assert file.stat().st_mode & 0o777 == 0o600
         await turn(client, attachment)
         assert "echo" in offered(h)
         await ask(client, McpSwitch, Done, name="mine", on=False)
@@ -219,7 +224,51 @@ async def test_servers_are_added_switched_imported_and_removed(tmp_path: Path) -
         await turn(client, attachment)
         assert "echo" in offered(h)
         listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
-        assert [(server.name, server.status) for server in listed.servers] == [("new", "up")]
+        assert [(each.name, each.status, each.source) for each in listed.servers] == [("new", "up", "database")]
+
+
+async def test_added_servers_and_switches_outlive_the_daemon(tmp_path: Path) -> None:
+    plant(tmp_path, filed=scripted())
+    async with house(tmp_path, []) as h, await h.client() as client:
+        entry = McpServerEntry(command="python3", args=["scripted_server.py"], description="Says things.")
+        await ask(client, McpAdd, Done, name="mine", server=entry)
+        await ask(client, McpAdd, Done, name="far", server=McpServerEntry(url="http://127.0.0.1:9/mcp"))
+        with pytest.raises(OpenAgentError, match="already"):
+            await ask(client, McpAdd, Done, name="filed", server=entry)
+        for name in ("far", "filed"):
+            await ask(client, McpSwitch, Done, name=name, on=False)
+    async with house(tmp_path, []) as h, await h.client() as client:
+        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        assert {each.name: (each.status, each.description) for each in listed.servers} == {
+            "mine": ("idle", "Says things."),
+            "far": ("disabled", ""),
+            "filed": ("disabled", ""),
+        }
+        assert (h.home / "mcpServers.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_server_is_switched_off_for_one_session_and_stays_for_others(tmp_path: Path) -> None:
+    plant(tmp_path, one=scripted(), many=scripted("many"))
+    script = [{"text": "ok"}, {"text": "ok"}, call("find_tools", query="deed_7"), {"text": "ok"}]
+    async with house(tmp_path, script, config="[tools]\nschema_share = 1.0\n") as h, await h.client() as client:
+        quiet = await client.attach(await new_session(h, client, disabled_mcp_servers=["many"]))
+        await turn(client, quiet)
+        assert "echo" in offered(h)
+        assert "deed_7" not in {tool.name for tool in (await tools_of(client, quiet.session)).tools}
+        await ask(client, McpSwitch, Done, name="one", on=False, session=quiet.session)
+        await ask(client, McpSwitch, Done, name="many", on=True, session=quiet.session)
+        await turn(client, quiet)
+        assert "echo" not in offered(h)
+        listed = await ask(client, McpList, McpServers, session=quiet.session)
+        assert {each.name: each.in_session for each in listed.servers} == {"one": False, "many": True}
+        other = await client.attach(await new_session(h, client))
+        await turn(client, other)
+        assert "find_tools" in offered(h)
+        for name, on in (("one", True), ("many", False)):
+            await ask(client, McpSwitch, Done, name=name, on=on, session=quiet.session)
+        await turn(client, quiet)
+        (result,) = await results_of(client, quiet.session)
+        assert result.text == "No tool fits these words. There are tools of: one."
 
 
 async def test_no_server_outlives_the_daemon(tmp_path: Path) -> None:

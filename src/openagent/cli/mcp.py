@@ -28,16 +28,20 @@ def mcp() -> None:
     """The MCP servers whose tools agents may call."""
 
 
-@command("list", "openagent mcp list", "openagent mcp list --json")
+_in_session = click.option("--session", default="", metavar="SESSION", help="Of this session alone.")
+
+
+@command("list", "openagent mcp list", "openagent mcp list --session 0198c0de", "openagent mcp list --json")
+@_in_session
 @as_json
-def list_servers(as_json: bool) -> None:
-    """List the servers that count in this folder."""
-    found = complete(_ask_servers(test=False))
+def list_servers(session: str, as_json: bool) -> None:
+    """List the servers that count in this folder, or for a session."""
+    found = complete(_list(session))
     if as_json:
         print_json(plain(found))
         return
     if found.servers:
-        say(table(("SERVER", "KIND", "STATUS", "TOOLS", "FROM", "FILE"), [_row(server) for server in found.servers]))
+        say(table(("SERVER", "KIND", "STATUS", "TOOLS", "FROM", "KEPT IN"), [_row(server) for server in found.servers]))
     else:
         say("There are no MCP servers. `openagent mcp add NAME COMMAND` adds one.")
     _complain(found.notices)
@@ -45,7 +49,8 @@ def list_servers(as_json: bool) -> None:
 
 def _row(server: McpServerInfo) -> tuple[str, ...]:
     tools = str(len(server.tools)) if server.status == "up" else "–"
-    return server.name, server.transport, server.status, tools, clean(server.target), clean(server.source)
+    status = server.status if server.in_session or server.status == "disabled" else "off here"
+    return server.name, server.transport, status, tools, clean(server.target), clean(server.source)
 
 
 @command("test", "openagent mcp test", "openagent mcp test time")
@@ -53,7 +58,7 @@ def _row(server: McpServerInfo) -> tuple[str, ...]:
 @as_json
 def test(name: str, as_json: bool) -> int:
     """Start a server, or all of them, and tell what they offer or what went wrong."""
-    found = complete(_ask_servers(test=True, name=name))
+    found = complete(_test(name))
     if as_json:
         print_json(plain(found))
     else:
@@ -65,11 +70,14 @@ def test(name: str, as_json: bool) -> int:
     return int(any(server.status not in ("up", "disabled") for server in found.servers))
 
 
-async def _ask_servers(*, test: bool, name: str = "") -> McpServers:
+async def _list(session: str) -> McpServers:
     async with daemon() as client:
-        if test:
-            return await client.request(McpTest(id=client.next_id(), name=name, cwd=os.getcwd()), McpServers)
-        return await client.request(McpList(id=client.next_id(), cwd=os.getcwd()), McpServers)
+        return await client.request(McpList(id=client.next_id(), cwd=os.getcwd(), session=session), McpServers)
+
+
+async def _test(name: str) -> McpServers:
+    async with daemon() as client:
+        return await client.request(McpTest(id=client.next_id(), name=name, cwd=os.getcwd()), McpServers)
 
 
 def _complain(notices: list[str]) -> None:
@@ -105,7 +113,7 @@ def add(  # noqa: PLR0917
 ) -> None:
     """Add a server: a command, which runs in the jail, or an address.
 
-    ${VARIABLES} are filled in when it starts, so that keys need not stand in the file.
+    ${VARIABLES} are filled in when it starts, so that keys need not be kept with it.
     """
     if bool(argv) == bool(url):
         raise click.UsageError("Give either a command or --url.")
@@ -136,32 +144,37 @@ def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str
 @command("remove", "openagent mcp remove time")
 @click.argument("name")
 def remove(name: str) -> None:
-    """Take a server out of your own file."""
+    """Forget a server you added, or take it out of your own file."""
     complete(_send(lambda number: McpRemove(id=number, name=name)))
     say(f"Removed {clean(name)}.")
 
 
-@command("enable", "openagent mcp enable time")
+@command("enable", "openagent mcp enable time", "openagent mcp enable time --session 0198c0de")
 @click.argument("name")
-def enable(name: str) -> None:
+@_in_session
+def enable(name: str, session: str) -> None:
     """Use a server again that was disabled."""
-    complete(_send(lambda number: McpSwitch(id=number, name=name, on=True, cwd=os.getcwd())))
-    say(f"Enabled {clean(name)}.")
+    _switch(name, True, session)
 
 
-@command("disable", "openagent mcp disable time")
+@command("disable", "openagent mcp disable time", "openagent mcp disable time --session 0198c0de")
 @click.argument("name")
-def disable(name: str) -> None:
-    """Leave a server alone, whichever file it stands in."""
-    complete(_send(lambda number: McpSwitch(id=number, name=name, on=False, cwd=os.getcwd())))
-    say(f"Disabled {clean(name)}.")
+@_in_session
+def disable(name: str, session: str) -> None:
+    """Leave a server alone, wherever it is kept; with --session, from that session's next turn on."""
+    _switch(name, False, session)
+
+
+def _switch(name: str, on: bool, session: str) -> None:
+    complete(_send(lambda number: McpSwitch(id=number, name=name, on=on, cwd=os.getcwd(), session=session)))
+    say(f"{'Enabled' if on else 'Disabled'} {clean(name)}{' for this session' if session else ''}.")
 
 
 @command("import", "openagent mcp import ~/.cursor/mcp.json")
 @click.argument("file")
 @as_json
 def import_servers(file: str, as_json: bool) -> int:
-    """Copy the servers of another program's file into your own."""
+    """Copy the servers of another program's file."""
     imported = complete(_import(os.path.abspath(os.path.expanduser(file))))
     if as_json:
         print_json(plain(imported))

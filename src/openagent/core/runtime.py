@@ -16,7 +16,7 @@ from openagent.plugins.tool import Tool
 from openagent.plugins.workspace import Checkpoints
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import Mode, SessionInfo
 from openagent.protocol.usage import Usage
 
 
@@ -55,7 +55,7 @@ async def _is_open(_workspace: Path) -> None:
     pass
 
 
-async def _no_more_tools(_workspace: Path) -> Sequence[Tool]:
+async def _no_more_tools(_session: SessionInfo) -> Sequence[Tool]:
     return ()
 
 
@@ -64,8 +64,8 @@ class Runtime:
     store: Store
     resolve_model: ModelResolver
     tools: Sequence[Tool]
-    more_tools: Callable[[Path], Awaitable[Sequence[Tool]]] = _no_more_tools
-    """What else there is in a workspace right now, from MCP servers for one. Asked at the start of every turn."""
+    more_tools: Callable[[SessionInfo], Awaitable[Sequence[Tool]]] = _no_more_tools
+    """What else there is for a session right now, from MCP servers for one. Asked at the start of every turn."""
     offers: Callable[[str, Tool, int], bool] = lambda _session, _tool, _window: True
     """Session, tool and the model's context window to whether the tool's schema is sent; if not, it can be called all
     the same."""

@@ -336,7 +336,7 @@ class Session:
         return [tool.schema for tool in self.tools.values() if self.runtime.offers(self.id, tool, window)]
 
     async def look_for_tools(self) -> None:
-        self._more_tools = await self.runtime.more_tools(self.workspace)
+        self._more_tools = await self.runtime.more_tools(self.info)
         self._choose_tools()
 
     def _choose_tools(self) -> None:

@@ -249,7 +249,7 @@ class Daemon:
         if op.session:
             session = await manager.get(op.session)
             disabled = session.info.settings.disabled_tools
-            more = await manager.runtime.more_tools(session.workspace)
+            more = await manager.runtime.more_tools(session.info)
         return ops.ToolList(
             [
                 ops.ToolInfo(

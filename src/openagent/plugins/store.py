@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from openagent.plugins.ledger import Activity
 from openagent.protocol.events import AnyEvent, Event
+from openagent.protocol.mcp import McpServerEntry
 from openagent.protocol.messages import Message
 from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo
@@ -54,6 +55,16 @@ class CollectionRecord(Struct, frozen=True):
     collector: str = ""
     undone: list[int] = []
     """Ids of earlier collections that hold no longer."""
+
+
+class McpServerRecord(Struct, frozen=True):
+    """An MCP server that was added."""
+
+    name: str
+    server: McpServerEntry
+    """Its `disabled` says nothing here."""
+    enabled: bool = True
+    updated_at: float = 0.0
 
 
 class Batch(Struct):
@@ -153,6 +164,18 @@ class Store(Protocol):
         before: int | None = None,
     ) -> list[AuditEntry]:
         """Newest first."""
+        ...
+
+    async def mcp_servers(self) -> list[McpServerRecord]:
+        """By name."""
+        ...
+
+    async def put_mcp_server(self, record: McpServerRecord) -> None:
+        """New, or in the place of the one with its name."""
+        ...
+
+    async def remove_mcp_server(self, name: str) -> bool:
+        """False when there is none of this name."""
         ...
 
     async def close(self) -> None: ...

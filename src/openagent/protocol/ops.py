@@ -15,7 +15,16 @@ from openagent.protocol.index import (
     IndexWatch,
     SearchBy,
 )
-from openagent.protocol.mcp import McpImported, McpServerEntry, McpServers
+from openagent.protocol.mcp import (
+    McpAdd,
+    McpImport,
+    McpImported,
+    McpList,
+    McpRemove,
+    McpServers,
+    McpSwitch,
+    McpTest,
+)
 from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
@@ -361,46 +370,6 @@ class WorkspacesCollect(Op, frozen=True, kw_only=True, tag="workspaces.gc"):
     waits: ClassVar[bool] = True
     keep: int = 200
     """Checkpoints kept of each session, the newest ones."""
-
-
-class McpList(Op, frozen=True, kw_only=True, tag="mcp.list"):
-    """The MCP servers that count in a folder."""
-
-    cwd: str = ""
-
-
-class McpTest(Op, frozen=True, kw_only=True, tag="mcp.test"):
-    """Start a server, or all of them, and tell what they offer."""
-
-    waits: ClassVar[bool] = True
-    name: str = ""
-    cwd: str = ""
-
-
-class McpAdd(Op, frozen=True, kw_only=True, tag="mcp.add"):
-    """Write a server into the person's own file."""
-
-    name: str
-    server: McpServerEntry
-    replace: bool = False
-
-
-class McpRemove(Op, frozen=True, kw_only=True, tag="mcp.remove"):
-    name: str
-
-
-class McpSwitch(Op, frozen=True, kw_only=True, tag="mcp.switch"):
-    """Enable or disable a server of any file."""
-
-    name: str
-    on: bool
-    cwd: str = ""
-
-
-class McpImport(Op, frozen=True, kw_only=True, tag="mcp.import"):
-    """Copy the servers of another program's file into the person's own; what is there already stays."""
-
-    path: str
 
 
 class IndexBuild(Op, frozen=True, kw_only=True, tag="index.build"):

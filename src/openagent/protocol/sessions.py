@@ -31,6 +31,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     instructions: str = ""
     """Added to the system prompt."""
     disabled_tools: list[str] = []
+    disabled_mcp_servers: list[str] = []
+    """By name. Takes effect with the next turn."""
     collector: str = ""
     """Empty: the configured one."""
     budget_usd: float | None = None
@@ -49,6 +51,7 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     thinking: Literal["off", "low", "medium", "high"] | None | UnsetType = UNSET
     instructions: str | UnsetType = UNSET
     disabled_tools: list[str] | UnsetType = UNSET
+    disabled_mcp_servers: list[str] | UnsetType = UNSET
     collector: str | UnsetType = UNSET
     budget_usd: float | None | UnsetType = UNSET
     budget_tokens: int | None | UnsetType = UNSET

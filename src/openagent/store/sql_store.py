@@ -13,14 +13,22 @@ from zlib import crc32
 
 from sqlalchemy import Connection, Engine
 
-from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, Store, StoredSession, UsageRecord
+from openagent.plugins.store import (
+    AuditEntry,
+    Batch,
+    CollectionRecord,
+    McpServerRecord,
+    Store,
+    StoredSession,
+    UsageRecord,
+)
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.messages import Message
 from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.usage import Usage
-from openagent.store import accounts, events, messages, raw, schema, sessions
+from openagent.store import accounts, events, mcp_servers, messages, raw, schema, sessions
 from openagent.store import engine as engines
 from openagent.store.commit import commit
 from openagent.store.threads import DatabaseThreads
@@ -120,6 +128,15 @@ class SqlStore:
         before: int | None = None,
     ) -> list[AuditEntry]:
         return await self._read(accounts.audit_trail, session, kind=kind, since=since, limit=limit, before=before)
+
+    async def mcp_servers(self) -> list[McpServerRecord]:
+        return await self._read(mcp_servers.every)
+
+    async def put_mcp_server(self, record: McpServerRecord) -> None:
+        await self._write(record.name, mcp_servers.put, record)
+
+    async def remove_mcp_server(self, name: str) -> bool:
+        return await self._write(name, mcp_servers.remove, name)
 
     async def close(self) -> None:
         """What was asked for before is still done."""

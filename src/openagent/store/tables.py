@@ -163,6 +163,17 @@ audit = Table(
 )
 Index("audit_of_a_session", audit.c.session_id, audit.c.id)
 
+mcp_servers = Table(
+    "mcp_servers",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("is_enabled", Boolean, nullable=False),
+    Column("updated_at", Float, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("entry", Text, nullable=False),
+)
+
 APPEND_ONLY_AUDIT = {
     "sqlite": (
         "CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit "

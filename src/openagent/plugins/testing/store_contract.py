@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, Store, UsageRecord
+from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, McpServerRecord, RawAnswer, Store, UsageRecord
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
     Event,
@@ -27,6 +27,7 @@ from openagent.protocol.events import (
     TurnCompleted,
     TurnStarted,
 )
+from openagent.protocol.mcp import McpServerEntry
 from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, Settings
 from openagent.protocol.usage import SessionUsage, Usage
@@ -472,6 +473,17 @@ class StoreContract:
         with pytest.raises(OpenAgentError) as taken:
             await store.fork_session(SESSION, session_info(OTHER), None, [])
         assert taken.value.info.code == "conflict"
+
+    async def test_mcp_servers_are_kept_by_name_and_replaced_and_removed(self, store: Store) -> None:
+        far = McpServerEntry(kind="http", url="https://example.com/mcp", headers={"X": "1"}, description="Far away.")
+        near = McpServerEntry(command="mcp-server-time", args=["--utc"], env={"KEY": "${KEY}"})
+        for record in (McpServerRecord("time", near), McpServerRecord("docs", far, enabled=False, updated_at=5.0)):
+            await store.put_mcp_server(record)
+        assert await store.mcp_servers() == [McpServerRecord("docs", far, False, 5.0), McpServerRecord("time", near)]
+        await store.put_mcp_server(McpServerRecord("time", far))
+        assert [record.server for record in await store.mcp_servers()] == [far, far]
+        assert (await store.remove_mcp_server("docs"), await store.remove_mcp_server("docs")) == (True, False)
+        assert [record.name for record in await store.mcp_servers()] == ["time"]
 
     async def test_everything_is_there_after_reopening(self, store: Store, open_store: OpenStore) -> None:
         messages = await filled(store, 3)

@@ -43,7 +43,8 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     network: str | list[str] = ""
     enabled: bool = True
     source: str = ""
-    """The file it stands in."""
+    """The file it stands in, or `database`."""
+    description: str = ""
 
     def __repr__(self) -> str:
         return f"ServerDefinition({self.name!r}, {self.transport})"
@@ -104,6 +105,7 @@ def define(name: str, entry: McpServerEntry, source: str, expand: Callable[[str]
         network=entry.network,
         enabled=not entry.disabled,
         source=source,
+        description=entry.description,
     )
 
 

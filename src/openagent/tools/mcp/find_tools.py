@@ -1,7 +1,7 @@
 """find_tools: where the schemas of all tools would crowd the context, the model looks for those it needs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated
 
 import msgspec
@@ -19,26 +19,39 @@ class Shelf:
 
     def __init__(self) -> None:
         self.tools: Mapping[str, McpTool] = {}
-        self._tokens = 0
+        self._tokens: dict[str, int] = {}
+        self._tokens_of_session: dict[str, int] = {}
         self._shown: dict[str, set[str]] = {}
+        self._left_out: dict[str, frozenset[str]] = {}
         self.find = _find_tools(self)
 
     def fill(self, tools: Mapping[str, McpTool]) -> None:
         self.tools = tools
-        self._tokens = sum(len(msgspec.json.encode(each.schema)) for each in tools.values()) // 4
+        self._tokens = {name: len(msgspec.json.encode(each.schema)) // 4 for name, each in tools.items()}
+        self._tokens_of_session.clear()
 
-    def all(self) -> list[Tool]:
-        return [*self.tools.values(), *([self.find] if self.tools else [])]
+    def of(self, session: str, without: Collection[str]) -> list[Tool]:
+        """What a session may call, which leaves some servers out."""
+        self._left_out[session] = frozenset(f"mcp:{name}" for name in without)
+        self._tokens_of_session.pop(session, None)
+        tools = self.of_session(session)
+        return [*tools, *([self.find] if tools else [])]
+
+    def of_session(self, session: str) -> list[McpTool]:
+        left_out = self._left_out.get(session, frozenset())
+        return [each for each in self.tools.values() if each.source not in left_out]
 
     def offers(self, session: str, offered: Tool, most_tokens: float) -> bool:
-        crowded = self._tokens > most_tokens
+        if session not in self._tokens_of_session:
+            self._tokens_of_session[session] = sum(self._tokens[each.name] for each in self.of_session(session))
+        crowded = self._tokens_of_session[session] > most_tokens
         if offered is self.find:
             return crowded
         return not crowded or offered.name in self._shown.get(session, ())
 
     def show(self, session: str, query: str) -> list[McpTool]:
         words = set(_WORD.findall(query.lower()))
-        ranked = sorted(self.tools.values(), key=lambda each: -_matches(each, words))
+        ranked = sorted(self.of_session(session), key=lambda each: -_matches(each, words))
         found = [each for each in ranked[:FOUND] if _matches(each, words)]
         self._shown.setdefault(session, set()).update(each.name for each in found)
         return found
@@ -57,7 +70,7 @@ def _find_tools(shelf: Shelf) -> Tool:
         """Find more tools, of MCP servers. Those that are found can be called from the next step on."""
         if found := shelf.show(context.session, query):
             return ToolOutcome("\n".join(f"{each.name}: {each.schema.description}" for each in found))
-        servers = ", ".join(sorted({each.source.removeprefix("mcp:") for each in shelf.tools.values()}))
+        servers = ", ".join(sorted({each.source.removeprefix("mcp:") for each in shelf.of_session(context.session)}))
         return ToolOutcome(f"No tool fits these words. There are tools of: {servers}.", is_error=True)
 
     return find_tools

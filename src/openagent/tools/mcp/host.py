@@ -52,18 +52,22 @@ class MCPHost:
         self._groups: dict[Path, _Group] = {}
         self._lock = asyncio.Lock()
 
-    async def tools(self, workspace: Path, definitions: Mapping[str, ServerDefinition]) -> Sequence[Tool]:
-        """What the servers offer right now. Starts those that are new, ends those that are gone."""
+    async def tools(
+        self, workspace: Path, definitions: Mapping[str, ServerDefinition], session: str, without: Collection[str] = ()
+    ) -> Sequence[Tool]:
+        """What the servers offer right now, but for those that the session leaves out. Starts those that are new, ends
+        those that are gone."""
         if not definitions and not self._groups:
             return ()
         servers = await self.servers(workspace, definitions)
-        if starting := [asyncio.create_task(server.settled()) for server in servers if server.status == "starting"]:
+        awaited = [server for server in servers if server.status == "starting" and server.name not in without]
+        if starting := [asyncio.create_task(server.settled()) for server in awaited]:
             try:
                 await asyncio.wait(starting, timeout=SETTLE)
             finally:
                 for waiting in starting:
                     waiting.cancel()
-        return self._groups[workspace].shelf.all() if workspace in self._groups else ()
+        return self._groups[workspace].shelf.of(session, without) if workspace in self._groups else ()
 
     async def servers(self, workspace: Path, definitions: Mapping[str, ServerDefinition]) -> list[McpServer]:
         async with self._lock:

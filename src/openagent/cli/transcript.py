@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Iterable
 
 from openagent.cli.terminal import BOLD, DIM, RED, paint
-from openagent.client.text import call_line, clean, one_line, subject_of
+from openagent.client.text import call_line, clean, one_line, subject_of, told
 from openagent.protocol.messages import (
     ImagePart,
     Message,
+    NotePart,
     Part,
     TextPart,
     ThinkingPart,
@@ -53,6 +54,8 @@ class Transcript:
                 self.result(part)
             case ImagePart():
                 self._write(f"[image, {clean(part.media_type)}]")
+            case NotePart():
+                self._write(paint(told(part.source, part.text), DIM))
 
     def user(self, text: str) -> None:
         lines = clean(text).strip("\n").split("\n")
@@ -83,7 +86,7 @@ def markdown(messages: Iterable[Message], calls: dict[str, ToolCallPart]) -> str
 
 
 def _blocks(message: Message, calls: dict[str, ToolCallPart]) -> Iterable[str]:
-    if message.role == "user":
+    if message.role == "user" and any(not isinstance(part, NotePart) for part in message.parts):
         yield "## You"
     elif message.role == "assistant":
         yield f"## {clean(message.model or 'Agent')}"
@@ -100,6 +103,9 @@ def _blocks(message: Message, calls: dict[str, ToolCallPart]) -> Iterable[str]:
                 yield _fenced(clean(part.text))
             case ImagePart():
                 yield f"*[image, {clean(part.media_type)}]*"
+            case NotePart():
+                yield f"*{told(part.source, part.text)}*"
+                yield _fenced(clean(part.text))
 
 
 def _fenced(text: str) -> str:

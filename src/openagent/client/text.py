@@ -27,6 +27,11 @@ def clean(text: str) -> str:
     return text.translate(_UNPRINTABLE)
 
 
+def told(source: str, text: str) -> str:
+    """A note to the model, in one line for people."""
+    return clean(f"· told the agent: {source} ({len(text):,} characters)")
+
+
 def _without_sequences(text: str) -> str:
     kept: list[str] = []
     place, end = 0, len(text)

@@ -12,6 +12,7 @@ import msgspec
 
 from openagent.core.audit import Performed, audit_call, entry
 from openagent.core.history import CANCELLED
+from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import Shell
 from openagent.plugins.store import AuditEntry
 from openagent.plugins.tool import Tool, ToolOutcome
@@ -51,6 +52,8 @@ async def run_calls(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
             async with asyncio.TaskGroup() as tasks:
                 for call in group:
                     tasks.create_task(_run_call(turn, call))
+    notes, turn.notes = list(dict.fromkeys(turn.notes)), []
+    await session.tell_model(notes, turn.number)
     session.post(StatusChanged(status="thinking"))
 
 
@@ -84,7 +87,10 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
 
 
 async def _run_call(turn: "Turn", call: ToolCallPart) -> None:
-    await _record(turn, call, await _perform(turn.session, call))
+    session = turn.session
+    performed = await _perform(session, call)
+    await _record(turn, call, performed)
+    turn.notes += await session.runtime.gate.after_call(session.scene, call, performed.outcome)
 
 
 async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> Performed:
@@ -93,10 +99,16 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
         known = ", ".join(session.tools)
         text = f"There is no tool named {call.name!r}. There are: {known}."
         return Performed(ToolOutcome(text=text, is_error=True), None, 0.0)
+    gate = session.runtime.gate
+    ruling = await gate.before_call(session.scene, call)
+    if ruling.arguments is not None:
+        call = msgspec.structs.replace(call, arguments=ruling.arguments)
     if problem := _problem(tool, call):
         return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
+    decision = _ruled(session.permits.decide(_facts(session, tool, call)), ruling)
+    if decision.kind == "ask":
+        decision = _ruled(decision, await gate.before_ask(session.scene, call))
     summary = tool.summarize(call.arguments)
-    decision = session.permits.decide(_facts(session, tool, call))
     if decision.kind == "ask":
         decision = await _ask_person(session, tool, call, decision)
     elif decision.kind == "deny":
@@ -112,6 +124,13 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
         session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
     duration_ms = round((time.monotonic() - began) * 1000, 3)
     return Performed(outcome, decision, duration_ms, summary, tool.effect_of(call.arguments))
+
+
+def _ruled(decision: Decision, ruling: Ruling) -> Decision:
+    """A gate answers in place of a person, or is stricter. It never lifts a denial."""
+    if ruling.decision is None or decision.kind in ("deny", ruling.decision):
+        return decision
+    return msgspec.structs.replace(decision, kind=ruling.decision, reason=ruling.reason, rule=ruling.by)
 
 
 def _noted(call: ToolCallPart, decision: Decision) -> PermissionNoted:

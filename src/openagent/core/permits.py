@@ -52,6 +52,10 @@ class Permits:
                 self._session.post(ErrorRaised(error=problem.info))
         return rule
 
+    def allow_for_turn(self, rules: Sequence[Rule]) -> None:
+        for rule in rules:
+            self._rules = self._rules.granting(rule)
+
     def new_notices(self) -> Sequence[ErrorInfo]:
         """Each is told once."""
         told, self._told = self._told, self._session.runtime.notices(self._session.workspace)

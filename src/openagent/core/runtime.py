@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from openagent.plugins.collector import Collector
+from openagent.plugins.gate import Gate, OpenGate
 from openagent.plugins.jail import Jail
 from openagent.plugins.ledger import Ledger
 from openagent.plugins.provider import ModelRequest, Provider
@@ -86,5 +87,6 @@ class Runtime:
     """Session, model, request and usage to why less of the prompt came from the provider's cache than could have."""
     remember_grant: Callable[[Rule], None] = lambda _rule: None
     """Write an "always allow this" to the user's rules. Raises OpenAgentError when that cannot be done."""
+    gate: Gate = field(default_factory=OpenGate)
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     """Seconds after which a permission request that nobody answered is denied."""

@@ -23,6 +23,7 @@ from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
 from openagent.plugins.files_read import FilesRead
+from openagent.plugins.gate import Scene
 from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Budget
 from openagent.plugins.provider import ModelRequest, ToolSchema
@@ -40,7 +41,7 @@ from openagent.protocol.events import (
     TurnCompleted,
     TurnStarted,
 )
-from openagent.protocol.messages import Message, Part, TextPart, ToolCallPart, ToolResultPart, UserPart
+from openagent.protocol.messages import Message, NotePart, Part, TextPart, ToolCallPart, ToolResultPart, UserPart
 from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, SettingsChange, Snapshot
 
@@ -260,18 +261,19 @@ class Session:
         turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
         try:
             self.permits.renew()
-            message = Message(
-                number=self.next_number, role="user", parts=list[Part](parts), turn=turn.number, created_at=time.time()
-            )
+            notes = self.runtime.gate.opening(self.workspace) if turn.number == 1 else ()
+            told = [self._said(notes, turn.number)] if notes else []
+            message = self._said(parts, turn.number, after=len(told))
+            turn.text = message.text
             changes: dict[str, Any] = {"turn_count": turn.number}
             if not self.info.name and message.text:
                 changes["name"] = " ".join(message.text.split())[:NAME_LENGTH]
             await self.record(
                 TurnStarted(turn=turn.number, model=self.info.settings.model),
-                MessageAdded(message=message),
+                *(MessageAdded(message=each) for each in (*told, message)),
                 StatusChanged(status="thinking"),
                 *(ErrorRaised(error=notice) for notice in self.permits.new_notices()),
-                messages=[message],
+                messages=[*told, message],
                 unqueued=unqueued,
                 changes=changes,
             )
@@ -316,6 +318,19 @@ class Session:
             collections = await self.runtime.store.collections(self.id)
             self._view = View(system_prompt(self.info), messages[first:], collections)
         return self._view
+
+    @property
+    def scene(self) -> Scene:
+        return Scene(self.info, self.shell_directory, self._view.pinned if self._view else {})
+
+    async def tell_model(self, notes: Sequence[NotePart], turn: int) -> None:
+        if notes:
+            message = self._said(notes, turn)
+            await self.record(MessageAdded(message=message), messages=[message])
+
+    def _said(self, parts: Sequence[Part], turn: int, after: int = 0) -> Message:
+        number = self.next_number + after
+        return Message(number=number, role="user", parts=list(parts), turn=turn, created_at=time.time())
 
     def forget_view(self) -> None:
         """What the model is shown is built anew with the next step."""

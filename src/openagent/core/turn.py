@@ -23,7 +23,7 @@ from openagent.protocol.events import (
     TurnCompleted,
     UsageUpdated,
 )
-from openagent.protocol.messages import Message, Part, StopReason
+from openagent.protocol.messages import Message, NotePart, Part, StopReason
 from openagent.protocol.sessions import TurnEnd
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -42,6 +42,11 @@ class Turn:
         self.op_id = op_id
         self.task: asyncio.Task[None] | None = None
         self.guard = LoopGuard()
+        self.text = ""
+        """What was asked."""
+        self.notes: list[NotePart] = []
+        """What the model is told after the running calls."""
+        self._model = ""
         self._steps = 0
         self._asking: Asking | None = None
         self._usage = Usage()
@@ -52,6 +57,8 @@ class Turn:
 
     async def run(self) -> TurnEnd:
         await self.session.look_for_tools()
+        await self._admit()
+        sent_on = False
         while self._steps < self.session.info.settings.max_steps:
             self._steps += 1
             resolved = self._resolve()
@@ -59,11 +66,30 @@ class Turn:
             answer = await self._answer(resolved)
             if not answer.tool_calls:
                 self._final_text = answer.text
+                if sent_on := await self._must_go_on(answer, again=sent_on):
+                    continue
                 return _ENDS.get(answer.stop_reason or "end", "done")
             await run_calls(self, answer.tool_calls)
             if self.guard.end_step():
                 return "loop"
         return "step_limit"
+
+    async def _admit(self) -> None:
+        session = self.session
+        await session.view(self._resolve())
+        admission = await session.runtime.gate.admit(session.scene, self.text)
+        if admission.blocked:
+            await session.undo.take_back(session.info.message_count)
+            raise OpenAgentError("permission_denied", f"The message was held back: {admission.blocked}")
+        self._model = admission.model
+        await session.tell_model(admission.notes, self.number)
+
+    async def _must_go_on(self, answer: Message, *, again: bool) -> bool:
+        if answer.stop_reason != "end":
+            return False
+        reason = await self.session.runtime.gate.before_end(self.session.scene, answer.text, again=again)
+        await self.session.tell_model([NotePart("hook:Stop", reason)] if reason else [], self.number)
+        return bool(reason)
 
     async def drive(self) -> None:
         """Run to the end, whatever the end is, and leave a history that every provider accepts."""
@@ -102,7 +128,8 @@ class Turn:
 
     def _resolve(self) -> ResolvedModel:
         session = self.session
-        return session.runtime.resolve_model(session.info.settings.model, env=session.env, cwd=session.workspace)
+        model = self._model or session.info.settings.model
+        return session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
 
     async def _ask(self, resolved: ResolvedModel) -> Message:
         session = self.session

@@ -124,6 +124,11 @@ class Undo:
         collections = await self._session.runtime.store.collections(self._session.id)
         return [numbers for each in collections if each.collector == REWIND for numbers in each.hidden]
 
+    async def take_back(self, message: int) -> None:
+        """The newest message stays in the store, and the model never sees it."""
+        await self._session.record(collection=await self._hide_from(message))
+        self._session.forget_view()
+
     async def _hide_from(self, first: int) -> CollectionRecord:
         """What has been collected since goes with it: those messages would be missed now."""
         session, store = self._session, self._session.runtime.store

@@ -12,7 +12,7 @@ from openagent.core.runtime import ResolvedModel
 from openagent.plugins.collector import Collection, ContextItem
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import CollectionRecord
-from openagent.protocol.messages import Message, TextPart, ToolResultPart
+from openagent.protocol.messages import Message, NotePart, TextPart, ToolResultPart
 from openagent.protocol.sessions import Settings
 
 DEFAULT_WINDOW = 128_000
@@ -35,6 +35,8 @@ class View:
         self._results_start = 0
         self._call_order: dict[str, int] = {}
         self._summary = ""
+        self.pinned: dict[str, str] = {}
+        """The notes that no collector takes away: source to text."""
         for message in messages:
             self.append(message)
         undone = {number for record in collections for number in record.undone}
@@ -42,7 +44,7 @@ class View:
             if record.id in undone:
                 continue
             if record.collector == REWIND:
-                self._hide(record.hidden)
+                self._hide(record.hidden, even_pinned=True)
             else:
                 self._apply(record.hidden, record.summary, record.replaced)
 
@@ -50,6 +52,7 @@ class View:
         if not message.parts:
             return
         self._shown.append(message)
+        self.pinned |= {note.source: note.text for note in _pinned(message)}
         if message.role != "tool":
             self._results_start = len(self._shown)
             self._call_order = {call.id: place for place, call in enumerate(message.tool_calls)}
@@ -93,9 +96,13 @@ class View:
         if hidden:
             self._summary = summary
 
-    def _hide(self, hidden: Sequence[tuple[int, int]]) -> None:
-        kept = [message for message in self._shown if not any(low <= message.number <= high for low, high in hidden)]
-        self._shown = []
+    def _hide(self, hidden: Sequence[tuple[int, int]], *, even_pinned: bool = False) -> None:
+        def goes(message: Message) -> bool:
+            held = any(self.pinned[note.source] == note.text for note in _pinned(message)) and not even_pinned
+            return not held and any(low <= message.number <= high for low, high in hidden)
+
+        kept = [message for message in self._shown if not goes(message)]
+        self._shown, self.pinned = [], {}
         for message in kept:
             self.append(message)
 
@@ -109,6 +116,11 @@ def _shortened(message: Message, replaced: dict[int, str]) -> Message:
         for part in message.parts
     ]
     return msgspec.structs.replace(message, parts=parts)
+
+
+def _pinned(message: Message) -> list[NotePart]:
+    """A later one from the same source takes an earlier one's place."""
+    return [part for part in message.parts if isinstance(part, NotePart) and part.pinned]
 
 
 def _call_id(message: Message) -> str:

@@ -354,6 +354,19 @@ class PermissionNoted(Event, frozen=True, kw_only=True, tag="permission.noted"):
     rule: str = ""
 
 
+class HookRan(Event, frozen=True, kw_only=True, tag="hook.ran"):
+    """A command of the person's ran because something happened."""
+
+    hook: str
+    """What happened, in the words of hook files: PreToolUse, Stop, …"""
+    command: str
+    outcome: Literal["done", "blocked", "failed", "timeout"]
+    detail: str = ""
+    duration_ms: float = 0.0
+    tool: str = ""
+    call_id: str = ""
+
+
 AnyEvent = (
     Reply
     | Failed
@@ -398,6 +411,7 @@ AnyEvent = (
     | BackgroundStarted
     | BackgroundFinished
     | Metrics
+    | HookRan
     | ErrorRaised
     | ConnectionClosing
 )

@@ -57,7 +57,17 @@ class ToolResultPart(Struct, frozen=True, tag="tool_result", omit_defaults=True)
     duration_ms: float = 0.0
 
 
-Part = TextPart | ThinkingPart | ToolCallPart | ToolResultPart | ImagePart
+class NotePart(Struct, frozen=True, tag="note", omit_defaults=True):
+    """What the daemon, and not a person, tells the model: rules of a folder, the words of a command or a hook."""
+
+    source: str
+    """What it comes from: `rules:PATH`, `skills`, `command:NAME`, `hook:EVENT`."""
+    text: str
+    pinned: bool = False
+    """No collector takes it away."""
+
+
+Part = TextPart | ThinkingPart | ToolCallPart | ToolResultPart | ImagePart | NotePart
 UserPart = TextPart | ImagePart
 
 
@@ -79,6 +89,10 @@ class Message(Struct, frozen=True, omit_defaults=True):
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def pinned(self) -> bool:
+        return any(isinstance(part, NotePart) and part.pinned for part in self.parts)
 
     @property
     def tool_calls(self) -> list[ToolCallPart]:

@@ -28,7 +28,7 @@ from openagent.plugins.provider import (
     StreamItem,
     TextChunk,
 )
-from openagent.protocol.messages import Message, StopReason, TextPart
+from openagent.protocol.messages import Message, NotePart, StopReason, TextPart
 from openagent.protocol.usage import Usage
 
 IDLE = 300.0
@@ -260,7 +260,7 @@ def _chat(messages: Sequence[Message], room: int) -> list[dict[str, str]]:
     """The newest that fit, and of them only what was said: tool calls and results mean nothing to it."""
     chat: list[dict[str, str]] = []
     for message in reversed(messages):
-        text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+        text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart | NotePart))
         room -= len(text)
         if chat and room < 0:
             break

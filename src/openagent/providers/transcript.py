@@ -11,13 +11,21 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import is_
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from openagent.plugins.provider import ModelRequest
-from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from openagent.protocol.messages import (
+    ImagePart,
+    Message,
+    NotePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 REMEMBERED_SESSIONS = 64
 NO_RESULT = "Interrupted: this call has no result."
@@ -170,12 +178,13 @@ def result_text(result: ToolResultPart) -> str:
 
 def spoken(message: Message) -> Sequence[TextPart | ImagePart]:
     """The parts of a user's message that say something: providers refuse blank text."""
-    parts = [part for part in message.parts if isinstance(part, ImagePart) or _is_text(part)]
+    parts: list[TextPart | ImagePart] = []
+    for part in message.parts:
+        if isinstance(part, ImagePart):
+            parts.append(part)
+        elif isinstance(part, TextPart | NotePart) and part.text.strip():
+            parts.append(part if isinstance(part, TextPart) else TextPart(part.text))
     return parts or [_EMPTY]
-
-
-def _is_text(part: Part) -> TypeGuard[TextPart]:
-    return isinstance(part, TextPart) and bool(part.text.strip())
 
 
 def data_url(image: ImagePart) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from openagent.plugins.provider import ModelRequest, ToolSchema
-from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart
+from openagent.protocol.messages import ImagePart, Message, NotePart, Part, TextPart, ThinkingPart, ToolCallPart
 from openagent.protocol.usage import Usage
 
 _LETTERS = bytes(range(ord("A"), ord("Z") + 1)) + bytes(range(ord("a"), ord("z") + 1))
@@ -91,7 +91,7 @@ def _message_ceiling(message: Message, model: str) -> int:
 
 def _part_ceiling(part: Part, model: str) -> int:
     match part:
-        case TextPart():
+        case TextPart() | NotePart():
             return _size(part.text)
         case ThinkingPart():
             return _size(part.text) + _size(part.signature or "") + _size(part.redacted or "")

@@ -6,9 +6,18 @@ from textual.containers import VerticalScroll
 from textual.message import Message as UiMessage
 from textual.widget import Widget
 
-from openagent.client.text import clean
+from openagent.client.text import clean, told
 from openagent.protocol.events import ToolFinished, ToolStarted
-from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from openagent.protocol.messages import (
+    ImagePart,
+    Message,
+    NotePart,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from openagent.protocol.sessions import LiveAnswer
 from openagent.tui.answer import Answer
 from openagent.tui.said import Note, Said
@@ -187,7 +196,7 @@ class Chat(VerticalScroll):
                 widgets.append(widget)
         return widgets
 
-    def _part(self, part: Part, *, from_user: bool) -> Widget | None:
+    def _part(self, part: Part, *, from_user: bool) -> Widget | None:  # noqa: PLR0911
         match part:
             case TextPart() if from_user:
                 return Said(part.text)
@@ -201,6 +210,8 @@ class Chat(VerticalScroll):
                 return self._result(part)
             case ImagePart():
                 return Note(f"[image, {clean(part.media_type)}]")
+            case NotePart():
+                return Note(told(part.source, part.text))
 
     def _call(self, part: ToolCallPart) -> ToolCall:
         call = self._calls[part.id] = ToolCall(part.name, part.arguments)

@@ -1,7 +1,7 @@
 """How well code is found: `python -m benchmarks.index_quality MODEL_DIRECTORY [QUERIES]`.
 
-The functions of the standard library without their docstrings are indexed; the first sentence of each docstring that
-was taken out is a question, and the function it stood in is the answer.
+The Python files of real packages in this environment, without their docstrings, are indexed; the first paragraph of
+each docstring that was taken out is a question, and the function it stood in is the answer.
 """
 
 import ast
@@ -12,22 +12,16 @@ import sysconfig
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from openagent.index.chroma import is_installed
 from openagent.index.code_index import CodeIndex
 from openagent.plugins.index import SearchBy
 
 SEED = 7
-WAYS: tuple[SearchBy, ...] = ("text", "meaning", "fused")
-MODULES = (
-    *("argparse", "ast", "base64", "bisect", "calendar", "cgi", "cmd", "codecs", "configparser", "contextlib", "copy"),
-    *("csv", "datetime", "difflib", "dis", "fileinput", "fnmatch", "ftplib", "functools", "getpass", "gettext", "glob"),
-    *("gzip", "heapq", "hmac", "imaplib", "inspect", "ipaddress", "linecache", "locale", "mailbox", "mimetypes"),
-    *("netrc", "nntplib", "ntpath", "operator", "os", "pathlib", "pdb", "pickle", "pkgutil", "platform", "plistlib"),
-    *("poplib", "posixpath", "pprint", "queue", "quopri", "random", "sched", "selectors", "shelve", "shlex", "shutil"),
-    *("smtplib", "socket", "socketserver", "ssl", "stat", "statistics", "string", "subprocess", "tarfile", "telnetlib"),
-    *("tempfile", "textwrap", "threading", "timeit", "tokenize", "trace", "traceback", "typing", "uuid", "warnings"),
-    *("wave", "weakref", "webbrowser", "zipfile"),
+PACKAGES = (
+    *("alembic", "anyio", "authlib", "click", "cryptography", "jsonschema", "mcp", "msgspec", "rich", "starlette"),
+    *("textual", "uvicorn", "websockets"),
 )
 
 
@@ -49,33 +43,42 @@ def held_out(source: str, path: str) -> tuple[str, list[Question]]:
         for number in range(written.lineno, (written.end_lineno or written.lineno) + 1):
             lines[number - 1] = ""
         first = " ".join(docstring.split("\n\n")[0].split())
-        if isinstance(node, ast.FunctionDef) and len(node.body) > 1 and len(first.split()) >= 5:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and len(node.body) > 1 and len(first.split()) >= 5:
             questions.append(Question(first, path, node.lineno))
     return "\n".join(lines), questions
 
 
 async def measure(model: Path, count: int) -> None:
-    library = Path(sysconfig.get_paths()["stdlib"])
+    library = Path(sysconfig.get_paths()["purelib"])
     with tempfile.TemporaryDirectory() as home:
         workspace = Path(home, "workspace")
         workspace.mkdir()
         questions: list[Question] = []
-        for name in MODULES:
-            if (file := library / f"{name}.py").exists():
-                text, found = held_out(file.read_text(), file.name)
-                (workspace / file.name).write_text(text)
-                questions += found
+        for file in sorted(file for name in PACKAGES for file in (library / name).rglob("*.py")):
+            path = file.relative_to(library)
+            text, found = held_out(file.read_text(), str(path))
+            (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / path).write_text(text)
+            questions += found
         asked = random.Random(SEED).sample(questions, min(count, len(questions)))
-        index = CodeIndex(Path(home, "index"), model=model)
-        built = await index.build(workspace)
-        began = time.monotonic()
-        await index.embedded(workspace)
-        status = await index.status(workspace)
-        print(f"{built.files} files, {status.chunks} pieces, {len(asked)} questions")
-        print(f"full text {built.seconds:.1f} s, vectors {time.monotonic() - began:.1f} s")
-        for way in WAYS:
-            await _score(index, workspace, asked, way)
-        await index.close()
+        await _measure(Path(home, "own"), workspace, asked, model, "own")
+        if is_installed():
+            await _measure(Path(home, "chroma"), workspace, asked, model, "chroma")
+
+
+async def _measure(
+    home: Path, workspace: Path, asked: list[Question], model: Path, vectors: Literal["own", "chroma"]
+) -> None:
+    index = CodeIndex(home, model=model, vectors=vectors)
+    built = await index.build(workspace)
+    began = time.monotonic()
+    await index.embedded(workspace)
+    status = await index.status(workspace)
+    print(f"{built.files} files, {status.chunks} pieces, {len(asked)} questions, vectors: {vectors}")
+    print(f"full text {built.seconds:.1f} s, vectors {time.monotonic() - began:.1f} s")
+    for way in ("text", "meaning", "fused"):
+        await _score(index, workspace, asked, way)
+    await index.close()
 
 
 async def _score(index: CodeIndex, workspace: Path, asked: list[Question], way: SearchBy) -> None:

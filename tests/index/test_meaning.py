@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from openagent.index.chroma import is_installed
 from openagent.index.code_index import CodeIndex
 
 pytestmark = pytest.mark.anyio
@@ -63,12 +65,18 @@ def model(tmp_path: Path) -> Path:
     return ready
 
 
-async def test_pieces_get_vectors_behind_the_build_and_keep_up_with_the_files(tmp_path: Path, model: Path) -> None:
+needs_chroma = pytest.mark.skipif(not is_installed(), reason="the extra `chroma` is not installed")
+
+
+@pytest.mark.parametrize("vectors", ["own", pytest.param("chroma", marks=needs_chroma)])
+async def test_pieces_get_vectors_behind_the_build_and_keep_up_with_the_files(
+    tmp_path: Path, model: Path, vectors: Literal["own", "chroma"]
+) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     for fruit, part in (("apple", "pie"), ("banana", "peel"), ("cherry", "stone")):
         (workspace / f"{fruit}.txt").write_text(f"{fruit} {part} {fruit} {part}\n")
-    index = CodeIndex(tmp_path / "index", model=model)
+    index = CodeIndex(tmp_path / "index", model=model, vectors=vectors)
     await index.build(workspace)
     assert [hit.path for hit in await index.search(workspace, "banana", 1, "text")] == ["banana.txt"]
     await index.embedded(workspace)

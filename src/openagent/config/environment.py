@@ -35,13 +35,14 @@ def read_environment(env: Mapping[str, str]) -> EnvironmentLayer:
         layer.values["store", "url"] = database if "://" in database else sqlite_url(database)
         layer.sources["store", "url"] = Source(variable=_DATABASE)
     variables = _variables()
+    names = [name.removeprefix(_PREFIX) for name in variables]
     for variable in sorted(env):
         if not variable.startswith(_PREFIX) or not env[variable]:
             continue
         if variable in variables:
             _take(layer, variable, env[variable], *variables[variable])
-        elif variable not in _NOT_SETTINGS and (near := did_you_mean(variable, variables)):
-            layer.notes.append(f"${variable} is not a setting; did you mean ${near}?")
+        elif variable not in _NOT_SETTINGS and (near := did_you_mean(variable[len(_PREFIX) :], names)):
+            layer.notes.append(f"${variable} is not a setting; did you mean ${_PREFIX}{near}?")
     return layer
 
 

@@ -208,6 +208,13 @@ class WebSettings(Struct, frozen=True, kw_only=True):
     """0 takes any free port."""
 
 
+class IndexSettings(Struct, frozen=True, kw_only=True):
+    """How code is found."""
+
+    vectors: Literal["own", "chroma"] = "own"
+    """Where vectors are kept: in the index's own file, or in Chroma (`pip install 'openagent[chroma]'`)."""
+
+
 class PriceSettings(Struct, frozen=True, kw_only=True):
     """Dollars per million tokens of one model, where the built-in price list is wrong or has none."""
 
@@ -284,6 +291,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()
     web: WebSettings = WebSettings()
+    index: IndexSettings = IndexSettings()
     prices: dict[str, PriceSettings] = {}
     auto: AutoSettings = AutoSettings()
     cache: CacheSettings = CacheSettings()

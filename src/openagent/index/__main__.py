@@ -19,7 +19,7 @@ def main(what: str, arguments: list[str]) -> None:
     os.nice(_POLITE)
     first, second = map(Path, arguments[:2])
     if what == "embed":
-        embed(first, second)
+        embed(first, second, Path(arguments[2]) if arguments[2:] else None)
         return
     paths = arguments[2:]
     _say({"built": update(first, second, paths) if paths else build(first, second, _tell)})

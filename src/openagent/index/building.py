@@ -4,8 +4,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from openagent.index.chroma import ChromaVectors
 from openagent.index.chunks import parse
-from openagent.index.database import Database, digest
+from openagent.index.database import ELSEWHERE, Database, digest
 from openagent.index.embedding import Embedder
 from openagent.index.languages import language_of
 from openagent.index.walk import Found, decoded, read, walk
@@ -62,23 +63,33 @@ def update(workspace: Path, file: Path, paths: Iterable[str]) -> Built:
         database.close()
 
 
-def embed(file: Path, model: Path) -> int:
-    """Vectors for the chunks that have none; how many."""
+def embed(file: Path, model: Path, chroma: Path | None = None) -> int:
+    """Vectors for the chunks that have none; how many. With `chroma` they are kept there."""
     embedder = Embedder(model)
     database = Database(file, write=True)
+    elsewhere = ChromaVectors(chroma) if chroma is not None else None
     try:
+        if bool(database.fact(ELSEWHERE)) != (elsewhere is not None):
+            database.forget_vectors()
+            database.note(ELSEWHERE, elsewhere is not None)
+            database.commit()
         done = last = 0
         show_at = 1
         while rows := database.not_embedded(last, _EMBEDDED_TOGETHER):
             vectors = embedder.embed([f"{symbol}\n{text}" for _, symbol, text in rows])
-            database.put_vectors(
-                (row, scale, data) for (row, _, _), (scale, data) in zip(rows, vectors.packed(), strict=True)
-            )
+            chunks = [row for row, _, _ in rows]
+            if elsewhere is None:
+                database.put_vectors((row, *packed) for row, packed in zip(chunks, vectors.packed(), strict=True))
+            else:
+                elsewhere.put(chunks, vectors)
+                database.put_vectors((row, 0.0, b"") for row in chunks)
             last, done = rows[-1][0], done + len(rows)
             if done >= show_at or len(rows) < _EMBEDDED_TOGETHER:
                 database.note("embedded_at", time.time())
                 show_at = done + min(done, _SHOWN_TOGETHER)
             database.commit()
+        if elsewhere is not None:
+            elsewhere.keep_only(database.chunks())
         return done
     finally:
         database.close()

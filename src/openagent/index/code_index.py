@@ -9,13 +9,14 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from openagent.index import usefulness
-from openagent.index.database import Database
+from openagent.index.chroma import ChromaVectors, is_installed
+from openagent.index.database import ELSEWHERE, Database
 from openagent.index.embedding import Embedder, Meanings, is_set_up
 from openagent.index.overview import overview
 from openagent.index.watching import changes
@@ -39,12 +40,15 @@ class _Line(Struct):
 
 
 class CodeIndex:
-    def __init__(self, home: Path, *, model: Path | None = None) -> None:
+    def __init__(self, home: Path, *, model: Path | None = None, vectors: Literal["own", "chroma"] = "own") -> None:
         self._home = home
+        self._chroma = vectors == "chroma" and is_installed()
+        if vectors == "chroma" and not self._chroma:
+            _log.warning("Chroma is not installed: vectors are kept in the index's own file")
         self.model = model or home / "model"
         self._building: dict[Path, asyncio.Lock] = {}
         self._embedder: Embedder | None = None
-        self._meanings: dict[Path, tuple[float, Meanings]] = {}
+        self._meanings: dict[Path, tuple[float, Meanings | ChromaVectors]] = {}
         self._embedding: dict[Path, asyncio.Task[None]] = {}
 
     async def build(self, workspace: Path, progress: OnProgress | None = None) -> Built:
@@ -141,6 +145,7 @@ class CodeIndex:
     async def _embed(self, file: Path) -> None:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "openagent.index", "embed", str(file), str(self.model)),
+            *([str(_chroma_of(file))] if self._chroma else []),
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=PIPE,
@@ -201,13 +206,14 @@ class CodeIndex:
         hits = (database.hit(chunk, round(score, 6)) for chunk, score in best[: max(k, 0)])
         return [hit for hit in hits if hit is not None]
 
-    def _meanings_of(self, workspace: Path, database: Database) -> Meanings | None:
-        if not is_set_up(self.model):
+    def _meanings_of(self, workspace: Path, database: Database) -> Meanings | ChromaVectors | None:
+        if not is_set_up(self.model) or bool(database.fact(ELSEWHERE)) != self._chroma:
             return None
         version = database.fact("embedded_at") or 0.0
         kept = self._meanings.get(workspace)
         if kept is None or kept[0] != version:
-            kept = self._meanings[workspace] = (version, Meanings(database.vectors()))
+            there = ChromaVectors(_chroma_of(self._file(workspace))) if self._chroma else Meanings(database.vectors())
+            kept = self._meanings[workspace] = (version, there)
         return kept[1]
 
     def _status(self, workspace: Path, database: Database) -> IndexStatus:
@@ -225,6 +231,10 @@ class CodeIndex:
             shown=database.count("shown"),
             useful=database.count("useful"),
         )
+
+
+def _chroma_of(file: Path) -> Path:
+    return file.with_suffix(".chroma")
 
 
 async def _follow(process: asyncio.subprocess.Process, progress: OnProgress | None) -> Built | None:

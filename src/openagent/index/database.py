@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # whoever only searches needs no grammars
 SCHEMA = 2
 """Another number: the file is made anew."""
 BUSY_MS = 10_000
+ELSEWHERE = "vectors_elsewhere"
+"""Whether the vectors are in Chroma. When that is changed in the settings, they are made anew."""
 _WEIGHTS = "6.0, 2.0, 1.0"
 """A name counts more than a path, a path more than text."""
 _TABLES = """
@@ -141,6 +143,12 @@ class Database:
             "ORDER BY id LIMIT ?",
             (after, limit),
         ).fetchall()
+
+    def forget_vectors(self) -> None:
+        self._connection.execute("DELETE FROM vectors")
+
+    def chunks(self) -> set[int]:
+        return {row for (row,) in self._connection.execute("SELECT id FROM chunks")}
 
     def put_vectors(self, rows: Iterable[tuple[int, float, bytes]]) -> None:
         """A chunk may have gone meanwhile: then its vector goes too."""

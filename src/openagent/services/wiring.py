@@ -72,7 +72,7 @@ class Services:
             offline=self._offline,
         )
         self._auth = AuthService(self._book, self.catalog, load)
-        self.index = CodeIndex(home / "index")
+        self.index = CodeIndex(home / "index", vectors=load(None, {}).settings.index.vectors)
         self._learning: IndexLearning | None = None
         self._models: ModelsService | None = None
         self._starting: asyncio.Task[None] | None = None

@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup runtime run stop demo test check format bench lock docs
+.PHONY: help setup runtime run stop demo web test check format bench lock docs
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -17,7 +17,10 @@ setup: ## make .venv with everything for working on OpenAgent
 runtime:
 	@scripts/setup.sh runtime
 
-run: runtime ## start the daemon, show the guided task, say how to go on
+web: ## build the web interface, when its sources changed
+	@scripts/web.sh build
+
+run: runtime web ## start the daemon, show the guided task, say how to go on
 	@scripts/run.sh
 
 stop: ## end the daemon
@@ -29,6 +32,8 @@ demo: runtime ## a scripted model repairs a bug with real tools
 test: setup check ## every check and every test
 	@echo "test: pytest"
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	@echo "test: web"
+	@scripts/web.sh test
 
 check: setup ## lint, format, types, import contracts, generated documents
 	@echo "check: ruff"
@@ -38,15 +43,20 @@ check: setup ## lint, format, types, import contracts, generated documents
 	@found=$$($(BIN)/lint-imports --no-logo) || { echo "$$found"; exit 1; }
 	@echo "check: documents"
 	@$(BIN)/python scripts/configuration_reference.py --check
+	@$(BIN)/python scripts/web_types.py --check
+	@echo "check: web"
+	@scripts/web.sh check
 	@echo "check: pyright"
 	@$(BIN)/pyright --warnings
 
 format: setup ## rewrite the code in the house's style
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
+	@scripts/web.sh format
 
 docs: setup ## rewrite the generated parts of docs/
 	@$(BIN)/python scripts/configuration_reference.py --write
+	@$(BIN)/python scripts/web_types.py --write
 
 bench: setup ## measure, and compare with the bounds
 	@$(BIN)/python -m benchmarks

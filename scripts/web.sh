@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# The web interface: `web.sh build` puts it where the daemon and the wheel find it, and does nothing when that is done
+# already; `check` looks at its style and types, `format` mends the style, `test` runs its tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+purpose=${1:-build}
+built=src/openagent/web_dist
+log=$PWD/build/web.log
+mkdir -p build
+
+say() { printf 'web: %s\n' "$*"; }
+
+fail() {
+    printf 'web: %s\n' "$@" >&2
+    exit 1
+}
+
+node_is_new_enough() {
+    command -v node >/dev/null && command -v npm >/dev/null &&
+        node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)'
+}
+
+if ! node_is_new_enough; then
+    if [ "$purpose" = build ]; then
+        say "Node 20.19 or newer with npm is not here, so the web interface is not built. The daemon and the terminal work" \
+            "without it; install Node and run \`make web\` to add it."
+        exit 0
+    fi
+    fail "Node 20.19 or newer with npm is needed to $purpose the web interface." "Install it from your system's packages."
+fi
+
+# Runs a stage with its output in the log; when it fails, shows the end of it.
+stage() {
+    "$@" >>"$log" 2>&1 && return
+    tail -n 30 "$log" >&2
+    fail "this did not work: $*" "The whole output is in $log."
+}
+
+# Packages for building alone, or for working on it as well. Not `npm ci`: it wants every system's variant of every
+# package in the lock file, and some registries hold only one system's.
+install_packages() {
+    local stamp=web/node_modules/.stamp wanted
+    wanted="$1 $(sha256sum <web/package-lock.json)"
+    if [ -f "$stamp" ] && { [ "$(cat "$stamp")" = "$wanted" ] || [ "$(cat "$stamp")" = "all ${wanted#* }" ]; }; then
+        return
+    fi
+    say "installing its packages"
+    if [ "$1" = all ]; then
+        stage npm --prefix web install --no-save --no-progress
+    else
+        stage npm --prefix web install --no-save --no-progress --omit=dev
+    fi
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+fingerprint() {
+    find web -path web/node_modules -prune -o -type f -not -path 'web/e2e/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum
+}
+
+build() {
+    local wanted
+    wanted=$(fingerprint)
+    if [ -f "$built/.stamp" ] && [ "$(cat "$built/.stamp")" = "$wanted" ]; then return; fi
+    install_packages build
+    say "building"
+    stage npm --prefix web run build
+    printf '%s\n' "$wanted" >"$built/.stamp"
+}
+
+if command -v flock >/dev/null; then
+    exec 8>build/web.lock
+    flock --nonblock 8 || { say "waiting for another build to end"; flock 8; }
+fi
+: >"$log"
+case $purpose in
+    build) build ;;
+    check)
+        install_packages all
+        npm --silent --prefix web run lint
+        npm --silent --prefix web run types
+        ;;
+    format)
+        install_packages all
+        npm --silent --prefix web run format
+        ;;
+    test)
+        install_packages all
+        build
+        exec 8>&-
+        npm --silent --prefix web test
+        ;;
+    *) fail "there is nothing called $purpose here: build, check, format or test." ;;
+esac

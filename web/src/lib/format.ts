@@ -1,0 +1,65 @@
+/** Money with as many digits as matter: $0.0042, $3.18, $1,204. */
+export function money(usd: number): string {
+  if (usd === 0) return '$0.00'
+  if (usd < 0.01) return `$${usd.toFixed(4)}`
+  if (usd < 1000) return `$${usd.toFixed(2)}`
+  return `$${Math.round(usd).toLocaleString('en')}`
+}
+
+/** 812, 12.4k, 3.1M. */
+export function tokens(count: number): string {
+  if (count < 1000) return String(count)
+  if (count < 99_950) return `${(count / 1000).toFixed(1)}k`
+  if (count < 999_500) return `${Math.round(count / 1000)}k`
+  return `${(count / 1_000_000).toFixed(1)}M`
+}
+
+export function bytes(count: number): string {
+  if (count < 1024) return `${count} B`
+  if (count < 1024 ** 2) return `${Math.round(count / 1024)} kB`
+  if (count < 1024 ** 3) return `${Math.round(count / 1024 ** 2)} MB`
+  return `${(count / 1024 ** 3).toFixed(1)} GB`
+}
+
+/** 4 ms, 2.1 s, 1 m 20 s. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(ms < 1 && ms > 0 ? 1 : 0, Math.round(ms))} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} m`
+}
+
+/** now, 12 s, 5 min, 2 h, 3 d; after a month the date. Both in seconds. */
+export function ago(at: number, now: number): string {
+  const seconds = Math.max(0, Math.round(now - at))
+  if (seconds < 5) return 'now'
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`
+  if (seconds < 30 * 86_400) return `${Math.floor(seconds / 86_400)} d`
+  return new Date(at * 1000).toLocaleDateString()
+}
+
+export function exactTime(at: number): string {
+  return new Date(at * 1000).toLocaleString()
+}
+
+/** The last folder of a path. */
+export function folderName(path: string): string {
+  return path.replace(/\/+$/, '').split('/').pop() || '/'
+}
+
+/** The model without its provider. */
+export function modelName(model: string): string {
+  return model.slice(model.indexOf('/') + 1)
+}
+
+export function firstLine(text: string): string {
+  const line = text.trimStart().split('\n', 1)[0] ?? ''
+  return line.length > 240 ? `${line.slice(0, 240)}…` : line
+}
+
+export function lastLine(text: string): string {
+  return firstLine(text.trimEnd().split('\n').pop() ?? '')
+}

@@ -1,0 +1,46 @@
+import { useAsk } from '@/lib/ask'
+import { bytes, money } from '@/lib/format'
+import { Spark } from '@/parts/Spark'
+import { useOverview } from '@/state/overview'
+
+const WEEK = 7 * 86_400
+
+/** The daemon's own pulse, on one line. */
+export function SystemPanel() {
+  const metrics = useOverview((state) => state.metrics)
+  const cpu = useOverview((state) => state.cpu)
+  const mcp = useOverview((state) => state.mcp)
+  const status = useAsk('daemon.status', {})
+  const since = Math.floor(Date.now() / 3_600_000) * 3600 - WEEK
+  const week = useAsk('usage.report', { by: 'day', since }, { staleTime: 60_000 })
+  const servers = Object.values(mcp).filter((server) => server.status !== 'disabled')
+  const up = servers.filter((server) => server.status === 'up').length
+  const rss = metrics?.rss_bytes ?? status.data?.rss_bytes
+  return (
+    <section className="system panel" aria-label="System">
+      <Figure label="CPU" value={metrics ? `${Math.round(metrics.cpu_percent)} %` : '–'}>
+        <Spark values={cpu} />
+      </Figure>
+      <Figure label="Memory" value={rss ? bytes(rss) : '–'} />
+      <Figure
+        label="Sessions"
+        value={metrics ? `${metrics.running} of ${metrics.sessions} running` : String(status.data?.sessions ?? '–')}
+      />
+      {servers.length > 0 && <Figure label="MCP" value={`${up}/${servers.length} up`} />}
+      <Figure label="Jail" value={status.data?.jail ?? '–'} />
+      <Figure label="This week" value={week.data ? money(week.data.total.cost_usd) : '–'}>
+        <Spark values={(week.data?.rows ?? []).map((row) => row.cost_usd)} />
+      </Figure>
+    </section>
+  )
+}
+
+function Figure(props: { label: string; value: string; children?: React.ReactNode }) {
+  return (
+    <div className="system-figure">
+      <span className="dim">{props.label}</span>
+      {props.children}
+      <span className="mono">{props.value}</span>
+    </div>
+  )
+}

@@ -1,0 +1,118 @@
+import { Autocomplete, Button, Modal, SegmentedControl, Textarea, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { act, useAsk } from '@/lib/ask'
+import { MODES, modeWords } from '@/lib/modes'
+import type { SessionInfo } from '@/protocol/types'
+import { useShell } from '@/shell/shell-state'
+import { useOverview } from '@/state/overview'
+import './new-session.css'
+
+export function NewSession() {
+  const opened = useShell((state) => state.newSession)
+  const close = () => useShell.setState({ newSession: false })
+  return (
+    <Modal opened={opened} onClose={close} title="New session" size="lg" keepMounted={false}>
+      <Form done={close} />
+    </Modal>
+  )
+}
+
+function Form({ done }: { done: () => void }) {
+  const navigate = useNavigate()
+  const cards = useOverview((state) => state.cards)
+  const folders = useMemo(() => foldersByUse(Object.values(cards).map(({ info }) => info)), [cards])
+  const status = useAsk('daemon.status', {})
+  const models = useAsk('models.list', {}, { staleTime: 300_000 })
+  const [cwd, setCwd] = useState(folders[0] ?? '')
+  const [model, setModel] = useState('')
+  const [mode, setMode] = useState<(typeof MODES)[number]>('ask')
+  const [name, setName] = useState('')
+  const [message, setMessage] = useState('')
+  const [busy, setBusy] = useState(false)
+
+  const create = async () => {
+    setBusy(true)
+    const made = await act('session.create', { cwd, name, settings: { mode, ...(model ? { model } : {}) } })
+    setBusy(false)
+    if (!made) return
+    done()
+    void navigate({ to: '/sessions/$id', params: { id: made.id } })
+    if (message.trim()) void act('message.send', { session: made.id, text: message })
+  }
+
+  return (
+    <form
+      className="new-session"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void create()
+      }}
+    >
+      <Autocomplete
+        label="Directory"
+        description="Where the agent works: an absolute path on the daemon's machine."
+        placeholder="/home/me/project"
+        data={folders}
+        value={cwd}
+        onChange={setCwd}
+        data-autofocus
+        required
+        classNames={{ input: 'mono' }}
+      />
+      <Autocomplete
+        label="Model"
+        placeholder={status.data?.model ? `${status.data.model} (as configured)` : 'provider/model'}
+        data={models.data?.models.map((one) => one.name) ?? []}
+        limit={50}
+        value={model}
+        onChange={setModel}
+        error={!status.isLoading && !status.data?.model && !model ? 'No model is configured: name one.' : undefined}
+      />
+      <div>
+        <div className="field-label" id="mode-label">
+          Mode
+        </div>
+        <SegmentedControl
+          aria-labelledby="mode-label"
+          data={MODES.map((value) => ({ value, label: value }))}
+          value={mode}
+          onChange={(value) => setMode(value as typeof mode)}
+          fullWidth
+        />
+        <p className="field-hint">{modeWords[mode]}</p>
+      </div>
+      <TextInput
+        label="Name"
+        placeholder="Named after the first message"
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Textarea
+        label="First message"
+        placeholder="What is to be done?"
+        autosize
+        minRows={3}
+        maxRows={10}
+        value={message}
+        onChange={(event) => setMessage(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void create()
+        }}
+      />
+      <div className="new-session-actions">
+        <Button variant="default" onClick={done}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={busy} disabled={!cwd.trim()}>
+          {message.trim() ? 'Start' : 'Create'}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function foldersByUse(sessions: SessionInfo[]): string[] {
+  const newest = [...sessions].sort((one, other) => other.updated_at - one.updated_at)
+  return [...new Set(newest.map(({ cwd }) => cwd))]
+}

@@ -1,0 +1,34 @@
+import type { SessionInfo } from '@/protocol/types'
+import './status-mark.css'
+
+type Status = NonNullable<SessionInfo['status']>
+
+export const statusWords: Record<Status, string> = {
+  idle: 'idle',
+  thinking: 'thinking',
+  executing_tool: 'running a tool',
+  waiting_approval: 'waiting for you',
+  error: 'failed',
+}
+
+const SHAPES: Record<Status, string> = {
+  idle: '○',
+  thinking: '●',
+  executing_tool: '●',
+  waiting_approval: '◆',
+  error: '✗',
+}
+
+/** ● at work, ◆ waits for a person, ○ idle, ✗ failed: told by shape, not by colour alone. */
+export function StatusMark({ status = 'idle' }: { status?: Status }) {
+  return (
+    <span
+      className={`status-mark status-${status}`}
+      role="img"
+      aria-label={statusWords[status]}
+      title={statusWords[status]}
+    >
+      {SHAPES[status]}
+    </span>
+  )
+}

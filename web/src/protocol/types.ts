@@ -1,0 +1,1761 @@
+// Written by scripts/web_types.py from the protocol's JSON Schema. `make docs` renews it.
+
+export const PROTOCOL_VERSION = "1.0"
+
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
+
+/** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
+export interface Attached {
+  session: string
+  seq: number
+  snapshot?: Snapshot | null
+}
+
+/** What was decided, run and written, newest first. */
+export interface AuditAsk {
+  op: "audit.list"
+  id: string
+  session?: string
+  kind?: string
+  tool?: string
+  since?: number
+  limit?: number
+  before?: number | null
+}
+
+/** Newest first. */
+export interface AuditPage {
+  entries: AuditRow[]
+  next?: number | null
+}
+
+export interface AuditRow {
+  id: number
+  at: number
+  session: string
+  kind: string
+  subject: string
+  detail?: Record<string, unknown>
+}
+
+/** Keep an API key in the vault, under the name of the provider it is for. */
+export interface AuthAdd {
+  op: "auth.add"
+  id: string
+  name: string
+  key: string
+  replace?: boolean
+}
+
+export interface AuthEntries {
+  entries: AuthEntry[]
+}
+
+/** A credential, as far as anybody may see it. */
+export interface AuthEntry {
+  name: string
+  kind: "api_key" | "oauth"
+  source?: "config" | "environment" | "vault"
+  created_at?: number
+  updated_at?: number
+  last_used_at?: number | null
+  use_count?: number
+  expires_at?: number | null
+}
+
+export interface AuthList {
+  op: "auth.list"
+  id: string
+  cwd?: string
+}
+
+/** Start a login. It ends when the browser comes back to the daemon, or with `auth.login.finish`. */
+export interface AuthLogin {
+  op: "auth.login"
+  id: string
+  provider: string
+  cwd?: string
+}
+
+/** Answered when the login has ended, well or not. */
+export interface AuthLoginFinish {
+  op: "auth.login.finish"
+  id: string
+  login: string
+  answer?: string
+}
+
+/** Renew a login now. */
+export interface AuthRefresh {
+  op: "auth.refresh"
+  id: string
+  provider: string
+}
+
+/** Forget a key; a login is also given back to the provider, where it offers that. */
+export interface AuthRemove {
+  op: "auth.remove"
+  id: string
+  name: string
+}
+
+export interface BackgroundFinished {
+  type: "background.finished"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  command_id: string
+  exit_code: number | null
+  duration_ms?: number
+}
+
+export interface BackgroundStarted {
+  type: "background.started"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  command_id: string
+  command: string
+  call_id?: string
+}
+
+export interface BudgetExceeded {
+  type: "budget.exceeded"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  scope: "day" | "session" | "tree"
+  spent: number
+  limit: number
+  unit?: "tokens" | "usd"
+}
+
+export interface BudgetWarning {
+  type: "budget.warning"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  scope: "day" | "session" | "tree"
+  spent: number
+  limit: number
+  unit?: "tokens" | "usd"
+}
+
+export interface Cancelled {
+  was_running: boolean
+}
+
+export interface ChangedFile {
+  path: string
+  status: "A" | "D" | "M" | "R"
+  added?: number
+  removed?: number
+  patch?: string
+  old_path?: string
+  binary?: boolean
+  cut?: boolean
+}
+
+export interface Changes {
+  files: ChangedFile[]
+}
+
+export interface CheckpointCreated {
+  type: "checkpoint.created"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  checkpoint: string
+  turn: number
+  files?: number
+}
+
+export interface CheckpointRestored {
+  type: "checkpoint.restored"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  checkpoint: string
+  turn: number
+  files?: boolean
+  conversation?: boolean
+  rewound?: [number, number][]
+}
+
+export interface CodeHit {
+  path: string
+  start_line: number
+  end_line: number
+  score: number
+  text: string
+  symbol?: string
+  kind?: string
+  language?: string
+}
+
+export interface CodeHits {
+  hits: CodeHit[]
+}
+
+export interface CodeMap {
+  text: string
+}
+
+export interface CodeReference {
+  name: string
+  path: string
+  line: number
+}
+
+export interface CodeSymbol {
+  name: string
+  symbol: string
+  kind: string
+  path: string
+  start_line: number
+  end_line: number
+  signature?: string
+}
+
+export interface CodeSymbols {
+  definitions: CodeSymbol[]
+  references?: CodeReference[]
+}
+
+export interface ConfigList {
+  values: ConfigValue[]
+  files?: string[]
+  notes?: string[]
+}
+
+export interface ConfigShow {
+  op: "config.show"
+  id: string
+  cwd?: string
+}
+
+export interface ConfigValue {
+  key: string
+  value: unknown
+  source: string
+}
+
+/** The last thing a client hears: why the daemon ends the connection. */
+export interface ConnectionClosing {
+  type: "connection.closing"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  error: ErrorInfo
+}
+
+export interface ContextCollected {
+  type: "context.collected"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  collector: string
+  reason: "manual" | "overflow" | "threshold" | "turn_limit"
+  hidden?: [number, number][]
+  summary?: string
+  tokens_before?: number
+  tokens_after?: number
+}
+
+export interface ContextThreshold {
+  type: "context.threshold"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  used_tokens: number
+  window: number
+  percent: number
+  threshold: number
+}
+
+/** Start or stop receiving the events of the whole daemon: sessions coming and going, status, metrics. */
+export interface DaemonFollow {
+  op: "daemon.follow"
+  id: string
+  on?: boolean
+}
+
+export interface DaemonInfo {
+  pid: number
+  version: string
+  protocol: string
+  socket: string
+  web_url?: string
+  home?: string
+  started_at?: number
+  uptime_s?: number
+  sessions?: number
+  running?: number
+  clients?: number
+  rss_bytes?: number
+  usage?: SessionUsage
+  jail?: string
+  model?: string
+}
+
+export interface DaemonStatus {
+  op: "daemon.status"
+  id: string
+}
+
+export interface DaemonStop {
+  op: "daemon.stop"
+  id: string
+}
+
+/** Nothing to tell but that it was done. */
+export type Done = Record<string, never>
+
+export interface ErrorInfo {
+  code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch"
+  message: string
+  hint?: string
+  recoverable?: boolean
+}
+
+export interface ErrorRaised {
+  type: "error"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  error: ErrorInfo
+}
+
+/** The refusal of one op, sent only to the client that asked. */
+export interface Failed {
+  type: "failed"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  error: ErrorInfo
+}
+
+/** The first op of a connection. */
+export interface Hello {
+  op: "hello"
+  id: string
+  protocol: string
+  client?: string
+  interactive?: boolean
+  env?: Record<string, string>
+}
+
+/** A command of the person's ran because something happened. */
+export interface HookRan {
+  type: "hook.ran"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  hook: string
+  command: string
+  outcome: "blocked" | "done" | "failed" | "timeout"
+  detail?: string
+  duration_ms?: number
+  tool?: string
+  call_id?: string
+}
+
+export interface ImagePart {
+  type: "image"
+  media_type: string
+  data: string
+}
+
+export interface IndexAsk {
+  op: "index.status"
+  id: string
+  cwd: string
+}
+
+/** Bring a workspace's index up to date. Its progress comes as events, to this connection alone. */
+export interface IndexBuild {
+  op: "index.build"
+  id: string
+  cwd: string
+}
+
+export interface IndexBuilt {
+  files: number
+  indexed: number
+  removed: number
+  left_out: number
+  seconds: number
+}
+
+export interface IndexInfo {
+  workspace: string
+  built_at?: number | null
+  files?: number
+  chunks?: number
+  symbols?: number
+  references?: number
+  embedded?: number
+  left_out?: number
+  size_bytes?: number
+  model?: boolean
+  shown?: number
+  useful?: number
+}
+
+/** What is used most in a workspace, in so many tokens at most. */
+export interface IndexMap {
+  op: "index.map"
+  id: string
+  cwd: string
+  max_tokens?: number
+}
+
+/** A workspace is being indexed or the index's model installed; sent to the client that asked for it. */
+export interface IndexProgress {
+  type: "index.progress"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  stage: string
+  done?: number
+  total?: number
+}
+
+/** The embedding model is set up. */
+export interface IndexReady {
+  path: string
+  size_bytes: number
+}
+
+export interface IndexSearch {
+  op: "index.search"
+  id: string
+  cwd: string
+  query: string
+  limit?: number
+  by?: "fused" | "meaning" | "text"
+}
+
+/** Install the model that finds code by meaning. Its progress comes as events, to this connection alone. */
+export interface IndexSetup {
+  op: "index.setup"
+  id: string
+}
+
+/** Where a name is defined and where it is used. */
+export interface IndexSymbols {
+  op: "index.symbols"
+  id: string
+  cwd: string
+  name: string
+}
+
+/** A watched workspace's index is up to date again; sent to the client that watches. */
+export interface IndexUpdated {
+  type: "index.updated"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  files: number
+  indexed?: number
+  removed?: number
+  left_out?: number
+  seconds?: number
+}
+
+/** Keep a workspace's index up to date until this connection ends. Each change comes as an event, to it alone. */
+export interface IndexWatch {
+  op: "index.watch"
+  id: string
+  cwd: string
+}
+
+/** The answer being streamed right now, as far as it has come. */
+export interface LiveAnswer {
+  message_number: number
+  parts?: (TextPart | ThinkingPart | ToolCallPart | ToolResultPart | ImagePart | NotePart)[]
+}
+
+/** Sent once on re-attach in the middle of an answer: all of it so far. Deltas go on from here. */
+export interface LiveState {
+  type: "live.state"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  live: LiveAnswer
+}
+
+export interface LoginRequired {
+  type: "login.required"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  provider: string
+  reason: string
+}
+
+export interface LoginStarted {
+  login: string
+  url: string
+  expires_at: number
+}
+
+/** Keep a server in the database. */
+export interface McpAdd {
+  op: "mcp.add"
+  id: string
+  name: string
+  server: McpServerEntry
+  replace?: boolean
+}
+
+/** Copy the servers of another program's file into the database; what is there already stays. */
+export interface McpImport {
+  op: "mcp.import"
+  id: string
+  path: string
+}
+
+export interface McpImported {
+  added: string[]
+  kept?: string[]
+  problems?: string[]
+}
+
+/** The MCP servers that count in a folder, or for a session. */
+export interface McpList {
+  op: "mcp.list"
+  id: string
+  cwd?: string
+  session?: string
+}
+
+/** Out of the database, or out of the person's own file. */
+export interface McpRemove {
+  op: "mcp.remove"
+  id: string
+  name: string
+}
+
+/** A server in the form of an `mcpServers` file: a command to run in the jail, or an address. */
+export interface McpServerEntry {
+  type?: string
+  command?: string
+  args?: string[]
+  env?: Record<string, string>
+  url?: string
+  headers?: Record<string, string>
+  timeout?: number
+  network?: string | string[]
+  disabled?: boolean
+  description?: string
+}
+
+export interface McpServerInfo {
+  name: string
+  transport: "http" | "sse" | "stdio"
+  target: string
+  status: "disabled" | "down" | "failed" | "idle" | "starting" | "up"
+  detail?: string
+  tools?: string[]
+  source?: string
+  description?: string
+  in_session?: boolean
+}
+
+export interface McpServerStatus {
+  type: "mcp.status"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  server: string
+  status: "disabled" | "down" | "failed" | "starting" | "up"
+  detail?: string
+  tools?: number
+}
+
+export interface McpServers {
+  servers: McpServerInfo[]
+  notices?: string[]
+}
+
+/** Enable or disable a server, wherever it stands: for all sessions, or for one from its next turn on. */
+export interface McpSwitch {
+  op: "mcp.switch"
+  id: string
+  name: string
+  on: boolean
+  cwd?: string
+  session?: string
+}
+
+/** Start a server, or all of them, and tell what they offer. */
+export interface McpTest {
+  op: "mcp.test"
+  id: string
+  name?: string
+  cwd?: string
+}
+
+/** Changed on both sides. The origin keeps its own version, the copy its own. */
+export interface MergeConflict {
+  path: string
+  reason: string
+  origin?: string | null
+  copy?: string | null
+}
+
+export interface Message {
+  number: number
+  role: "assistant" | "tool" | "user"
+  parts: (TextPart | ThinkingPart | ToolCallPart | ToolResultPart | ImagePart | NotePart)[]
+  turn?: number
+  created_at?: number
+  model?: string | null
+  usage?: Usage | null
+  cost_usd?: number | null
+  latency_ms?: number | null
+  stop_reason?: "cancelled" | "end" | "error" | "interrupted" | "max_tokens" | "refusal" | "tool_calls" | null
+}
+
+export interface MessageAdded {
+  type: "message.added"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  message: Message
+}
+
+export interface MessagePage {
+  messages: Message[]
+  has_more: boolean
+  rewound?: [number, number][]
+}
+
+export interface MessageQueued {
+  type: "message.queued"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  queued: QueuedMessage
+}
+
+/** The request that led to an answer and the response as it came, as far as kept. */
+export interface MessageRaw {
+  op: "message.raw"
+  id: string
+  session: string
+  number: number
+}
+
+/** Accepted and stored when the reply arrives. Runs at once, or after the turn that is running. */
+export interface MessageSend {
+  op: "message.send"
+  id: string
+  session: string
+  text?: string
+  parts?: (TextPart | ImagePart)[]
+}
+
+export interface MessagesPage {
+  op: "messages.page"
+  id: string
+  session: string
+  before?: number | null
+  after?: number | null
+  limit?: number
+}
+
+/** The daemon's own pulse, sent to clients that follow it. */
+export interface Metrics {
+  type: "metrics"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  sessions: number
+  running: number
+  clients: number
+  rss_bytes: number
+  cpu_percent: number
+  spend_today_usd?: number
+}
+
+export interface ModelEntries {
+  models: ModelEntry[]
+  problems?: ProviderProblem[]
+}
+
+export interface ModelEntry {
+  name: string
+  context_window?: number
+  max_output_tokens?: number
+  input_usd?: number | null
+  output_usd?: number | null
+  note?: string
+}
+
+export interface ModelPulled {
+  model: string
+  path: string
+  size_bytes: number
+}
+
+export interface ModelRouted {
+  type: "model.routed"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  model: string
+  reason: string
+}
+
+export interface ModelTest {
+  model: string
+  latency_ms?: number
+  error?: ErrorInfo | null
+}
+
+export interface ModelTests {
+  tests: ModelTest[]
+}
+
+/** What the providers offer, asked of them. */
+export interface ModelsList {
+  op: "models.list"
+  id: string
+  provider?: string
+  cwd?: string
+}
+
+/** Install an offline model. Its progress comes as events, to this connection alone. */
+export interface ModelsPull {
+  op: "models.pull"
+  id: string
+  name: string
+}
+
+/** Ask for one token and see. */
+export interface ModelsTest {
+  op: "models.test"
+  id: string
+  name?: string
+  cwd?: string
+}
+
+/** What the daemon, and not a person, tells the model: rules of a folder, the words of a command or a hook. */
+export interface NotePart {
+  type: "note"
+  source: string
+  text: string
+  pinned?: boolean
+}
+
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | DaemonStatus | DaemonFollow | DaemonStop
+
+export interface PermissionAnswer {
+  op: "permission.answer"
+  id: string
+  session: string
+  ask: string
+  decision: "allow" | "deny"
+  scope?: "always" | "once" | "session"
+  reason?: string
+}
+
+/** A tool call that waits for a person. */
+export interface PermissionAsk {
+  id: string
+  call_id: string
+  tool: string
+  arguments: Record<string, unknown>
+  summary: string
+  risk?: "high" | "low" | "medium"
+  reason?: string
+  rule?: string
+}
+
+/** A decision that needed nobody: shown so that a person can see why something ran or was refused. */
+export interface PermissionNoted {
+  type: "permission.noted"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  call_id: string
+  tool: string
+  decision: "allow" | "deny"
+  risk?: "high" | "low" | "medium"
+  reason?: string
+  rule?: string
+}
+
+export interface PermissionRequested {
+  type: "permission.requested"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  ask: PermissionAsk
+  answerable?: boolean
+}
+
+export interface PermissionResolved {
+  type: "permission.resolved"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  ask_id: string
+  decision: "allow" | "deny"
+  scope?: "always" | "once" | "session"
+  by?: string
+  reason?: string
+}
+
+export interface Ping {
+  op: "ping"
+  id: string
+}
+
+export interface PlanItem {
+  text: string
+  state?: "active" | "done" | "dropped" | "pending"
+}
+
+export interface PlanUpdated {
+  type: "plan.updated"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  plan: PlanItem[]
+}
+
+/** What would be decided about a command, and why. Nothing is run. */
+export interface PolicyExplain {
+  op: "policy.explain"
+  id: string
+  command: string
+  cwd?: string
+  mode?: "ask" | "edits" | "full" | "plan" | null
+  tool?: string
+}
+
+export interface PolicyExplanation {
+  mode: "ask" | "edits" | "full" | "plan"
+  ruling: Ruling
+  steps: Ruling[]
+  notices?: string[]
+}
+
+/** Whether all rules, built in and own, do what their examples say. */
+export interface PolicyTest {
+  op: "policy.test"
+  id: string
+  cwd?: string
+}
+
+export interface PolicyTested {
+  checked: number
+  failures?: RuleExample[]
+  files?: string[]
+  notices?: string[]
+}
+
+export interface ProviderFailedOver {
+  type: "provider.failed_over"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  from_model: string
+  to_model: string
+  reason: string
+}
+
+export interface ProviderProblem {
+  provider: string
+  error: ErrorInfo
+}
+
+/** An offline model is being installed; sent to the client that asked for it. */
+export interface PullProgress {
+  type: "models.progress"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  model: string
+  stage: string
+  done_bytes?: number
+  total_bytes?: number
+}
+
+/** Something the agent wants to know. */
+export interface Question {
+  id: string
+  text: string
+  choices?: string[]
+  call_id?: string
+}
+
+export interface QuestionAnswer {
+  op: "question.answer"
+  id: string
+  session: string
+  question: string
+  answer: string
+}
+
+export interface QuestionAnswered {
+  type: "question.answered"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  question_id: string
+  answer: string
+  by?: string
+}
+
+export interface QuestionAsked {
+  type: "question.asked"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  question: Question
+}
+
+/** Accepted and stored, and waiting for the running turn to end. */
+export interface QueuedMessage {
+  id: string
+  parts: (TextPart | ImagePart)[]
+  created_at: number
+  op_id?: string
+}
+
+export interface RawExchange {
+  request: string
+  response: string
+  truncated?: boolean
+}
+
+/** The answer to one op, sent only to the client that asked. Its shape is in `ops.RESULTS`. */
+export interface Reply {
+  type: "reply"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  result?: unknown
+}
+
+export interface Results {
+  hello: Welcome
+  ping: Done
+  "session.create": SessionInfo
+  "session.list": SessionPage
+  "session.get": SessionInfo
+  "session.attach": Attached
+  "session.detach": Done
+  "session.update": SessionInfo
+  "session.delete": Done
+  "session.fork": SessionInfo
+  "message.send": Sent
+  "turn.cancel": Cancelled
+  "session.rewind": Rewound
+  "session.changes": Changes
+  "messages.page": MessagePage
+  "message.raw": RawExchange
+  "permission.answer": Done
+  "question.answer": Done
+  "tools.list": ToolList
+  "tool.run": ToolRan
+  "config.show": ConfigList
+  "auth.add": AuthEntry
+  "auth.list": AuthEntries
+  "auth.remove": Done
+  "auth.login": LoginStarted
+  "auth.login.finish": AuthEntry
+  "auth.refresh": AuthEntry
+  "usage.report": UsageReport
+  "models.list": ModelEntries
+  "models.test": ModelTests
+  "models.pull": ModelPulled
+  "trust.add": TrustEntry
+  "trust.remove": Done
+  "trust.list": TrustEntries
+  "policy.explain": PolicyExplanation
+  "policy.test": PolicyTested
+  "audit.list": AuditPage
+  "workspaces.list": WorkspaceCopies
+  "workspaces.create": WorkspaceCopy
+  "workspaces.diff": Changes
+  "workspaces.merge": WorkspaceMerged
+  "workspaces.remove": Done
+  "workspaces.backup": WorkspaceBackup
+  "workspaces.restore": WorkspaceBackup
+  "workspaces.gc": WorkspacesCollected
+  "mcp.list": McpServers
+  "mcp.test": McpServers
+  "mcp.add": Done
+  "mcp.remove": Done
+  "mcp.switch": Done
+  "mcp.import": McpImported
+  "index.build": IndexBuilt
+  "index.search": CodeHits
+  "index.symbols": CodeSymbols
+  "index.map": CodeMap
+  "index.status": IndexInfo
+  "index.setup": IndexReady
+  "index.watch": Done
+  "daemon.status": DaemonInfo
+  "daemon.follow": Done
+  "daemon.stop": Done
+}
+
+export interface RetryScheduled {
+  type: "retry.scheduled"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  provider: string
+  attempt: number
+  max_attempts: number
+  delay_s: number
+  error: ErrorInfo
+}
+
+export interface Rewound {
+  turn: number
+  undo?: string
+  written?: string[]
+  removed?: string[]
+  kept?: string[]
+  git?: string
+}
+
+export interface RuleExample {
+  rule: string
+  command: string
+  expected: boolean
+  met: boolean
+}
+
+/** What was decided about a command, or about one simple command of it. */
+export interface Ruling {
+  command: string
+  decision: "allow" | "ask" | "deny"
+  risk: "high" | "low" | "medium"
+  reason: string
+  rule: string
+}
+
+export interface Sent {
+  session: string
+  turn?: number
+  message_number?: number
+  queued?: string
+}
+
+export interface SessionAttach {
+  op: "session.attach"
+  id: string
+  session: string
+  after?: number | null
+  messages?: number
+}
+
+/** What a turn changed in the workspace; without a turn, what the session has changed. */
+export interface SessionChanges {
+  op: "session.changes"
+  id: string
+  session: string
+  turn?: number | null
+}
+
+export interface SessionCreate {
+  op: "session.create"
+  id: string
+  session?: string
+  name?: string
+  cwd?: string
+  parent?: string
+  settings?: SettingsChange
+}
+
+export interface SessionCreated {
+  type: "session.created"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  info: SessionInfo
+}
+
+export interface SessionDelete {
+  op: "session.delete"
+  id: string
+  session: string
+}
+
+export interface SessionDeleted {
+  type: "session.deleted"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+}
+
+export interface SessionDetach {
+  op: "session.detach"
+  id: string
+  session: string
+}
+
+export interface SessionFork {
+  op: "session.fork"
+  id: string
+  session: string
+  through?: number | null
+  name?: string
+}
+
+export interface SessionGet {
+  op: "session.get"
+  id: string
+  session: string
+}
+
+export interface SessionInfo {
+  id: string
+  name: string
+  cwd: string
+  created_at: number
+  updated_at: number
+  settings?: Settings
+  status?: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  message_count?: number
+  turn_count?: number
+  usage?: SessionUsage
+  parent?: string | null
+  forked_from?: string | null
+  seq?: number
+}
+
+export interface SessionList {
+  op: "session.list"
+  id: string
+  limit?: number
+  before?: number | null
+  cwd?: string
+  query?: string
+}
+
+export interface SessionPage {
+  sessions: SessionInfo[]
+  next?: number | null
+}
+
+/** Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back. */
+export interface SessionRewind {
+  op: "session.rewind"
+  id: string
+  session: string
+  turn: number
+  files?: boolean
+  conversation?: boolean
+  git_state?: boolean
+}
+
+export interface SessionUpdate {
+  op: "session.update"
+  id: string
+  session: string
+  name?: string | null
+  settings?: SettingsChange
+}
+
+export interface SessionUpdated {
+  type: "session.updated"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  info: SessionInfo
+}
+
+/** What a session has used so far. */
+export interface SessionUsage {
+  tokens?: Usage
+  cost_usd?: number
+  requests?: number
+  context_tokens?: number
+  context_window?: number
+}
+
+/** What can be changed about a session at any time; it takes effect with the next step. */
+export interface Settings {
+  model?: string
+  mode?: "ask" | "edits" | "full" | "plan"
+  max_steps?: number
+  turn_timeout?: number | null
+  max_output_tokens?: number | null
+  temperature?: number | null
+  thinking?: "high" | "low" | "medium" | "off" | null
+  instructions?: string
+  disabled_tools?: string[]
+  disabled_mcp_servers?: string[]
+  collector?: string
+  budget_usd?: number | null
+  budget_tokens?: number | null
+}
+
+/** Only what is given changes. */
+export interface SettingsChange {
+  model?: string
+  mode?: "ask" | "edits" | "full" | "plan"
+  max_steps?: number
+  turn_timeout?: number | null
+  max_output_tokens?: number | null
+  temperature?: number | null
+  thinking?: "high" | "low" | "medium" | "off" | null
+  instructions?: string
+  disabled_tools?: string[]
+  disabled_mcp_servers?: string[]
+  collector?: string
+  budget_usd?: number | null
+  budget_tokens?: number | null
+}
+
+/** All a client needs to show a session; the live tail starts right after `seq`. */
+export interface Snapshot {
+  info: SessionInfo
+  seq: number
+  messages?: Message[]
+  has_more?: boolean
+  rewound?: [number, number][]
+  permissions?: PermissionAsk[]
+  questions?: Question[]
+  plan?: PlanItem[]
+  queued?: QueuedMessage[]
+  live?: LiveAnswer | null
+  clients?: number
+}
+
+export interface StatusChanged {
+  type: "status"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  status: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  detail?: string
+}
+
+export interface SubagentFinished {
+  type: "subagent.finished"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  child: string
+  reason: "budget" | "cancelled" | "done" | "error" | "interrupted" | "loop" | "max_tokens" | "refused" | "step_limit" | "time_limit"
+  cost_usd?: number
+  tokens?: number
+  duration_ms?: number
+}
+
+export interface SubagentStarted {
+  type: "subagent.started"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  child: string
+  template: string
+  task: string
+  model?: string
+  call_id?: string
+}
+
+export interface TaskUpdated {
+  type: "task.updated"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  task: string
+  title: string
+  state: string
+  owner?: string
+}
+
+export interface TextDelta {
+  type: "text.delta"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  message_number: number
+  text: string
+}
+
+export interface TextPart {
+  type: "text"
+  text: string
+}
+
+export interface ThinkingDelta {
+  type: "thinking.delta"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  message_number: number
+  text: string
+}
+
+/** Reasoning a model showed. Its signature is only good for the provider format it came from. */
+export interface ThinkingPart {
+  type: "thinking"
+  text: string
+  signature?: string | null
+  redacted?: string | null
+  id?: string | null
+  origin?: string | null
+}
+
+export interface ToolCallPart {
+  type: "tool_call"
+  id: string
+  name: string
+  arguments?: Record<string, unknown>
+  invalid_arguments?: string | null
+  signature?: string | null
+  origin?: string | null
+}
+
+export interface ToolFinished {
+  type: "tool.finished"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  call_id: string
+  tool: string
+  is_error?: boolean
+  summary?: string
+  duration_ms?: number
+  exit_code?: number | null
+}
+
+export interface ToolInfo {
+  name: string
+  description: string
+  parameters: Record<string, unknown>
+  read_only?: boolean
+  source?: string
+  enabled?: boolean
+}
+
+export interface ToolList {
+  tools: ToolInfo[]
+}
+
+export interface ToolOutput {
+  type: "tool.output"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  call_id: string
+  stream?: "progress" | "stderr" | "stdout"
+  text: string
+}
+
+export interface ToolRan {
+  text: string
+  is_error?: boolean
+  display?: Record<string, unknown>
+}
+
+export interface ToolResultPart {
+  type: "tool_result"
+  call_id: string
+  name: string
+  text: string
+  is_error?: boolean
+  images?: ImagePart[]
+  display?: Record<string, unknown>
+  duration_ms?: number
+}
+
+/** Run a tool as a person would: decided on, shown and audited like a model's call, but no part of the history. */
+export interface ToolRun {
+  op: "tool.run"
+  id: string
+  session: string
+  tool: string
+  arguments?: Record<string, unknown>
+}
+
+export interface ToolStarted {
+  type: "tool.started"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  call_id: string
+  tool: string
+  arguments?: Record<string, unknown>
+  summary?: string
+}
+
+export interface ToolsList {
+  op: "tools.list"
+  id: string
+  session?: string
+}
+
+/** From now on a folder's own settings and rules count, as they are at this moment. */
+export interface TrustAdd {
+  op: "trust.add"
+  id: string
+  cwd: string
+}
+
+export interface TrustEntries {
+  folders: TrustEntry[]
+}
+
+/** A folder whose own settings, rules, MCP servers and hooks count. */
+export interface TrustEntry {
+  folder: string
+  at: number
+  current?: boolean
+  files?: string[]
+}
+
+export interface TrustRemove {
+  op: "trust.remove"
+  id: string
+  folder: string
+}
+
+export interface TrustShow {
+  op: "trust.list"
+  id: string
+}
+
+export interface TurnCancel {
+  op: "turn.cancel"
+  id: string
+  session: string
+}
+
+export interface TurnCompleted {
+  type: "turn.completed"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  turn: number
+  reason: "budget" | "cancelled" | "done" | "error" | "interrupted" | "loop" | "max_tokens" | "refused" | "step_limit" | "time_limit"
+  text?: string
+  steps?: number
+  usage?: Usage
+  cost_usd?: number
+  duration_ms?: number
+  error?: ErrorInfo | null
+}
+
+export interface TurnStarted {
+  type: "turn.started"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  turn: number
+  model?: string
+}
+
+/** Tokens of one model request, or a sum of several. */
+export interface Usage {
+  input_tokens?: number
+  output_tokens?: number
+  cached_tokens?: number
+  cache_write_tokens?: number
+  reasoning_tokens?: number
+  estimated?: boolean
+}
+
+export interface UsageAsk {
+  op: "usage.report"
+  id: string
+  by?: "activity" | "day" | "model" | "session"
+  since?: number
+  until?: number | null
+}
+
+export interface UsageReport {
+  by: "activity" | "day" | "model" | "session"
+  rows: UsageRow[]
+  total: UsageRow
+}
+
+export interface UsageRow {
+  key: string
+  requests: number
+  usage: Usage
+  cost_usd: number
+  unpriced?: number
+  cached_percent?: number
+}
+
+export interface UsageUpdated {
+  type: "usage.updated"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  usage: SessionUsage
+  last?: Usage
+  last_cost_usd?: number | null
+  cache_miss?: string
+}
+
+export interface Welcome {
+  protocol: string
+  version: string
+  pid: number
+}
+
+export interface WorkspaceBackup {
+  archive: string
+  files: number
+  left_out?: string[]
+}
+
+export interface WorkspaceCopies {
+  copies: WorkspaceCopy[]
+}
+
+export interface WorkspaceCopy {
+  id: string
+  name: string
+  origin: string
+  path: string
+  method: "copy" | "overlay" | "worktree"
+  created_at: number
+  left_out?: string[]
+}
+
+export interface WorkspaceMerged {
+  applied?: string[]
+  merged?: string[]
+  conflicts?: MergeConflict[]
+  before?: string
+}
+
+export interface WorkspacesBackup {
+  op: "workspaces.backup"
+  id: string
+  cwd: string
+  archive: string
+}
+
+/** Give back the space of checkpoints and copies that nobody needs any more. */
+export interface WorkspacesCollect {
+  op: "workspaces.gc"
+  id: string
+  keep?: number
+}
+
+export interface WorkspacesCollected {
+  checkpoints?: number
+  stores?: number
+  copies?: number
+  freed_bytes?: number
+}
+
+export interface WorkspacesCreate {
+  op: "workspaces.create"
+  id: string
+  cwd: string
+  name: string
+  method?: "copy" | "overlay" | "worktree" | null
+  max_bytes?: number | null
+  max_files?: number | null
+}
+
+/** What a copy has changed since it was made or last merged. */
+export interface WorkspacesDiff {
+  op: "workspaces.diff"
+  id: string
+  copy: string
+}
+
+export interface WorkspacesList {
+  op: "workspaces.list"
+  id: string
+  cwd?: string
+}
+
+/** Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides. */
+export interface WorkspacesMerge {
+  op: "workspaces.merge"
+  id: string
+  copy: string
+}
+
+export interface WorkspacesRemove {
+  op: "workspaces.remove"
+  id: string
+  copy: string
+  force?: boolean
+}
+
+/** Unpack a backup into a folder that does not exist yet or is empty. */
+export interface WorkspacesRestore {
+  op: "workspaces.restore"
+  id: string
+  archive: string
+  to: string
+}
+
+export interface Ops {
+  "hello": Hello
+  "ping": Ping
+  "session.create": SessionCreate
+  "session.list": SessionList
+  "session.get": SessionGet
+  "session.attach": SessionAttach
+  "session.detach": SessionDetach
+  "session.update": SessionUpdate
+  "session.delete": SessionDelete
+  "session.fork": SessionFork
+  "message.send": MessageSend
+  "turn.cancel": TurnCancel
+  "session.rewind": SessionRewind
+  "session.changes": SessionChanges
+  "messages.page": MessagesPage
+  "message.raw": MessageRaw
+  "permission.answer": PermissionAnswer
+  "question.answer": QuestionAnswer
+  "tools.list": ToolsList
+  "tool.run": ToolRun
+  "config.show": ConfigShow
+  "auth.add": AuthAdd
+  "auth.list": AuthList
+  "auth.remove": AuthRemove
+  "auth.login": AuthLogin
+  "auth.login.finish": AuthLoginFinish
+  "auth.refresh": AuthRefresh
+  "usage.report": UsageAsk
+  "models.list": ModelsList
+  "models.test": ModelsTest
+  "models.pull": ModelsPull
+  "trust.add": TrustAdd
+  "trust.remove": TrustRemove
+  "trust.list": TrustShow
+  "policy.explain": PolicyExplain
+  "policy.test": PolicyTest
+  "audit.list": AuditAsk
+  "workspaces.list": WorkspacesList
+  "workspaces.create": WorkspacesCreate
+  "workspaces.diff": WorkspacesDiff
+  "workspaces.merge": WorkspacesMerge
+  "workspaces.remove": WorkspacesRemove
+  "workspaces.backup": WorkspacesBackup
+  "workspaces.restore": WorkspacesRestore
+  "workspaces.gc": WorkspacesCollect
+  "mcp.list": McpList
+  "mcp.test": McpTest
+  "mcp.add": McpAdd
+  "mcp.remove": McpRemove
+  "mcp.switch": McpSwitch
+  "mcp.import": McpImport
+  "index.build": IndexBuild
+  "index.search": IndexSearch
+  "index.symbols": IndexSymbols
+  "index.map": IndexMap
+  "index.status": IndexAsk
+  "index.setup": IndexSetup
+  "index.watch": IndexWatch
+  "daemon.status": DaemonStatus
+  "daemon.follow": DaemonFollow
+  "daemon.stop": DaemonStop
+}
+
+export interface Events {
+  "reply": Reply
+  "failed": Failed
+  "session.created": SessionCreated
+  "session.updated": SessionUpdated
+  "session.deleted": SessionDeleted
+  "turn.started": TurnStarted
+  "turn.completed": TurnCompleted
+  "status": StatusChanged
+  "text.delta": TextDelta
+  "thinking.delta": ThinkingDelta
+  "live.state": LiveState
+  "message.added": MessageAdded
+  "message.queued": MessageQueued
+  "tool.started": ToolStarted
+  "tool.output": ToolOutput
+  "tool.finished": ToolFinished
+  "permission.requested": PermissionRequested
+  "permission.resolved": PermissionResolved
+  "permission.noted": PermissionNoted
+  "question.asked": QuestionAsked
+  "question.answered": QuestionAnswered
+  "plan.updated": PlanUpdated
+  "usage.updated": UsageUpdated
+  "budget.warning": BudgetWarning
+  "budget.exceeded": BudgetExceeded
+  "context.threshold": ContextThreshold
+  "context.collected": ContextCollected
+  "retry.scheduled": RetryScheduled
+  "provider.failed_over": ProviderFailedOver
+  "model.routed": ModelRouted
+  "login.required": LoginRequired
+  "models.progress": PullProgress
+  "index.progress": IndexProgress
+  "index.updated": IndexUpdated
+  "subagent.started": SubagentStarted
+  "subagent.finished": SubagentFinished
+  "checkpoint.created": CheckpointCreated
+  "checkpoint.restored": CheckpointRestored
+  "mcp.status": McpServerStatus
+  "task.updated": TaskUpdated
+  "background.started": BackgroundStarted
+  "background.finished": BackgroundFinished
+  "metrics": Metrics
+  "hook.ran": HookRan
+  "error": ErrorRaised
+  "connection.closing": ConnectionClosing
+}

@@ -1,0 +1,36 @@
+import { Modal } from '@mantine/core'
+import { type Shortcut, shown, useShortcuts } from './shortcuts'
+
+export function ShortcutHelp() {
+  const { known, helpOpen } = useShortcuts()
+  const groups = grouped(known)
+  return (
+    <Modal opened={helpOpen} onClose={() => useShortcuts.setState({ helpOpen: false })} title="Keys" size="lg" centered>
+      <div className="help">
+        {[...groups].map(([where, bindings]) => (
+          <section key={where}>
+            <h2>{where}</h2>
+            <dl>
+              {bindings.map(({ keys, what }) => (
+                <div key={keys} className="help-row">
+                  <dt>{what}</dt>
+                  <dd>
+                    {keys.split(' ').map((key) => (
+                      <kbd key={key}>{shown(key)}</kbd>
+                    ))}
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Modal>
+  )
+}
+
+function grouped(known: Shortcut[]): Map<string, Shortcut[]> {
+  const groups = new Map<string, Shortcut[]>()
+  for (const one of known) groups.set(one.where, [...(groups.get(one.where) ?? []), one])
+  return groups
+}

@@ -1,0 +1,4 @@
+import { create } from 'zustand'
+
+/** What lies over the page, whichever page it is. */
+export const useShell = create<{ newSession: boolean }>(() => ({ newSession: false }))

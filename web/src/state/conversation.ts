@@ -1,0 +1,388 @@
+import type {
+  AnyEvent,
+  ErrorInfo,
+  LiveAnswer,
+  Message,
+  PermissionAsk,
+  PlanItem,
+  Question,
+  QueuedMessage,
+  SessionInfo,
+  Snapshot,
+  ToolResultPart,
+} from '@/protocol/types'
+
+/** A tool call from its start, as far as the events told. */
+export interface Call {
+  tool: string
+  summary: string
+  arguments: Record<string, unknown>
+  startedAt: number
+  output: string
+  /** How much of the output's beginning was let go of. */
+  dropped: number
+  finished: { isError: boolean; summary: string; durationMs: number; exitCode: number | null } | null
+}
+
+/** A line between messages: something happened that nobody said. */
+export interface Note {
+  key: string
+  /** The message it stands after. */
+  after: number
+  tone: 'plain' | 'warn' | 'bad'
+  text: string
+  hint: string
+  at: number
+}
+
+export interface Agent {
+  child: string
+  template: string
+  task: string
+  model: string
+  callId: string
+  startedAt: number
+  finished: { reason: string; costUsd: number; tokens: number; durationMs: number } | null
+}
+
+/** One session as it is shown. Everything in it comes from a snapshot, pages of older messages and events. */
+export interface Conversation {
+  info: SessionInfo
+  seq: number
+  /** A run without gaps that ends with the newest message. */
+  messages: Message[]
+  hasMore: boolean
+  live: LiveAnswer | null
+  calls: Record<string, Call>
+  results: Record<string, ToolResultPart>
+  permissions: PermissionAsk[]
+  questions: Question[]
+  plan: PlanItem[]
+  queued: QueuedMessage[]
+  notes: Note[]
+  agents: Record<string, Agent>
+  turnStartedAt: number | null
+  /** Turns before which the files were saved. */
+  checkpoints: number[]
+  /** Set when what a turn changed may be another now. */
+  changedAt: number
+  deleted: boolean
+}
+
+export type Part = Message['parts'][number]
+
+export const OUTPUT_KEPT = 64 * 1024
+
+export function fromSnapshot(snapshot: Snapshot, known: Conversation | null): Conversation {
+  const messages = snapshot.messages ?? []
+  return {
+    info: snapshot.info,
+    seq: snapshot.seq,
+    messages,
+    hasMore: snapshot.has_more ?? false,
+    live: snapshot.live ?? null,
+    calls: known?.calls ?? {},
+    results: resultsOf(messages, {}),
+    permissions: snapshot.permissions ?? [],
+    questions: snapshot.questions ?? [],
+    plan: snapshot.plan ?? [],
+    queued: snapshot.queued ?? [],
+    notes: known?.notes ?? [],
+    agents: known?.agents ?? {},
+    turnStartedAt: isRunning(snapshot.info) ? (known?.turnStartedAt ?? snapshot.info.updated_at) : null,
+    checkpoints: known?.checkpoints ?? [],
+    changedAt: snapshot.seq,
+    deleted: false,
+  }
+}
+
+export function isRunning(info: SessionInfo): boolean {
+  return info.status === 'thinking' || info.status === 'executing_tool' || info.status === 'waiting_approval'
+}
+
+/** Older messages, put before what is there. */
+export function withOlder(state: Conversation, older: Message[], hasMore: boolean): Conversation {
+  const first = state.messages[0]?.number ?? Number.POSITIVE_INFINITY
+  const added = older.filter((message) => message.number < first)
+  return {
+    ...state,
+    messages: [...added, ...state.messages],
+    results: resultsOf(added, state.results),
+    hasMore,
+  }
+}
+
+function resultsOf(messages: Message[], known: Record<string, ToolResultPart>): Record<string, ToolResultPart> {
+  const found = { ...known }
+  for (const message of messages)
+    for (const part of message.parts) if (part.type === 'tool_result') found[part.call_id] = part
+  return found
+}
+
+export function reduce(state: Conversation, event: AnyEvent): Conversation {
+  const seq = event.seq ?? 0
+  if (isDurable(event) && seq !== 0 && seq <= state.seq) return state
+  const next = step(state, event)
+  return seq > next.seq ? { ...next, seq } : next
+}
+
+function isDurable(event: AnyEvent): boolean {
+  return !(
+    event.type === 'text.delta' ||
+    event.type === 'thinking.delta' ||
+    event.type === 'tool.output' ||
+    event.type === 'live.state' ||
+    event.type === 'session.deleted'
+  )
+}
+
+function step(state: Conversation, event: AnyEvent): Conversation {
+  switch (event.type) {
+    case 'text.delta':
+      return { ...state, live: grown(state, event.message_number, 'text', event.text) }
+    case 'thinking.delta':
+      return { ...state, live: grown(state, event.message_number, 'thinking', event.text) }
+    case 'live.state':
+      return { ...state, live: event.live }
+    case 'message.added':
+      return withMessage(state, event.message, event.op_id ?? '')
+    case 'message.queued':
+      return { ...state, queued: [...state.queued.filter((one) => one.id !== event.queued.id), event.queued] }
+    case 'tool.started':
+      return withCall(state, event.call_id, {
+        tool: event.tool,
+        summary: event.summary ?? '',
+        arguments: event.arguments ?? {},
+        startedAt: event.at ?? 0,
+        output: '',
+        dropped: 0,
+        finished: null,
+      })
+    case 'tool.output':
+      return withOutput(state, event.call_id, event.text)
+    case 'tool.finished':
+      return withFinished(state, event)
+    case 'permission.requested':
+      return { ...state, permissions: [...state.permissions.filter((ask) => ask.id !== event.ask.id), event.ask] }
+    case 'permission.resolved':
+      return { ...state, permissions: state.permissions.filter((ask) => ask.id !== event.ask_id) }
+    case 'question.asked':
+      return {
+        ...state,
+        questions: [...state.questions.filter((one) => one.id !== event.question.id), event.question],
+      }
+    case 'question.answered':
+      return { ...state, questions: state.questions.filter((one) => one.id !== event.question_id) }
+    case 'plan.updated':
+      return { ...state, plan: event.plan }
+    case 'subagent.started':
+      return withAgent(state, event.child, {
+        child: event.child,
+        template: event.template,
+        task: event.task,
+        model: event.model ?? '',
+        callId: event.call_id ?? '',
+        startedAt: event.at ?? 0,
+        finished: null,
+      })
+    case 'subagent.finished':
+      return withAgent(state, event.child, {
+        finished: {
+          reason: event.reason,
+          costUsd: event.cost_usd ?? 0,
+          tokens: event.tokens ?? 0,
+          durationMs: event.duration_ms ?? 0,
+        },
+      })
+    case 'session.deleted':
+      return { ...state, deleted: true }
+    default:
+      return withNote(withInfo(state, event), event)
+  }
+}
+
+function withInfo(state: Conversation, event: AnyEvent): Conversation {
+  const change = (info: Partial<SessionInfo>): Conversation => ({ ...state, info: { ...state.info, ...info } })
+  switch (event.type) {
+    case 'session.updated':
+      return { ...state, info: event.info }
+    case 'status':
+      return change({ status: event.status })
+    case 'usage.updated':
+      return change({ usage: event.usage })
+    case 'turn.started':
+      return { ...change({ status: 'thinking', turn_count: event.turn }), turnStartedAt: event.at ?? 0, live: null }
+    case 'turn.completed':
+      return {
+        ...change({ status: event.reason === 'error' ? 'error' : 'idle' }),
+        turnStartedAt: null,
+        live: null,
+        permissions: [],
+        questions: [],
+        changedAt: event.seq ?? 0,
+      }
+    case 'checkpoint.created':
+      return { ...state, checkpoints: [...state.checkpoints, event.turn] }
+    case 'checkpoint.restored':
+      return { ...state, changedAt: event.seq ?? 0 }
+    default:
+      return state
+  }
+}
+
+function grown(state: Conversation, number: number, kind: 'text' | 'thinking', text: string): LiveAnswer | null {
+  if (number <= (state.messages.at(-1)?.number ?? 0)) return state.live
+  const parts: Part[] = state.live?.message_number === number ? [...(state.live.parts ?? [])] : []
+  const last = parts.at(-1)
+  if (last?.type === kind) parts[parts.length - 1] = { ...last, text: last.text + text }
+  else parts.push({ type: kind, text })
+  return { message_number: number, parts }
+}
+
+function withMessage(state: Conversation, message: Message, opId: string): Conversation {
+  const newest = state.messages.at(-1)?.number ?? 0
+  if (message.number <= newest) return state
+  return {
+    ...state,
+    messages: [...state.messages, message],
+    results: message.role === 'tool' ? resultsOf([message], state.results) : state.results,
+    live: state.live && state.live.message_number <= message.number ? null : state.live,
+    queued: message.role === 'user' ? state.queued.filter((one) => !opId || one.op_id !== opId) : state.queued,
+    info: { ...state.info, message_count: Math.max(state.info.message_count ?? 0, message.number) },
+  }
+}
+
+function withCall(state: Conversation, id: string, call: Call): Conversation {
+  return { ...state, calls: { ...state.calls, [id]: call } }
+}
+
+function withOutput(state: Conversation, id: string, text: string): Conversation {
+  const call = state.calls[id]
+  if (!call) return state
+  const whole = call.output + text
+  const over = Math.max(0, whole.length - OUTPUT_KEPT)
+  return withCall(state, id, { ...call, output: whole.slice(over), dropped: call.dropped + over })
+}
+
+function withFinished(state: Conversation, event: Extract<AnyEvent, { type: 'tool.finished' }>): Conversation {
+  const call = state.calls[event.call_id] ?? {
+    tool: event.tool,
+    summary: '',
+    arguments: {},
+    startedAt: event.at ?? 0,
+    output: '',
+    dropped: 0,
+    finished: null,
+  }
+  return withCall(state, event.call_id, {
+    ...call,
+    finished: {
+      isError: event.is_error ?? false,
+      summary: event.summary ?? '',
+      durationMs: event.duration_ms ?? 0,
+      exitCode: event.exit_code ?? null,
+    },
+  })
+}
+
+function withAgent(state: Conversation, child: string, change: Partial<Agent>): Conversation {
+  const known: Agent = state.agents[child] ?? {
+    child,
+    template: '',
+    task: '',
+    model: '',
+    callId: '',
+    startedAt: 0,
+    finished: null,
+  }
+  return { ...state, agents: { ...state.agents, [child]: { ...known, ...change } } }
+}
+
+function withNote(state: Conversation, event: AnyEvent): Conversation {
+  const said = noteFor(event)
+  if (!said) return state
+  const note: Note = {
+    key: `n${event.seq ?? 0}`,
+    after: state.messages.at(-1)?.number ?? 0,
+    at: event.at ?? 0,
+    hint: '',
+    ...said,
+  }
+  return { ...state, notes: [...state.notes.filter((one) => one.key !== note.key), note] }
+}
+
+type Said = Pick<Note, 'tone' | 'text'> & { hint?: string }
+
+const ENDS: Record<string, string> = {
+  cancelled: 'Stopped.',
+  step_limit: 'Stopped: the turn took all the steps it may take.',
+  time_limit: 'Stopped: the turn took all the time it may take.',
+  budget: 'Stopped: the budget is used up.',
+  loop: 'Stopped: the same call came again and again.',
+  max_tokens: 'The answer reached its longest allowed length.',
+  refused: 'The model refused to go on.',
+  interrupted: 'The turn was interrupted.',
+  error: 'The turn ended with an error.',
+}
+
+function noteFor(event: AnyEvent): Said | null {
+  switch (event.type) {
+    case 'turn.completed':
+      if (event.reason === 'done') return null
+      return event.error
+        ? problem(event.error)
+        : { tone: event.reason === 'cancelled' ? 'plain' : 'warn', text: ENDS[event.reason] ?? event.reason }
+    case 'retry.scheduled':
+      return {
+        tone: 'warn',
+        text: `${event.error.message} Trying again in ${Math.round(event.delay_s)} s (${event.attempt} of ${event.max_attempts}).`,
+      }
+    case 'provider.failed_over':
+      return {
+        tone: 'warn',
+        text: `Went on with ${event.to_model} in place of ${event.from_model}.`,
+        hint: event.reason,
+      }
+    case 'model.routed':
+      return { tone: 'plain', text: `Answered by ${event.model}.`, hint: event.reason }
+    case 'budget.warning':
+      return {
+        tone: 'warn',
+        text: `${money(event.spent, event.unit)} of the ${event.scope}'s ${money(event.limit, event.unit)} are spent.`,
+      }
+    case 'budget.exceeded':
+      return { tone: 'bad', text: `The ${event.scope}'s budget of ${money(event.limit, event.unit)} is used up.` }
+    case 'context.threshold':
+      return { tone: 'plain', text: `The context is ${Math.round(event.percent)} % full.` }
+    case 'context.collected':
+      return {
+        tone: 'plain',
+        text: `Context collected: ${event.tokens_before ?? 0} → ${event.tokens_after ?? 0} tokens.`,
+        hint: event.summary ?? '',
+      }
+    case 'checkpoint.restored':
+      return {
+        tone: 'warn',
+        text: `Went back to before turn ${event.turn}.`,
+        hint: event.conversation ? 'The model no longer knows what came since; here it stays readable.' : '',
+      }
+    case 'login.required':
+      return { tone: 'bad', text: `${event.provider} wants a new login.`, hint: event.reason }
+    case 'background.started':
+      return { tone: 'plain', text: `In the background: ${event.command}` }
+    case 'background.finished':
+      return { tone: 'plain', text: `The background command ended with exit code ${event.exit_code ?? '?'}.` }
+    case 'error':
+      return problem(event.error)
+    default:
+      return null
+  }
+}
+
+function problem(error: ErrorInfo): Said {
+  return { tone: 'bad', text: error.message, hint: error.hint ?? '' }
+}
+
+function money(amount: number, unit: 'usd' | 'tokens' | undefined): string {
+  return unit === 'tokens' ? `${Math.round(amount)} tokens` : `$${amount.toFixed(2)}`
+}

@@ -54,9 +54,10 @@ def build_manager(
     daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor
 ) -> "tuple[SessionManager, Services]":
     """The heavy part. Runs in a thread while the socket is already open."""
-    from openagent.collectors.truncate import Truncate
-    from openagent.core.runtime import ContextSettings, Runtime
+    from openagent.collectors.registry import built_in_collectors
+    from openagent.core.runtime import Runtime
     from openagent.daemon.manager import SessionManager
+    from openagent.plugins.collector import ContextSettings
     from openagent.services.mcp import McpService
     from openagent.services.mcp_servers import own_file
     from openagent.services.safety import Safety
@@ -105,8 +106,10 @@ def build_manager(
         jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
-        collectors={"truncate": Truncate()},
-        context=ContextSettings("truncate", settings.context.threshold, settings.context.keep_turns),
+        collectors=built_in_collectors(),
+        context=lambda workspace: msgspec.convert(
+            configs.load(workspace).settings.context, ContextSettings, from_attributes=True
+        ),
         checkpoints=safety.checkpoints,
         open_workspace=safety.open_workspace,
         rules=safety.rules.holding,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from openagent.collectors.choosing import Unit, candidates, enough_of, numbers, size
 from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
 
 
@@ -11,16 +12,19 @@ class Truncate:
     async def collect(
         self, context: Sequence[ContextItem], goal: CollectGoal, summarize: Summarize
     ) -> Collection | None:
-        turns = list(dict.fromkeys(item.message.turn for item in context))
-        droppable = set(turns[: -max(goal.keep_turns, 1)]) or set(turns[:-1])
-        freed, last = 0, 0
-        for item in context:
-            if item.message.turn not in droppable:
-                break
-            if freed >= goal.free_tokens and item.message.role == "user":
-                break
-            freed += item.tokens
-            last = item.message.number
-        if not freed:
-            return None
-        return Collection(hidden=[(context[0].message.number, last)])
+        going = oldest(context, goal.keep_turns, goal.free_tokens)
+        return Collection(hidden=numbers(going)) if going else None
+
+
+def oldest(context: Sequence[ContextItem], keep_turns: int, tokens: int) -> list[Unit]:
+    """Whole turns where that is enough, then the oldest steps of the recent ones."""
+    if tokens <= 0:
+        return []
+    old, recent = candidates(context, keep_turns)
+    going: list[Unit] = []
+    for unit in old:
+        if tokens <= 0 and unit[0].message.role == "user":
+            break
+        going.append(unit)
+        tokens -= size([unit])
+    return going + enough_of(recent, tokens)

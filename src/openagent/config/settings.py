@@ -162,11 +162,17 @@ class ContextSettings(Struct, frozen=True, kw_only=True):
     """How a context that has grown too large is shrunk."""
 
     collector: str = "hybrid"
-    """The strategy: `truncate`, `summarize`, `hybrid`, or a plugin's."""
+    """The strategy: `truncate`, `summarize`, `hybrid`, `evict`, or a plugin's."""
     threshold: Percent = 80.0
     """Percent of the model's window at which it runs."""
+    goal: Percent = 40.0
+    """Percent of the model's window that may be left after it ran."""
     keep_turns: Annotated[int, Meta(ge=0)] = 5
-    """The newest turns are not touched."""
+    """The newest turns are not touched, unless nothing else is left."""
+    turn_limit: Annotated[int, Meta(ge=0)] = 0
+    """It also runs when the model is shown more turns than this; 0: as many as fit."""
+    auto: bool = True
+    """Run it when needed. If not, only `openagent context collect` runs it."""
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True):

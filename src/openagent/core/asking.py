@@ -1,6 +1,7 @@
 """One request to a model: money set aside before, chunks shown as they come, the cost settled after."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -43,10 +44,11 @@ class Spending(Struct, frozen=True):
 
 
 class Asking:
-    def __init__(self, session: "Session", activity: Activity, *, shown: bool = True) -> None:
+    def __init__(self, session: "Session", activity: Activity, *, watch: Callable[[str], None] | None = None) -> None:
+        """`watch` hears what is streamed, and so do people; without it nobody does."""
         self._session = session
+        self._watch = watch
         self._activity: Activity = activity
-        self._shown = shown
         self._reservation: Reservation | None = None
         self._model = ""
         self.spent: list[Spending] = []
@@ -55,7 +57,7 @@ class Asking:
     async def ask(self, resolved: ResolvedModel, request: ModelRequest) -> Answer:
         request = await self._reserve(resolved.name, request)
         draft = Draft(self._session.next_number)
-        if self._shown:
+        if self._watch is not None:
             self._session.draft = draft
         try:
             return await self._stream(resolved, request, draft)
@@ -68,19 +70,20 @@ class Asking:
             async for item in stream:
                 if isinstance(item, TextChunk):
                     draft.add(TextPart, item.text)
-                    self._show(TextDelta(message_number=draft.message_number, text=item.text))
+                    self._show(TextDelta(message_number=draft.message_number, text=item.text), item.text)
                 elif isinstance(item, ThinkingChunk):
                     draft.add(ThinkingPart, item.text)
-                    self._show(ThinkingDelta(message_number=draft.message_number, text=item.text))
+                    self._show(ThinkingDelta(message_number=draft.message_number, text=item.text), item.text)
                 elif isinstance(item, Answer):
                     return await self._settle(request, item, scripted=resolved.provider.scripted)
                 elif isinstance(item, Notice):
                     await self._go_on_elsewhere(item, request, draft)
         raise OpenAgentError("provider_error", f"{self._model} ended its stream without an answer.")
 
-    def _show(self, event: Event) -> None:
-        if self._shown:
+    def _show(self, event: Event, text: str) -> None:
+        if self._watch is not None:
             self._session.show(event)
+            self._watch(text)
 
     async def _reserve(self, model: str, request: ModelRequest) -> ModelRequest:
         ledger = self._session.runtime.ledger

@@ -28,10 +28,11 @@ you have not checked.
 sensible reading and go on."""
 
 
-def system_prompt(info: SessionInfo) -> str:
+def system_prompt(info: SessionInfo) -> dict[str, str]:
+    """By section, in the order they are sent."""
     prompt = _PROMPT.format(
         cwd=info.cwd,
         system=f"{platform.system()} ({platform.machine()})",
         date=time.strftime("%Y-%m-%d", time.gmtime(info.created_at)),
     )
-    return f"{prompt}\n\n{info.settings.instructions}" if info.settings.instructions else prompt
+    return {"system": prompt, "instructions": info.settings.instructions}

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from openagent.plugins.collector import Collector
+from openagent.plugins.collector import Collector, ContextSettings
 from openagent.plugins.gate import Gate, OpenGate
 from openagent.plugins.jail import Jail
 from openagent.plugins.ledger import Ledger
@@ -35,13 +35,6 @@ class ModelResolver(Protocol):
     def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
         """Raises OpenAgentError('config_error') when no such provider is configured."""
         ...
-
-
-class ContextSettings(Struct, frozen=True):
-    collector: str = "truncate"
-    threshold: float = 80.0
-    """Percent of the model's window."""
-    keep_turns: int = 5
 
 
 class WorkspaceRules(Struct, frozen=True):
@@ -78,7 +71,7 @@ class Runtime:
     checkpoints: Checkpoints | None = None
     open_workspace: Callable[[Path], Awaitable[None]] = _is_open
     """Called before a session works somewhere: a copy may have to be mounted again."""
-    context: ContextSettings = field(default_factory=ContextSettings)
+    context: Callable[[Path], ContextSettings] = lambda _workspace: ContextSettings()
     rules: Callable[[Path], WorkspaceRules] = lambda _workspace: WorkspaceRules()
     """Asked at the start of every turn."""
     notices: Callable[[Path], Sequence[ErrorInfo]] = lambda _workspace: ()

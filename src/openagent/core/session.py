@@ -29,8 +29,10 @@ from openagent.plugins.ledger import Budget
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
 from openagent.plugins.tool import Tool, ToolOutcome
+from openagent.plugins.view_log import load_shown
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
+    ContextCollected,
     ErrorRaised,
     Event,
     MessageAdded,
@@ -45,6 +47,8 @@ from openagent.protocol.messages import Message, NotePart, Part, TextPart, ToolC
 from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, SettingsChange, Snapshot
 
+LOADED_WINDOWS = 2
+"""How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
 POST_DELAY = 0.02
 """Seconds a posted event may wait for company, so that a fast step costs two transactions and not five."""
 NAME_LENGTH = 60
@@ -86,6 +90,7 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._user_calls: set[asyncio.Task[ToolOutcome]] = set()
         self._view: View | None = None
+        self._collections: list[CollectionRecord] | None = None
         self._shell: Shell | None = None
         self._shell_lock = asyncio.Lock()
         self._closing = False
@@ -154,6 +159,9 @@ class Session:
         """
         stamped = [self._stamp(event, op_id) for event in events]
         async with self.lock:
+            if collection is not None or any(message.pinned for message in messages):
+                collection = await self._next_record(collection or CollectionRecord(), messages)
+                stamped = [_numbered(event, collection.id) for event in stamped]
             posted, self._posted = self._posted, []
             audit, self._posted_audit = [*self._posted_audit, *audit], []
             if self._post_timer is not None:
@@ -186,6 +194,13 @@ class Session:
             )
             await self._commit(batch, info, numbered)
 
+    async def _next_record(self, record: CollectionRecord, messages: Sequence[Message]) -> CollectionRecord:
+        """Notes that are pinned are in the log too, so that they are found without reading a long session whole."""
+        log = await self.collections()
+        pinned = [*record.pinned, *(message.number for message in messages if message.pinned)]
+        number = log[-1].id + 1 if log else 1
+        return msgspec.structs.replace(record, id=number, pinned=pinned, at=time.time())
+
     async def _commit(self, batch: Batch, info: SessionInfo, events: Sequence[Event]) -> None:
         """Whoever is cancelled meanwhile, what is stored and what this session knows stay the same."""
         commit = asyncio.ensure_future(self.runtime.store.commit(batch))
@@ -199,6 +214,12 @@ class Session:
         self.info = info
         for message in batch.messages:
             self._take_in(message)
+        if batch.collection is not None:
+            (await self.collections()).append(batch.collection)
+            if batch.collection.undone:
+                self.forget_view()
+            elif self._view is not None:
+                self._view.apply(batch.collection)
         for event in events:
             self._publish(event)
         if cancelled is not None:
@@ -311,17 +332,15 @@ class Session:
 
     async def view(self, resolved: ResolvedModel) -> View:
         if self._view is None:
-            messages = await self.runtime.store.recent_messages(
-                self.id, token_budget=resolved.context_window or DEFAULT_WINDOW
-            )
-            first = next((place for place, message in enumerate(messages) if message.role == "user"), len(messages))
-            collections = await self.runtime.store.collections(self.id)
-            self._view = View(system_prompt(self.info), messages[first:], collections)
+            log = await self.collections()
+            budget = LOADED_WINDOWS * (resolved.context_window or DEFAULT_WINDOW)
+            shown = await load_shown(self.runtime.store, self.id, log, budget)
+            self._view = View(system_prompt(self.info), shown.messages, log, shown.cut_at)
         return self._view
 
     @property
     def scene(self) -> Scene:
-        return Scene(self.info, self.shell_directory, self._view.pinned if self._view else {})
+        return Scene(self.info, self.shell_directory, self._view.told if self._view else {})
 
     async def tell_model(self, notes: Sequence[NotePart], turn: int) -> None:
         if notes:
@@ -331,6 +350,12 @@ class Session:
     def _said(self, parts: Sequence[Part], turn: int, after: int = 0) -> Message:
         number = self.next_number + after
         return Message(number=number, role="user", parts=list(parts), turn=turn, created_at=time.time())
+
+    async def collections(self) -> list[CollectionRecord]:
+        """The log of what happened to the view."""
+        if self._collections is None:
+            self._collections = await self.runtime.store.collections(self.id)
+        return self._collections
 
     def forget_view(self) -> None:
         """What the model is shown is built anew with the next step."""
@@ -363,7 +388,7 @@ class Session:
         """One request to the session's model outside the conversation, counted against its budget."""
         asked = Message(number=0, role="user", parts=[TextPart(instruction)])
         request = ModelRequest(model=resolved.model, system="", messages=[*messages, asked], session=self.id)
-        asking = Asking(self, "summarizing", shown=False)
+        asking = Asking(self, "summarizing")
         try:
             answer = await asking.ask(resolved, request)
         finally:
@@ -454,3 +479,7 @@ class Session:
         if self._shell is not None:
             await self._shell.close()
             self._shell = None
+
+
+def _numbered(event: Event, collection: int) -> Event:
+    return msgspec.structs.replace(event, collection=collection) if isinstance(event, ContextCollected) else event

@@ -12,6 +12,7 @@ from openagent.core.history import CANCELLED, closing_result
 from openagent.core.limits import LoopGuard
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW
+from openagent.plugins.context import ThresholdWatch
 from openagent.plugins.ledger import Activity
 from openagent.plugins.provider import Answer, ContextTooLong
 from openagent.plugins.store import RawAnswer, UsageRecord
@@ -134,10 +135,11 @@ class Turn:
     async def _ask(self, resolved: ResolvedModel) -> Message:
         session = self.session
         view = await session.view(resolved)
-        request = view.request(
-            session.id, resolved, session.info.settings, session.tool_schemas(resolved.context_window or DEFAULT_WINDOW)
-        )
-        asking = self._asking = Asking(session, "conversation" if self._steps == 1 else "tool_use")
+        window = resolved.context_window or DEFAULT_WINDOW
+        request = view.request(session.id, resolved, session.info.settings, session.tool_schemas(window))
+        threshold = session.runtime.context(session.workspace).threshold
+        watch = ThresholdWatch(view.tokens(), window, threshold, session.post)
+        asking = self._asking = Asking(session, "conversation" if self._steps == 1 else "tool_use", watch=watch)
         began = time.monotonic()
         answer = await asking.ask(resolved, request)
         paid = asking.spent[-1]

@@ -1,14 +1,13 @@
 """Undo: a checkpoint before the first change of a turn, and the way back to before any turn."""
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from openagent.core.audit import entry
-from openagent.core.view import REWIND
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.store import CollectionRecord
+from openagent.plugins.view_log import REWIND
 from openagent.plugins.workspace import Checkpoints, FileChange, Restored
 from openagent.policy.facts import Decision
 from openagent.protocol.errors import OpenAgentError
@@ -89,31 +88,27 @@ class Undo:
             changes = {"usage": msgspec.structs.replace(session.info.usage, context_tokens=0)}
             record = await self._hide_from(first)
         checkpoint, undo = (restored.checkpoint, restored.before) if restored else ("", "")
-        await session.record(
-            CheckpointRestored(
-                checkpoint=checkpoint,
-                turn=turn,
+        done = CheckpointRestored(
+            checkpoint=checkpoint,
+            turn=turn,
+            files=files,
+            conversation=conversation,
+            rewound=record.hidden if record else [],
+        )
+        audit = [
+            entry(
+                "rewind",
+                f"turn {turn}",
                 files=files,
                 conversation=conversation,
-                rewound=record.hidden if record else [],
-            ),
-            op_id=op_id,
-            changes=changes,
-            collection=record,
-            audit=[
-                entry(
-                    "rewind",
-                    f"turn {turn}",
-                    files=files,
-                    conversation=conversation,
-                    git_state=git_state,
-                    checkpoint=checkpoint,
-                    undo=undo,
-                    written=len(restored.written) if restored else 0,
-                    removed=len(restored.removed) if restored else 0,
-                )
-            ],
-        )
+                git_state=git_state,
+                checkpoint=checkpoint,
+                undo=undo,
+                written=len(restored.written) if restored else 0,
+                removed=len(restored.removed) if restored else 0,
+            )
+        ]
+        await session.record(done, op_id=op_id, changes=changes, collection=record, audit=audit)
         session.forget_view()
         session.files_read = FilesRead()
         self._saved_turn = 0
@@ -121,7 +116,7 @@ class Undo:
 
     async def taken_back(self) -> list[tuple[int, int]]:
         """The messages that are no longer part of the conversation."""
-        collections = await self._session.runtime.store.collections(self._session.id)
+        collections = await self._session.collections()
         return [numbers for each in collections if each.collector == REWIND for numbers in each.hidden]
 
     async def take_back(self, message: int) -> None:
@@ -133,11 +128,10 @@ class Undo:
         """What has been collected since goes with it: those messages would be missed now."""
         session, store = self._session, self._session.runtime.store
         (message,) = await store.messages(session.id, limit=1, after=first - 1)
-        collections = await store.collections(session.id)
-        undone = [each.id for each in collections if each.at >= message.created_at and each.collector != REWIND]
+        since = [each for each in await session.collections() if each.at >= message.created_at]
+        undone = [each.id for each in since if each.collector != REWIND and (each.hidden or each.replaced)]
         hidden = [(first, session.info.message_count)]
-        number = len(collections) + 1
-        return CollectionRecord(number, hidden, "", {}, 0, time.time(), collector=REWIND, undone=undone)
+        return CollectionRecord(hidden=hidden, collector=REWIND, undone=undone)
 
     async def _restore_files(self, turn: int, git_state: bool) -> Restored | None:
         """The first checkpoint at or after a turn holds the files as they were before it."""

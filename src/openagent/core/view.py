@@ -1,88 +1,150 @@
 """What the model is shown.
 
 Append-only: from step to step a view only grows at its end, so a provider's prompt cache always hits. Only a
-collection changes what was already there.
+collection changes what was already there. A view is a fold over what is stored: the messages, and the log of
+collections, rewinds and pins. So taking a collection back shows exactly what was shown before it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 
 import msgspec
 
 from openagent.core.runtime import ResolvedModel
-from openagent.plugins.collector import Collection, ContextItem
+from openagent.plugins.collector import ContextItem
+from openagent.plugins.context import bounded, call_id, message_tokens, text_tokens, within
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import CollectionRecord
-from openagent.protocol.messages import Message, NotePart, TextPart, ToolResultPart
+from openagent.plugins.view_log import REWIND, shortened, standing
+from openagent.protocol.messages import Message, NotePart
 from openagent.protocol.sessions import Settings
 
 DEFAULT_WINDOW = 128_000
-REWIND = "rewind"
-"""What stands as the collector of messages that were taken back."""
-SUMMARY_HEADING = "[Summary of the earlier conversation]\n"
-
-
-def estimate_tokens(message: Message) -> int:
-    """Good enough to decide what fits; what is billed comes from the provider."""
-    return len(msgspec.json.encode(message.parts)) // 4 + 4
+LEFT_OUT = "[Earlier messages are left out here; nothing is lost. The recall tool searches them and reads them back.]"
+SUMMARY_HEADING = "\n[Summary of what was left out]\n"
 
 
 class View:
-    def __init__(self, system: str, messages: Iterable[Message], collections: Sequence[CollectionRecord]) -> None:
-        self.system = system
-        self.collections = len(collections)
+    def __init__(
+        self, system: Mapping[str, str], messages: Iterable[Message], log: Sequence[CollectionRecord], cut_at: int = 0
+    ) -> None:
+        """`system` is the system prompt by sections, in order. Messages before `cut_at` were too many to load."""
+        self.system_sections = {name: text for name, text in system.items() if text}
+        self.system = "\n\n".join(self.system_sections.values())
+        self._system_tokens = text_tokens(self.system)
+        self.pinned: set[int] = set()
+        self.told: dict[str, str] = {}
+        """The pinned notes: source to text. A later one from the same source takes an earlier one's place."""
+        self.summary = ""
+        self.tools: Sequence[ToolSchema] = ()
+        self.tools_tokens = 0
+        self.cut_at = cut_at
         self._shown: list[Message] = []
         """Results stand in the order of their calls, whichever finished first."""
+        self._sizes: dict[int, int] = {}
+        self._size = 0
+        self._counted: tuple[int, int] | None = None
+        """What a provider counted up to the newest answer, and the size that our messages had then."""
+        self._lead: Message | None = None
         self._results_start = 0
         self._call_order: dict[str, int] = {}
-        self._summary = ""
-        self.pinned: dict[str, str] = {}
-        """The notes that no collector takes away: source to text."""
         for message in messages:
             self.append(message)
-        undone = {number for record in collections for number in record.undone}
-        for record in collections:
-            if record.id in undone:
-                continue
-            if record.collector == REWIND:
-                self._hide(record.hidden, even_pinned=True)
-            else:
-                self._apply(record.hidden, record.summary, record.replaced)
+        for record in standing(log):
+            self.apply(record)
+        if cut_at:
+            self._lead_with(self.summary)
 
     def append(self, message: Message) -> None:
         if not message.parts:
             return
+        message = bounded(message)
         self._shown.append(message)
-        self.pinned |= {note.source: note.text for note in _pinned(message)}
+        self._sizes[message.number] = size = message_tokens(message)
+        self._size += size
+        self.told |= {note.source: note.text for note in _pinned_notes(message)}
+        usage = message.usage
+        if usage is not None and usage.input_tokens and not usage.estimated:
+            self._counted = usage.input_tokens + usage.output_tokens, self._size
         if message.role != "tool":
             self._results_start = len(self._shown)
             self._call_order = {call.id: place for place, call in enumerate(message.tool_calls)}
         elif len(self._shown) - self._results_start > 1:
             last = len(self._call_order)
             results = self._shown[self._results_start :]
-            results.sort(key=lambda result: self._call_order.get(_call_id(result), last))
+            results.sort(key=lambda result: self._call_order.get(call_id(result), last))
             self._shown[self._results_start :] = results
 
-    def collect(self, collection: Collection) -> None:
-        self._apply(collection.hidden, collection.summary, collection.replaced)
-        self.collections += 1
+    def apply(self, record: CollectionRecord) -> None:
+        """A collection, a rewind, a pin: what the log says happened to the view."""
+        self.pinned.difference_update(record.unpinned)
+        self.pinned.update(record.pinned)
+        if not record.hidden and not record.replaced:
+            return
+        shown = [
+            shortened(message, record.replaced.get(message.number))
+            for message in self._shown
+            if not within(message.number, record.hidden)
+        ]
+        changed = len(shown) < len(self._shown) or record.replaced
+        self._shown, self._sizes, self._size, self.told = [], {}, 0, {}
+        counted = None if changed else self._counted
+        for message in shown:
+            self.append(message)
+        self._counted = counted
+        if record.collector != REWIND and record.hidden:
+            self._lead_with(record.summary or self.summary)
+
+    def _lead_with(self, summary: str) -> None:
+        """One message for as long as the summary stands: encoders know a message again by its being the same."""
+        self.summary = summary
+        text = LEFT_OUT + (SUMMARY_HEADING + summary if summary else "")
+        self._lead = Message(number=0, role="user", parts=[NotePart("summary", text)])
+
+    def estimated_after(self, record: CollectionRecord) -> int:
+        """What would be left of it."""
+        after = copy(self)
+        after.pinned = set(self.pinned)
+        after.apply(record)
+        return after.estimated()
 
     def items(self) -> list[ContextItem]:
-        return [ContextItem(message, estimate_tokens(message)) for message in self._shown]
+        return [ContextItem(message, self._sizes[message.number], self._holds(message)) for message in self._shown]
+
+    def _holds(self, message: Message) -> bool:
+        if notes := _pinned_notes(message):
+            return any(self.told[note.source] == note.text for note in notes)
+        return message.number in self.pinned
+
+    @property
+    def lead_tokens(self) -> int:
+        return message_tokens(self._lead) if self._lead is not None else 0
+
+    @property
+    def turns(self) -> int:
+        return len({message.turn for message in self._shown})
+
+    def estimated(self) -> int:
+        """What we make of it ourselves."""
+        return self._system_tokens + self.tools_tokens + self.lead_tokens + self._size
 
     def tokens(self) -> int:
-        return len(self.system) // 4 + sum(item.tokens for item in self.items())
+        """What a provider counted, and our estimate of what came after."""
+        if self._counted is None:
+            return self.estimated()
+        counted, size = self._counted
+        return counted + self._size - size
 
     def request(
         self, session: str, resolved: ResolvedModel, settings: Settings, tools: Sequence[ToolSchema]
     ) -> ModelRequest:
-        messages = list(self._shown)
-        if self._summary:
-            summary = TextPart(SUMMARY_HEADING + self._summary)
-            messages.insert(0, Message(number=0, role="user", parts=[summary]))
+        if tools != self.tools:
+            self.tools = tools
+            self.tools_tokens = text_tokens(msgspec.json.encode(tools).decode())
         return ModelRequest(
             model=resolved.model,
             system=self.system,
-            messages=messages,
+            messages=[self._lead, *self._shown] if self._lead is not None else list(self._shown),
             tools=tools,
             max_output_tokens=settings.max_output_tokens or resolved.max_output_tokens,
             temperature=settings.temperature,
@@ -90,38 +152,6 @@ class View:
             session=session,
         )
 
-    def _apply(self, hidden: Sequence[tuple[int, int]], summary: str, replaced: dict[int, str]) -> None:
-        self._shown = [_shortened(message, replaced) for message in self._shown]
-        self._hide(hidden)
-        if hidden:
-            self._summary = summary
 
-    def _hide(self, hidden: Sequence[tuple[int, int]], *, even_pinned: bool = False) -> None:
-        def goes(message: Message) -> bool:
-            held = any(self.pinned[note.source] == note.text for note in _pinned(message)) and not even_pinned
-            return not held and any(low <= message.number <= high for low, high in hidden)
-
-        kept = [message for message in self._shown if not goes(message)]
-        self._shown, self.pinned = [], {}
-        for message in kept:
-            self.append(message)
-
-
-def _shortened(message: Message, replaced: dict[int, str]) -> Message:
-    text = replaced.get(message.number)
-    if text is None:
-        return message
-    parts = [
-        msgspec.structs.replace(part, text=text, images=[]) if isinstance(part, ToolResultPart) else part
-        for part in message.parts
-    ]
-    return msgspec.structs.replace(message, parts=parts)
-
-
-def _pinned(message: Message) -> list[NotePart]:
-    """A later one from the same source takes an earlier one's place."""
+def _pinned_notes(message: Message) -> list[NotePart]:
     return [part for part in message.parts if isinstance(part, NotePart) and part.pinned]
-
-
-def _call_id(message: Message) -> str:
-    return next((part.call_id for part in message.parts if isinstance(part, ToolResultPart)), "")

@@ -43,18 +43,21 @@ class AuditEntry(Struct, frozen=True):
     """Given by the store when read."""
 
 
-class CollectionRecord(Struct, frozen=True):
-    """A collection that took place: what the view leaves out, and what it shows instead."""
+class CollectionRecord(Struct, frozen=True, omit_defaults=True):
+    """A change of what the model is shown: what the view leaves out from here on, and what it shows instead."""
 
-    id: int
-    hidden: list[tuple[int, int]]
-    summary: str
-    replaced: dict[int, str]
-    tokens_freed: int
-    at: float
+    id: int = 0
+    hidden: list[tuple[int, int]] = []
+    summary: str = ""
+    replaced: dict[int, str] = {}
+    tokens_freed: int = 0
+    at: float = 0.0
     collector: str = ""
     undone: list[int] = []
     """Ids of earlier collections that hold no longer."""
+    pinned: list[int] = []
+    """Messages that no collector may touch from here on."""
+    unpinned: list[int] = []
 
 
 class McpServerRecord(Struct, frozen=True):
@@ -129,9 +132,11 @@ class Store(Protocol):
         """Oldest first. Without `after`, the newest that fit."""
         ...
 
-    async def recent_messages(self, session: str, *, token_budget: int) -> list[Message]:
+    async def recent_messages(
+        self, session: str, *, token_budget: int, without: Sequence[tuple[int, int]] = ()
+    ) -> list[Message]:
         """The newest messages, oldest first, whose stored size estimates sum up to at most the budget: what a view
-        starts from without reading a long session whole."""
+        starts from without reading a long session whole. Those `without` are neither counted nor read."""
         ...
 
     async def turn_start(self, session: str, turn: int) -> int | None:

@@ -199,6 +199,25 @@ class ContextCollected(Event, frozen=True, kw_only=True, tag="context.collected"
     summary: str = ""
     tokens_before: int = 0
     tokens_after: int = 0
+    collection: int = 0
+    """What `context.restore` calls it."""
+    shortened: int = 0
+    """Tool results of which the model now sees a pointer."""
+    note: str = ""
+    """What did not go as meant, such as a summary that could not be made."""
+
+
+class ContextRestored(Event, frozen=True, kw_only=True, tag="context.restored"):
+    """The model sees again what these collections had taken away."""
+
+    collections: list[int]
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+class ContextPinned(Event, frozen=True, kw_only=True, tag="context.pinned"):
+    message_number: int
+    pinned: bool
 
 
 class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
@@ -395,6 +414,8 @@ AnyEvent = (
     | BudgetExceeded
     | ContextThreshold
     | ContextCollected
+    | ContextRestored
+    | ContextPinned
     | RetryScheduled
     | ProviderFailedOver
     | ModelRouted

@@ -61,7 +61,8 @@ class NotePart(Struct, frozen=True, tag="note", omit_defaults=True):
     """What the daemon, and not a person, tells the model: rules of a folder, the words of a command or a hook."""
 
     source: str
-    """What it comes from: `rules:PATH`, `skills`, `command:NAME`, `hook:EVENT`."""
+    """What it comes from: `rules:PATH`, `skills`, `command:NAME`, `hook:EVENT`, `summary`, `code`,
+    `intent`."""
     text: str
     pinned: bool = False
     """No collector takes it away."""

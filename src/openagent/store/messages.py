@@ -1,7 +1,7 @@
 """Queries over messages."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection, bindparam, insert, select
 
@@ -23,7 +23,11 @@ _oldest = _between.order_by(messages.c.number).limit(bindparam("count"))
 _newest = _between.order_by(messages.c.number.desc()).limit(bindparam("count"))
 _newest_sizes = (
     select(messages.c.number, messages.c.size_tokens)
-    .where(messages.c.session_id == bindparam("session"), messages.c.number < bindparam("before"))
+    .where(
+        messages.c.session_id == bindparam("session"),
+        messages.c.number > bindparam("after"),
+        messages.c.number < bindparam("before"),
+    )
     .order_by(messages.c.number.desc())
     .limit(_SIZES_CHUNK)
 )
@@ -71,26 +75,44 @@ def turn_start(connection: Connection, session: str, turn: int) -> int | None:
     return first.number if first is not None and first.turn == turn else None
 
 
-def recent(connection: Connection, session: str, token_budget: int) -> list[Message]:
-    first = _first_within(connection, session, token_budget)
-    if first is None:
-        return []
-    bounds = {"session": session, "after": first - 1, "before": _NUMBER_LIMIT}
-    found = connection.execute(_between.order_by(messages.c.number), bounds)
-    return [rows.message(row) for row in found.mappings()]
+def recent(
+    connection: Connection, session: str, token_budget: int, without: Sequence[tuple[int, int]]
+) -> list[Message]:
+    found: list[Message] = []
+    left = token_budget
+    for after, before in _newest_gaps(without):
+        first, left = _first_within(connection, session, after, before, left)
+        if first is not None:
+            bounds = {"session": session, "after": first - 1, "before": before}
+            rows_between = connection.execute(_between.order_by(messages.c.number), bounds)
+            found = [rows.message(row) for row in rows_between.mappings()] + found
+        if left < 0:
+            break
+    return found
 
 
-def _first_within(connection: Connection, session: str, token_budget: int) -> int | None:
-    """The oldest message of the newest ones that fit."""
-    first, left = None, token_budget
+def _newest_gaps(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What lies between spans of numbers, as exclusive bounds, the newest first."""
     before = _NUMBER_LIMIT
+    for low, high in sorted(spans, key=lambda span: span[1], reverse=True):
+        if high + 1 < before:
+            yield high, before
+        before = min(before, low)
+    if before > 1:
+        yield 0, before
+
+
+def _first_within(connection: Connection, session: str, after: int, before: int, left: int) -> tuple[int | None, int]:
+    """The oldest of the newest messages that fit, and what is left then: less than nothing when one did not fit."""
+    first = None
     while True:
-        sizes = connection.execute(_newest_sizes, {"session": session, "before": before}).all()
+        bounds = {"session": session, "after": after, "before": before}
+        sizes = connection.execute(_newest_sizes, bounds).all()
         for number, size in sizes:
             left -= size
             if left < 0:
-                return first
+                return first, left
             first = number
         if len(sizes) < _SIZES_CHUNK:
-            return first
+            return first, left
         before = sizes[-1][0]

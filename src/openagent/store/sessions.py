@@ -159,7 +159,9 @@ def dequeue(connection: Connection, session: str, queued: Sequence[str]) -> None
 
 
 def insert_collection(connection: Connection, session: str, record: CollectionRecord) -> None:
-    last_message = max([end for _, end in record.hidden] + list(record.replaced), default=0)
+    last_message = max(
+        [end for _, end in record.hidden] + [*record.replaced, *record.pinned, *record.unpinned], default=0
+    )
     row = {"session_id": session, "id": record.id, "last_message": last_message, "record": rows.to_json(record)}
     connection.execute(_insert_collection, row)
 

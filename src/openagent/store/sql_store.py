@@ -97,8 +97,10 @@ class SqlStore:
     ) -> list[Message]:
         return await self._read(messages.page, session, limit, before, after)
 
-    async def recent_messages(self, session: str, *, token_budget: int) -> list[Message]:
-        return await self._read(messages.recent, session, token_budget)
+    async def recent_messages(
+        self, session: str, *, token_budget: int, without: Sequence[tuple[int, int]] = ()
+    ) -> list[Message]:
+        return await self._read(messages.recent, session, token_budget, without)
 
     async def turn_start(self, session: str, turn: int) -> int | None:
         return await self._read(messages.turn_start, session, turn)

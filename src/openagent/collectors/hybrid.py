@@ -1,0 +1,33 @@
+"""By age: what is recent stays, the middle is summarised, what is ancient goes."""
+
+from collections.abc import Sequence
+
+from openagent.collectors.choosing import Unit, numbers, size
+from openagent.collectors.summarize import worth_summarizing
+from openagent.collectors.summary import page_tokens, summary_of
+from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
+
+
+class Hybrid:
+    name = "hybrid"
+
+    async def collect(
+        self, context: Sequence[ContextItem], goal: CollectGoal, summarize: Summarize
+    ) -> Collection | None:
+        going = worth_summarizing(context, goal)
+        if not going:
+            return None
+        middle = _newest(going, page_tokens(goal.window) // 2)
+        summary = await summary_of(going[: -len(middle)], middle, goal, summarize)
+        return Collection(hidden=numbers(going), summary=summary.text, note=summary.note)
+
+
+def _newest(some: Sequence[Unit], tokens: int) -> list[Unit]:
+    """At least one, and as many as make up so many tokens: one request can be about that."""
+    taken: list[Unit] = []
+    for unit in reversed(some):
+        tokens -= size([unit])
+        if taken and tokens < 0:
+            break
+        taken.append(unit)
+    return taken[::-1]

@@ -1,0 +1,13 @@
+"""The collectors that come with the program."""
+
+from collections.abc import Mapping
+
+from openagent.collectors.evict import Evict
+from openagent.collectors.hybrid import Hybrid
+from openagent.collectors.summarize import SummarizeOld
+from openagent.collectors.truncate import Truncate
+from openagent.plugins.collector import Collector
+
+
+def built_in_collectors() -> Mapping[str, Collector]:
+    return {each.name: each for each in (Truncate(), SummarizeOld(), Hybrid(), Evict())}

@@ -1,0 +1,28 @@
+"""Have everything but the recent turns summarised."""
+
+from collections.abc import Sequence
+
+from openagent.collectors.choosing import Unit, candidates, enough_of, numbers, size
+from openagent.collectors.summary import room_for_summary, summary_of
+from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
+
+
+class SummarizeOld:
+    name = "summarize"
+
+    async def collect(
+        self, context: Sequence[ContextItem], goal: CollectGoal, summarize: Summarize
+    ) -> Collection | None:
+        going = worth_summarizing(context, goal)
+        if not going:
+            return None
+        summary = await summary_of([], going, goal, summarize)
+        return Collection(hidden=numbers(going), summary=summary.text, note=summary.note)
+
+
+def worth_summarizing(context: Sequence[ContextItem], goal: CollectGoal) -> list[Unit]:
+    """All that is old, and as much of the recent as is needed. Nothing when the summary would be as long."""
+    summary = room_for_summary(goal.window) // 4
+    old, recent = candidates(context, goal.keep_turns)
+    going = old + enough_of(recent, goal.free_tokens + summary - size(old))
+    return going if size(going) > summary else []

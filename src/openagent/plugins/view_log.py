@@ -1,0 +1,67 @@
+"""The log of what happened to a view: collections, rewinds, pins. What of a session it leaves to be shown."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from openagent.plugins.collector import Collection, ContextItem
+from openagent.plugins.context import is_pinned, ranges, units, within
+from openagent.plugins.store import CollectionRecord, Store
+from openagent.protocol.messages import ImagePart, Message, NotePart, Part, ToolResultPart
+
+REWIND = "rewind"
+"""What stands as the collector of messages that were taken back."""
+
+
+class Shown(Struct, frozen=True):
+    messages: list[Message]
+    cut_at: int
+    """Messages before this number were too many; 0: all are there."""
+
+
+async def load_shown(store: Store, session: str, log: Sequence[CollectionRecord], token_budget: int) -> Shown:
+    """What is not hidden, as far as it fits, and what is pinned in any case."""
+    records = standing(log)
+    hidden = [numbers for record in records for numbers in record.hidden]
+    messages = await store.recent_messages(session, token_budget=token_budget, without=hidden)
+    first = next((place for place, message in enumerate(messages) if message.role == "user"), len(messages))
+    if not messages or all(within(number, hidden) for number in range(1, messages[0].number)):
+        return Shown(messages, 0)
+    messages = messages[first:]
+    cut_at = messages[0].number if messages else 1
+    pins = dict.fromkeys(number for record in records for number in record.pinned if number < cut_at)
+    early = [await store.messages(session, limit=1, after=number - 1) for number in pins if not within(number, hidden)]
+    return Shown([*(message for found in early for message in found), *messages], cut_at)
+
+
+def standing(log: Sequence[CollectionRecord]) -> list[CollectionRecord]:
+    """The records that were not taken back."""
+    undone = {number for record in log for number in record.undone}
+    return [record for record in log if record.id not in undone]
+
+
+def shortened(message: Message, text: str | None) -> Message:
+    if text is None:
+        return message
+    parts: list[Part] = [
+        msgspec.structs.replace(part, text=text, images=[]) if isinstance(part, ToolResultPart) else part
+        for part in message.parts
+        if not isinstance(part, ImagePart)
+    ]
+    if message.role == "user":
+        parts.append(NotePart("summary", text))
+    return msgspec.structs.replace(message, parts=parts)
+
+
+def permitted(collection: Collection, context: Sequence[ContextItem], cut_at: int) -> Collection:
+    """What of a proposal may be done: calls stay with their results, and pinned messages stay. What was never loaded
+    goes with the first that goes."""
+    free = [unit for unit in units(context) if not is_pinned(unit)]
+    whole = [unit for unit in free if all(within(item.message.number, collection.hidden) for item in unit)]
+    numbers = [item.message.number for unit in whole for item in unit]
+    pinned = {item.message.number for item in context if item.pinned}
+    if numbers and cut_at:
+        numbers += [number for number in range(1, cut_at) if number not in pinned]
+    replaced = {number: text for number, text in collection.replaced.items() if number not in pinned}
+    return msgspec.structs.replace(collection, hidden=ranges(numbers), replaced=replaced)

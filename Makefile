@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup runtime run stop demo web test check format bench lock docs
+.PHONY: help setup runtime run stop demo web test check format bench lock docs dist
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -60,6 +60,9 @@ docs: setup ## rewrite the generated parts of docs/
 
 bench: setup ## measure, and compare with the bounds
 	@$(BIN)/python -m benchmarks
+
+dist: setup ## wheel, sdist and the client as one file, in dist/
+	@scripts/dist.sh
 
 lock: setup ## choose versions of dependencies anew (UPGRADE=1: the newest)
 	@scripts/lock.sh

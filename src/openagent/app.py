@@ -61,6 +61,7 @@ def build_manager(
     from openagent.services.mcp import McpService
     from openagent.services.mcp_servers import own_file
     from openagent.services.safety import Safety
+    from openagent.services.templates import Surroundings, TemplateService
     from openagent.services.wiring import Services
     from openagent.store import open_store
     from openagent.telemetry.cache_misses import CacheWatch
@@ -120,10 +121,17 @@ def build_manager(
             caches.observe(session, model, request, usage, time.time()).detail
         ),
     )
-    manager = SessionManager(runtime, daemon.bus, configs.session_settings)
+    templates = TemplateService(
+        configs,
+        store,
+        tools,
+        Surroundings(mcp.tool_names, mcp.server_names, services.catalog.resolve),
+    )
+    manager = SessionManager(runtime, daemon.bus, configs.session_settings, templates.settings)
     daemon.serve_ops(services.handlers(manager, daemon.bus))
     daemon.serve_ops(safety.handlers(store))
     daemon.serve_ops(mcp.handlers(manager))
+    daemon.serve_ops(templates.handlers())
     return manager, services
 
 

@@ -23,7 +23,13 @@ from openagent.store.tables import metadata
 pytestmark = pytest.mark.anyio
 
 DESCRIPTION = {
-    "sqlite": ["SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"],
+    "sqlite": [
+        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type != 'table' ORDER BY name",
+        'SELECT m.name, c.name, c.type, c."notnull", c.dflt_value, c.pk FROM sqlite_master AS m '
+        "JOIN pragma_table_info(m.name) AS c WHERE m.type = 'table' ORDER BY m.name, c.name",
+        'SELECT m.name, f."from", f."table", f."to", f.on_delete FROM sqlite_master AS m '
+        "JOIN pragma_foreign_key_list(m.name) AS f WHERE m.type = 'table' ORDER BY m.name, f.id",
+    ],
     "postgresql": [
         "SELECT table_name, column_name, data_type, is_nullable, collation_name, is_identity, column_default "
         "FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, column_name",

@@ -31,6 +31,7 @@ COMMANDS = {
     "models": Entry("openagent.cli.models:models", "List models, test them, install an offline one."),
     "usage": Entry("openagent.cli.usage:usage", "Show the tokens and the money that were used."),
     "mcp": Entry("openagent.cli.mcp:mcp", "Add, list, test and switch MCP servers."),
+    "templates": Entry("openagent.cli.templates:templates", "Save, list and share personas for agents."),
     "workspaces": Entry("openagent.cli.workspaces:workspaces", "Copy workspaces, review and merge copies, back up."),
     "index": Entry("openagent.cli.index:index", "Index a workspace's code, and search it."),
     "trust": Entry("openagent.cli.trust:trust", "Let a folder's own settings and rules count."),

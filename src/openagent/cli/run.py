@@ -27,6 +27,7 @@ OPTIONS: dict[str, str] = {
     "--session": "ID  go on with this session",
     "--continue": "go on with the newest session of this directory",
     "--cwd": "DIR  the workspace; this directory when left out",
+    "--template": "NAME  start from a template; `openagent templates list` shows them",
     "--mode": "plan|ask|edits|full  what the agent may do unasked",
     "--output": "text|json|stream-json  what is printed",
     "--max-steps": "N  model requests the turn may take",
@@ -48,6 +49,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 needs an approval nobody can give, 4 a 
 Examples:
   openagent run "Why does test_retry fail?"
   openagent run --mode full --model anthropic/claude-sonnet-5-5 "Fix it and run the tests"
+  openagent run --template reviewer "Review the last commit"
   openagent run --continue "Now update the changelog"
   git diff | openagent run --mode plan --output json
 """
@@ -60,6 +62,7 @@ class Arguments:
         self.go_on = False
         self.cwd = os.getcwd()
         self.output = "text"
+        self.template = ""
         self.settings: dict[str, Any] = {}
 
 
@@ -129,6 +132,8 @@ def _take(parsed: Arguments, name: str, value: str) -> None:
     match name:
         case "--continue":
             parsed.go_on = True
+        case "--template":
+            parsed.template = value
         case "--session":
             parsed.session = value
         case "--cwd":
@@ -180,7 +185,10 @@ class Run:
         self._session = arguments.session or (self._newest() if arguments.go_on else "")
         if not self._session:
             self._session = new_session_id()
-            client.queue("session.create", session=self._session, cwd=arguments.cwd, settings=arguments.settings)
+            more = {"template": arguments.template} if arguments.template else {}
+            client.queue(
+                "session.create", session=self._session, cwd=arguments.cwd, settings=arguments.settings, **more
+            )
         elif arguments.settings:
             client.queue("session.update", session=self._session, settings=arguments.settings)
         client.queue("session.attach", session=self._session, messages=0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.config.load import Config, load
-from openagent.config.project import find_project_file
+from openagent.config.project import find_project_file, project_folder
 from openagent.config.trust import TrustList
 from openagent.protocol import locations
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -58,6 +58,9 @@ class ConfigCache:
 
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         return {**self._env, **extra}
+
+    def project_folder(self, workspace: Path) -> Path:
+        return project_folder(workspace, self._env)
 
     def session_settings(self, cwd: Path, env: Mapping[str, str]) -> SessionSettings:
         settings = self.load(cwd, env).settings

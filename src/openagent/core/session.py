@@ -28,7 +28,7 @@ from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Budget
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
-from openagent.plugins.tool import Tool, ToolOutcome
+from openagent.plugins.tool import Tool, ToolOutcome, has_tool
 from openagent.plugins.view_log import load_shown
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
@@ -82,6 +82,7 @@ class Session:
         """Held from choosing a message's number to its being stored, where several could want the same."""
         self._publish = publish
         self._open_turn = stored.open_turn
+        self._below = stored.below
         self._posted: list[Event] = []
         self._posted_audit: list[AuditEntry] = []
         self._post_timer: asyncio.TimerHandle | None = None
@@ -103,7 +104,7 @@ class Session:
     def _register_budget(self) -> None:
         settings = self.info.settings
         budget = Budget(usd=settings.budget_usd, tokens=settings.budget_tokens)
-        self.runtime.ledger.register(self.id, self.info.parent, budget, self.info.usage)
+        self.runtime.ledger.register(self.id, self.info.parent, budget, self.info.usage, self._below)
 
     @property
     def workspace(self) -> Path:
@@ -380,9 +381,8 @@ class Session:
         self._choose_tools()
 
     def _choose_tools(self) -> None:
-        disabled = self.info.settings.disabled_tools
         known = (*self.runtime.tools, *self._more_tools)
-        self.tools = {tool.name: tool for tool in known if tool.name not in disabled}
+        self.tools = {tool.name: tool for tool in known if has_tool(self.info.settings, tool)}
 
     async def summarize(self, resolved: ResolvedModel, messages: Sequence[Message], instruction: str) -> str:
         """One request to the session's model outside the conversation, counted against its budget."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,26 @@ IDLE_SESSIONS_KEPT = 64
 _log = logging.getLogger(__name__)
 SettingsFor = Callable[[Path, Mapping[str, str]], Settings]
 """What a new session starts with, by workspace and environment."""
+TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[Mapping[str, Any]]]
+"""What a template says about a session, by its name, workspace and environment."""
+
+
+async def _no_templates(name: str, _workspace: Path, _env: Mapping[str, str]) -> Mapping[str, Any]:
+    raise OpenAgentError("not_found", f"There is no template {name!r}.")
 
 
 class SessionManager:
-    def __init__(self, runtime: Runtime, bus: EventBus, settings_for: SettingsFor) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        bus: EventBus,
+        settings_for: SettingsFor,
+        template_settings: TemplateSettings = _no_templates,
+    ) -> None:
         self.runtime = runtime
         self._bus = bus
         self._settings_for = settings_for
+        self._template_settings = template_settings
         self._loaded: dict[str, Session] = {}
         self._loading: dict[str, asyncio.Task[Session]] = {}
 
@@ -55,6 +68,9 @@ class SessionManager:
             )
         parent = await self.get(op.parent) if op.parent else None
         settings = self._settings_for(workspace, env)
+        if op.template:
+            said = await self._template_settings(op.template, workspace, env)
+            settings = msgspec.structs.replace(settings, **said)
         given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
         now = time.time()
         info = SessionInfo(
@@ -65,6 +81,7 @@ class SessionManager:
             updated_at=now,
             settings=msgspec.structs.replace(settings, **given),
             parent=parent.id if parent else None,
+            template=op.template,
             seq=1,
         )
         created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=info)

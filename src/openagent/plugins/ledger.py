@@ -52,8 +52,11 @@ class Ledger(Protocol):
         """What an answer has cost whose provider reports nothing: counted, which may take a moment."""
         ...
 
-    def register(self, session: str, parent: str | None, budget: Budget, spent: SessionUsage) -> None:
-        """A session is loaded, or its budget has changed. `spent` counts the first time only."""
+    def register(
+        self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage
+    ) -> None:
+        """A session is loaded, or its budget has changed. What it and the sessions that work for it have spent before
+        counts the first time only."""
         ...
 
     def forget(self, session: str) -> None: ...

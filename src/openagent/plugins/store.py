@@ -11,7 +11,8 @@ from openagent.protocol.mcp import McpServerEntry
 from openagent.protocol.messages import Message
 from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo
-from openagent.protocol.usage import Usage
+from openagent.protocol.templates import Template
+from openagent.protocol.usage import SessionUsage, Usage
 
 
 class RawAnswer(Struct, frozen=True):
@@ -95,6 +96,8 @@ class StoredSession(Struct, frozen=True):
     """The turn that was started and not completed; 0 when there is none."""
     plan: list[PlanItem]
     queued: list[QueuedMessage]
+    below: SessionUsage = SessionUsage()
+    """What the sessions that work for it, and theirs, have used together."""
 
 
 class Store(Protocol):
@@ -181,6 +184,18 @@ class Store(Protocol):
 
     async def remove_mcp_server(self, name: str) -> bool:
         """False when there is none of this name."""
+        ...
+
+    async def templates(self) -> list[Template]:
+        """By name."""
+        ...
+
+    async def save_template(self, template: Template, *, replace: bool) -> None:
+        """Raises OpenAgentError('conflict') when there is one of this name and it is not to be replaced."""
+        ...
+
+    async def remove_template(self, name: str) -> None:
+        """Raises OpenAgentError('not_found')."""
         ...
 
     async def close(self) -> None: ...

@@ -20,7 +20,7 @@ from openagent.plugins.files_read import FilesRead
 from openagent.plugins.jail import Shell
 from openagent.plugins.provider import ToolSchema
 from openagent.protocol.messages import ImagePart
-from openagent.protocol.sessions import PlanItem, Question
+from openagent.protocol.sessions import PlanItem, Question, Settings
 
 ToolEffect = Literal["read", "write", "execute", "network", "none"]
 """What a call does to the world: what policy decides on, and what may run side by side."""
@@ -88,6 +88,16 @@ class Tool(Protocol):
         ...
 
     async def run(self, context: ToolContext, arguments: Mapping[str, Any]) -> ToolOutcome: ...
+
+
+def has_tool(settings: Settings, tool: Tool) -> bool:
+    """Whether a session with these settings may call it."""
+    if tool.name in settings.disabled_tools:
+        return False
+    server = tool.source.removeprefix("mcp:")
+    if server != tool.source and settings.mcp_servers is not None:
+        return server in settings.mcp_servers
+    return settings.tools is None or tool.name in settings.tools
 
 
 ToolFunction = Callable[..., Awaitable[ToolOutcome]]

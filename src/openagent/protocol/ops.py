@@ -29,6 +29,17 @@ from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.templates import (
+    TemplateInfo,
+    TemplateList,
+    TemplatesExport,
+    TemplatesGet,
+    TemplatesImport,
+    TemplatesList,
+    TemplatesRemove,
+    TemplatesSave,
+    TemplateText,
+)
 from openagent.protocol.usage import GroupBy, SessionUsage, UsageReport
 from openagent.protocol.workspaces import (
     CopyMethod,
@@ -66,6 +77,8 @@ class SessionCreate(Op, frozen=True, kw_only=True, tag="session.create"):
     cwd: str = ""
     parent: str = ""
     """The session this one works for: what it spends counts against that one's budget too."""
+    template: str = ""
+    """What to start from; `settings` count over what the template says."""
     settings: SettingsChange = SettingsChange()
 
 
@@ -487,6 +500,12 @@ AnyOp = (
     | IndexAsk
     | IndexSetup
     | IndexWatch
+    | TemplatesList
+    | TemplatesGet
+    | TemplatesSave
+    | TemplatesRemove
+    | TemplatesImport
+    | TemplatesExport
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -742,6 +761,12 @@ RESULTS: dict[type[Op], type[Struct]] = {
     IndexAsk: IndexInfo,
     IndexSetup: IndexReady,
     IndexWatch: Done,
+    TemplatesList: TemplateList,
+    TemplatesGet: TemplateInfo,
+    TemplatesSave: TemplateInfo,
+    TemplatesRemove: Done,
+    TemplatesImport: TemplateInfo,
+    TemplatesExport: TemplateText,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

@@ -33,6 +33,10 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     disabled_tools: list[str] = []
     disabled_mcp_servers: list[str] = []
     """By name. Takes effect with the next turn."""
+    tools: list[str] | None = None
+    """The only tools it has, beside those of `mcp_servers`. None: all."""
+    mcp_servers: list[str] | None = None
+    """The only MCP servers whose tools it has. None: all, or, with `tools`, those named there."""
     collector: str = ""
     """Empty: the configured one."""
     budget_usd: float | None = None
@@ -52,6 +56,8 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     instructions: str | UnsetType = UNSET
     disabled_tools: list[str] | UnsetType = UNSET
     disabled_mcp_servers: list[str] | UnsetType = UNSET
+    tools: list[str] | None | UnsetType = UNSET
+    mcp_servers: list[str] | None | UnsetType = UNSET
     collector: str | UnsetType = UNSET
     budget_usd: float | None | UnsetType = UNSET
     budget_tokens: int | None | UnsetType = UNSET
@@ -72,6 +78,8 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     parent: str | None = None
     """The session this one works for."""
     forked_from: str | None = None
+    template: str = ""
+    """The template it was made from."""
     seq: int = 0
     """The number of the session's newest durable event."""
 

@@ -58,6 +58,15 @@ class McpService:
         found = await self._book.found(workspace)
         return await self.host.tools(workspace, found.servers, session.id, session.settings.disabled_mcp_servers)
 
+    async def server_names(self, workspace: Path) -> Collection[str]:
+        """Of those that count there."""
+        return (await self._book.found(workspace)).servers.keys()
+
+    async def tool_names(self, workspace: Path) -> Collection[str]:
+        """Starts the servers, if need be."""
+        found = await self._book.found(workspace)
+        return {tool.name for tool in await self.host.tools(workspace, found.servers, "", ())}
+
     def _changed(self, workspace: Path, server: McpServer) -> None:
         detail = self._redactor.redact(server.detail)
         tools = len(server.tools)

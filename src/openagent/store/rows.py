@@ -1,6 +1,6 @@
 """Structs to rows and back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -39,6 +39,7 @@ def session_row(info: SessionInfo) -> dict[str, Any]:
         "seq": info.seq,
         "parent": info.parent,
         "forked_from": info.forked_from,
+        "template": info.template,
         "usage": to_json(info.usage),
         "settings": to_json(info.settings),
     }
@@ -58,8 +59,17 @@ def session_info(row: RowMapping) -> SessionInfo:
         usage=_usage.decode(row["usage"]),
         parent=row["parent"],
         forked_from=row["forked_from"],
+        template=row["template"],
         seq=row["seq"],
     )
+
+
+def sum_of_usage(texts: Iterable[str]) -> SessionUsage:
+    tokens, cost_usd, requests = Usage(), 0.0, 0
+    for text in texts:
+        usage = _usage.decode(text)
+        tokens, cost_usd, requests = tokens + usage.tokens, cost_usd + usage.cost_usd, requests + usage.requests
+    return SessionUsage(tokens, cost_usd, requests)
 
 
 def plan_items(text: str) -> list[PlanItem]:

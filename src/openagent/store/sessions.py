@@ -30,6 +30,11 @@ _sessions_beginning_with = (
     .order_by(sessions.c.id)
     .limit(_MATCHES_SHOWN + 1)
 )
+_below = select(sessions.c.id, sessions.c.usage).where(sessions.c.parent == bindparam("session")).cte(recursive=True)
+_used_below = select(
+    _below.union(select(sessions.c.id, sessions.c.usage).join(_below, sessions.c.parent == _below.c.id)).c.usage
+)
+"""Of every session that works for one, at any depth."""
 _insert_queued = HotStatement(insert(inbox))
 _delete_queued = HotStatement(
     delete(inbox).where(inbox.c.session_id == bindparam("session"), inbox.c.id == bindparam("queued"))
@@ -73,11 +78,13 @@ def one(connection: Connection, session: str) -> StoredSession:
     if row is None:
         row = _only_match(connection, session)
     queued = connection.execute(_queued_of, {"session": row["id"]}).scalars()
+    below = connection.execute(_used_below, {"session": row["id"]}).scalars()
     return StoredSession(
         info=rows.session_info(row),
         open_turn=row["open_turn"],
         plan=rows.plan_items(row["plan"]),
         queued=[_queued_decoder.decode(message) for message in queued],
+        below=rows.sum_of_usage(below),
     )
 
 

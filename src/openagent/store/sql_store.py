@@ -27,8 +27,9 @@ from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.messages import Message
 from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.templates import Template
 from openagent.protocol.usage import Usage
-from openagent.store import accounts, events, mcp_servers, messages, raw, schema, sessions
+from openagent.store import accounts, events, mcp_servers, messages, raw, schema, sessions, templates
 from openagent.store import engine as engines
 from openagent.store.commit import commit
 from openagent.store.threads import DatabaseThreads
@@ -139,6 +140,15 @@ class SqlStore:
 
     async def remove_mcp_server(self, name: str) -> bool:
         return await self._write(name, mcp_servers.remove, name)
+
+    async def templates(self) -> list[Template]:
+        return await self._read(templates.every)
+
+    async def save_template(self, template: Template, *, replace: bool) -> None:
+        await self._write(template.name, templates.save, template, replace)
+
+    async def remove_template(self, name: str) -> None:
+        await self._write(name, templates.remove, name)
 
     async def close(self) -> None:
         """What was asked for before is still done."""

@@ -49,10 +49,12 @@ sessions = Table(
     Column("open_turn", Integer, nullable=False),
     Column("parent", SessionId),
     Column("forked_from", SessionId),
+    Column("template", String, nullable=False, server_default=""),
     Column("usage", Text, nullable=False),
     Column("settings", Text, nullable=False),
     Column("plan", Text, nullable=False),
 )
+Index("sessions_of_a_parent", sessions.c.parent)
 Index("sessions_by_activity", sessions.c.updated_at, sessions.c.id)
 Index("sessions_of_a_workspace", sessions.c.cwd, sessions.c.updated_at, sessions.c.id)
 _open_turns = Index("sessions_with_an_open_turn", sessions.c.open_turn)
@@ -172,6 +174,24 @@ mcp_servers = Table(
     Column("updated_at", Float, nullable=False),
     Column("description", Text, nullable=False),
     Column("entry", Text, nullable=False),
+)
+
+agent_templates = Table(
+    "agent_templates",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("role", String, nullable=False),
+    Column("preferred_provider", String, nullable=False),
+    Column("preferred_model", String, nullable=False),
+    Column("mode", String),
+    Column("max_steps", Integer),
+    Column("timeout", Float),
+    Column("budget_usd", Float),
+    Column("updated_at", Float, nullable=False),
+    Column("tools", Text),
+    Column("mcps", Text),
+    Column("description", Text, nullable=False),
+    Column("system_prompt", Text, nullable=False),
 )
 
 APPEND_ONLY_AUDIT = {

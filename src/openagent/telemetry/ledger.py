@@ -140,15 +140,20 @@ class BudgetLedger:
         self._seeding = asyncio.Lock()
         self._waiting: set[asyncio.Future[None]] = set()
 
-    def register(self, session: str, parent: str | None, budget: Budget, spent: SessionUsage) -> None:
+    def register(
+        self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage
+    ) -> None:
         """A session's cap holds for all sessions that work for it, too."""
         limits = structs.replace(
             self._defaults,
             tree_usd=self._defaults.tree_usd if budget.usd is None else budget.usd,
             tree_tokens=self._defaults.tree_tokens if budget.tokens is None else budget.tokens,
         )
-        tokens = spent.tokens.input_tokens + spent.tokens.output_tokens
-        self.enrol(session, parent, limits, spent=Spent(tokens, spent.cost_usd))
+        own, others = (
+            Spent(each.tokens.input_tokens + each.tokens.output_tokens, each.cost_usd) for each in (spent, below)
+        )
+        together = Spent(own.tokens + others.tokens, own.usd + others.usd)
+        self.enrol(session, parent, limits, spent=own, tree_spent=together)
 
     def enrol(
         self,

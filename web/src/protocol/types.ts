@@ -2,7 +2,7 @@
 
 export const PROTOCOL_VERSION = "1.0"
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -266,6 +266,31 @@ export interface ContextCollected {
   reason: "manual" | "overflow" | "threshold" | "turn_limit"
   hidden?: [number, number][]
   summary?: string
+  tokens_before?: number
+  tokens_after?: number
+  collection?: number
+  shortened?: number
+  note?: string
+}
+
+export interface ContextPinned {
+  type: "context.pinned"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  message_number: number
+  pinned: boolean
+}
+
+/** The model sees again what these collections had taken away. */
+export interface ContextRestored {
+  type: "context.restored"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  collections: number[]
   tokens_before?: number
   tokens_after?: number
 }
@@ -771,7 +796,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1031,6 +1056,12 @@ export interface Results {
   "index.status": IndexInfo
   "index.setup": IndexReady
   "index.watch": Done
+  "templates.list": TemplateList
+  "templates.get": TemplateInfo
+  "templates.save": TemplateInfo
+  "templates.remove": Done
+  "templates.import": TemplateInfo
+  "templates.export": TemplateText
   "daemon.status": DaemonInfo
   "daemon.follow": Done
   "daemon.stop": Done
@@ -1104,6 +1135,7 @@ export interface SessionCreate {
   name?: string
   cwd?: string
   parent?: string
+  template?: string
   settings?: SettingsChange
 }
 
@@ -1163,6 +1195,7 @@ export interface SessionInfo {
   usage?: SessionUsage
   parent?: string | null
   forked_from?: string | null
+  template?: string
   seq?: number
 }
 
@@ -1229,6 +1262,8 @@ export interface Settings {
   instructions?: string
   disabled_tools?: string[]
   disabled_mcp_servers?: string[]
+  tools?: string[] | null
+  mcp_servers?: string[] | null
   collector?: string
   budget_usd?: number | null
   budget_tokens?: number | null
@@ -1246,6 +1281,8 @@ export interface SettingsChange {
   instructions?: string
   disabled_tools?: string[]
   disabled_mcp_servers?: string[]
+  tools?: string[] | null
+  mcp_servers?: string[] | null
   collector?: string
   budget_usd?: number | null
   budget_tokens?: number | null
@@ -1312,6 +1349,84 @@ export interface TaskUpdated {
   title: string
   state: string
   owner?: string
+}
+
+export interface Template {
+  name: string
+  description?: string
+  role?: string
+  prompt?: string
+  model?: string
+  tools?: string[] | null
+  mcp_servers?: string[] | null
+  mode?: "ask" | "edits" | "full" | "plan" | null
+  max_steps?: number | null
+  timeout?: number | null
+  budget_usd?: number | null
+}
+
+export interface TemplateInfo {
+  template: Template
+  source: "database" | "project" | "starter" | "user"
+  file?: string
+  writes?: boolean
+  hides?: ("database" | "project" | "starter" | "user")[]
+}
+
+export interface TemplateList {
+  templates: TemplateInfo[]
+  notices?: string[]
+}
+
+/** A template as a Markdown file with front matter. */
+export interface TemplateText {
+  name: string
+  text: string
+}
+
+export interface TemplatesExport {
+  op: "templates.export"
+  id: string
+  name: string
+  cwd?: string
+}
+
+export interface TemplatesGet {
+  op: "templates.get"
+  id: string
+  name: string
+  cwd?: string
+}
+
+/** Keep the template of a Markdown file in the database. */
+export interface TemplatesImport {
+  op: "templates.import"
+  id: string
+  text: string
+  file?: string
+  replace?: boolean
+}
+
+export interface TemplatesList {
+  op: "templates.list"
+  id: string
+  cwd?: string
+}
+
+/** Take a template out of the database. Files are left alone. */
+export interface TemplatesRemove {
+  op: "templates.remove"
+  id: string
+  name: string
+  cwd?: string
+}
+
+/** Keep a template in the database. */
+export interface TemplatesSave {
+  op: "templates.save"
+  id: string
+  template: Template
+  replace?: boolean
 }
 
 export interface TextDelta {
@@ -1706,6 +1821,12 @@ export interface Ops {
   "index.status": IndexAsk
   "index.setup": IndexSetup
   "index.watch": IndexWatch
+  "templates.list": TemplatesList
+  "templates.get": TemplatesGet
+  "templates.save": TemplatesSave
+  "templates.remove": TemplatesRemove
+  "templates.import": TemplatesImport
+  "templates.export": TemplatesExport
   "daemon.status": DaemonStatus
   "daemon.follow": DaemonFollow
   "daemon.stop": DaemonStop
@@ -1739,6 +1860,8 @@ export interface Events {
   "budget.exceeded": BudgetExceeded
   "context.threshold": ContextThreshold
   "context.collected": ContextCollected
+  "context.restored": ContextRestored
+  "context.pinned": ContextPinned
   "retry.scheduled": RetryScheduled
   "provider.failed_over": ProviderFailedOver
   "model.routed": ModelRouted

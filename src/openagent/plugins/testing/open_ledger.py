@@ -31,7 +31,9 @@ class OpenLedger:
     async def measure(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
         return self.estimate(request, answer)
 
-    def register(self, session: str, parent: str | None, budget: Budget, spent: SessionUsage) -> None:
+    def register(
+        self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage
+    ) -> None:
         """Every session is as good as another."""
 
     def forget(self, session: str) -> None:

@@ -30,6 +30,7 @@ from openagent.protocol.events import (
 from openagent.protocol.mcp import McpServerEntry
 from openagent.protocol.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, Settings
+from openagent.protocol.templates import Template
 from openagent.protocol.usage import SessionUsage, Usage
 
 OpenStore = Callable[[], Awaitable[Store]]
@@ -377,6 +378,34 @@ class StoreContract:
         assert await store.usage_rows() == [(OTHER, unpriced), (SESSION, paid)]
         assert await store.usage_rows(since=10.0, until=50.0) == [(OTHER, unpriced)]
         assert await store.usage_rows(since=50.0) == [(SESSION, paid)]
+
+    async def test_what_sessions_that_work_for_one_have_used_is_told_with_it(self, store: Store) -> None:
+        used = SessionUsage(Usage(input_tokens=10, output_tokens=2), 0.5, 1)
+        await created(store)
+        for name, parent in ((OTHER, SESSION), (f"{OTHER}3", OTHER), (f"{OTHER}4", OTHER)):
+            await store.create_session(session_info(name, parent=parent, usage=used, template="coder"), [])
+        below = (await store.session(SESSION)).below
+        assert (below.tokens.input_tokens, below.cost_usd, below.requests) == (30, 1.5, 3)
+        assert (await store.session(f"{OTHER}3")).below == SessionUsage()
+        assert (await store.session(OTHER)).info.template == "coder"
+
+    async def test_templates_are_kept_by_name(self, store: Store) -> None:
+        whole = Template(
+            "coder", "d", "r", "p", "a/b/c", tools=[], mcp_servers=["m"], mode="edits", max_steps=3, timeout=1.5
+        )
+        await store.save_template(whole, replace=False)
+        await store.save_template(Template("auto", model="auto"), replace=True)
+        assert await store.templates() == [Template("auto", model="auto"), whole]
+        with pytest.raises(OpenAgentError) as taken:
+            await store.save_template(Template("coder"), replace=False)
+        assert taken.value.info.code == "conflict"
+        assert (await store.templates())[1] == whole
+        await store.save_template(Template("coder", "new"), replace=True)
+        await store.remove_template("auto")
+        assert await store.templates() == [Template("coder", "new")]
+        with pytest.raises(OpenAgentError) as missing:
+            await store.remove_template("auto")
+        assert missing.value.info.code == "not_found"
 
     async def test_the_audit_trail_is_read_from_its_end(self, store: Store) -> None:
         for number in range(5):

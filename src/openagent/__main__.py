@@ -10,6 +10,8 @@ def main() -> int:
     arguments = sys.argv[1:]
     if not arguments and sys.stdin.isatty() and sys.stdout.isatty():
         arguments = ["tui"]
+    elif arguments and arguments[0].split("=")[0] == "--connect":
+        arguments = ["tui", *arguments]
     match arguments:
         case ["run", *rest]:
             from openagent.cli.run import main as run

@@ -1,6 +1,7 @@
 """The program on a daemon of its own, driven by keys without a terminal."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,13 +12,14 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from openagent.client import Client, connect
-from openagent.tui.app import OpenAgent
+from openagent.tui.app import OpenAgent, Wanted
 from openagent.tui.link import Link
 from openagent.tui.session_view import SessionView
 
 from ..interaction.house import MODEL, House, house
 
 PATIENCE = 10.0
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 NAMES = {" ": "space", "?": "question_mark", "/": "slash", "@": "at", "!": "exclamation_mark", ".": "full_stop"}
 
 
@@ -32,9 +34,7 @@ class Seen:
 
     @property
     def view(self) -> SessionView:
-        view = self.app.view
-        assert view is not None
-        return view
+        return self.app.view
 
     async def write(self, text: str, *, send: bool = True) -> None:
         await self.pilot.press(*(NAMES.get(character, character) for character in text))
@@ -64,7 +64,9 @@ def picture(app: OpenAgent) -> str:
     """What the screen shows, line by line."""
     width, height = app.size
     lines = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-    return "\n".join("".join(segment.text for segment in line)[:width] for line in lines[:height])
+    shown = ["".join(segment.text for segment in line)[:width] for line in lines[:height]]
+    assert not UNPRINTABLE.search("".join(shown)), "a control character would reach the terminal"
+    return "\n".join(shown)
 
 
 @asynccontextmanager
@@ -86,15 +88,15 @@ async def screens(
         other = await open_(False)
         settings = {"model": MODEL, "mode": "full", **settings}
         info = await other.create_session(str(built.workspace), name="first", **settings)
-        link = Link(await open_(False), open_)
-        app = OpenAgent(link, info.id, str(built.workspace), {"HOME": str(tmp_path), **(env or {})})
+        link = Link(open_)
+        app = OpenAgent(link, Wanted(info.id), str(built.workspace), {"HOME": str(tmp_path), **(env or {})})
         try:
             async with app.run_test(size=size) as pilot:
                 seen = Seen(app, pilot, built, other, info.id)
-                await seen.until(lambda: app.view and app.view.info)
+                await seen.until(lambda: app.view.follows)
                 yield seen
         finally:
-            await link.client.close()
+            await link.close()
             await other.close()
 
 

@@ -65,7 +65,9 @@ async def test_thinking_is_one_line(tmp_path: Path) -> None:
 async def test_a_permission_is_answered_with_one_key(tmp_path: Path, key: str, runs: bool) -> None:
     async with screens(tmp_path, [shell("touch made"), {"text": "over"}], mode="ask") as seen:
         await seen.write("go")
-        await seen.until_shown("approve?", "touch made", "a once · s session · A always · d deny · ? why", "◆")
+        await seen.until_shown(
+            "approve?", "touch made", "a once · s session · A always · d deny · D deny, saying why · ? why", "◆"
+        )
         await seen.until(lambda: focused(seen, PermissionPanel) and seen.all_of(PermissionPanel)[0].armed)
         await seen.pilot.press(key)
         await seen.until_shown("over")

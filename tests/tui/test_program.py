@@ -80,7 +80,7 @@ async def test_files_and_commands_are_completed(tmp_path: Path) -> None:
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "retry.py").touch()
     async with screens(tmp_path, []) as seen:
-        await seen.until(lambda: "retry.py" in seen.view.prompt.files)
+        await seen.until(lambda: "retry.py" in seen.view.completion.files)
         await seen.write("see @ret", send=False)
         await seen.until_shown("retry.py")
         await seen.pilot.press("tab")

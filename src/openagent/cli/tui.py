@@ -5,10 +5,26 @@ import click
 from openagent.cli.command import command
 
 
-@command("tui", "openagent", "openagent tui 06gx", "openagent tui --new")
+@command(
+    "tui",
+    "openagent",
+    "openagent tui 06gx",
+    "openagent tui --new",
+    "openagent --connect ws://build-server:8080/ws --token-file ~/build-server.token",
+)
 @click.argument("session", metavar="SESSION", required=False)
 @click.option("--new", is_flag=True, help="Start a session, though there is one of this folder.")
-def tui(session: str | None, new: bool) -> None:
+@click.option(
+    "--connect",
+    metavar="URL",
+    envvar="OPENAGENT_CONNECT",
+    help="The WebSocket of a daemon elsewhere.  [env: OPENAGENT_CONNECT]",
+)
+@click.option(
+    "--token-file", metavar="FILE", help="Where that daemon's token is written.  [env: OPENAGENT_TOKEN holds the token]"
+)
+@click.option("--token", metavar="TOKEN", help="The token itself; other people of this machine can see it.")
+def tui(session: str | None, new: bool, connect: str | None, token_file: str | None, token: str | None) -> None:
     """Talk to agents in a full terminal: the newest session of this folder, or the one named.
 
     Plain `openagent` in a terminal is the same.

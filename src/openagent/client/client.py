@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
@@ -48,7 +47,7 @@ class Client:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._prefix = secrets.token_hex(4)
+        self._prefix = os.urandom(4).hex()
         self._count = 0
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._listeners: dict[str, set[asyncio.Queue[AnyEvent | None]]] = {}

@@ -1,204 +1,246 @@
-"""The program: tabs of sessions, and what is done with keys and commands."""
+"""The program: what is done with keys, commands and clicks."""
 
-import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
 from textual import on
-from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import Binding
-from textual.containers import Vertical
-from textual.events import Resize
+from textual.app import SystemCommand
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Static
 
 from openagent.client import Client
 from openagent.client.text import clean
 from openagent.protocol import ops
-from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange
-from openagent.tui import choices, keys
-from openagent.tui.commands import COMMANDS, named
-from openagent.tui.help import Help
-from openagent.tui.link import Link
-from openagent.tui.picker import Picker
+from openagent.tui import preferences
+from openagent.tui.commands import named
 from openagent.tui.prompt import Prompt
 from openagent.tui.session_view import SessionView
-from openagent.tui.tab_bar import Tab, TabBar
+from openagent.tui.tabs import Tabs, Wanted
 from openagent.tui.theme import DARK, LIGHT
+from openagent.tui.tool_call import ToolCall
 
-NARROW, SMALLEST = 90, (40, 10)
-_ACTIONS = {
-    "cancel": "cancel",
-    "exit": "exit",
-    "scroll_up": "scroll('page_up')",
-    "scroll_down": "scroll('page_down')",
-    "scroll_top": "scroll('home')",
-    "scroll_bottom": "scroll('end')",
-    "toggle_plan": "panel('plan')",
-    "toggle_tools": "panel('tools')",
-    "cycle_agents": "panel('agents')",
-    "yank": "yank",
-    "view_full": "open_newest",
-    "palette": "command_palette",
-    "sessions": "sessions",
-    "new_session": "new_session",
-    "help": "help",
-}
+if TYPE_CHECKING:
+    from openagent.tui.picker import Picker
+
+__all__ = ["OpenAgent", "Wanted"]
+SOURCES = ("model", "user", "tool")
 
 
-class OpenAgent(App[None]):
-    CSS = """
-    #tiny { display: none; color: $warning; }
-    .tiny #house { display: none; }
-    .tiny #tiny { display: block; }
-    ContentSwitcher { height: 1fr; }
-    .narrow StatusBar > .right { display: none; }
-    .narrow TabBar > #place { display: none; }
-    .narrow SidePanel { dock: right; background: $background; }
-    """
-    COMMAND_PALETTE_BINDING = "ctrl+k"
-    BINDINGS = [
-        *(
-            Binding(keys.DEFAULTS[key_action], action, key_action, show=False, priority=True, id=key_action)
-            for key_action, action in _ACTIONS.items()
-        ),
-        *(Binding(f"alt+{n}", f"tab({n})", f"tab {n}", show=False, priority=True) for n in range(1, 10)),
-        *(Binding(str(n), f"tab({n})", f"tab {n}", show=False) for n in range(1, 10)),
-        Binding("question_mark", "help", "keys", show=False),
-    ]
+class OpenAgent(Tabs):
+    # Commands
 
-    def __init__(self, link: Link, session: str, cwd: str, env: Mapping[str, str]) -> None:
-        super().__init__()
-        self.link = link
-        self._first = session
-        self._cwd = cwd
-        self._env = env
-        self._keys = keys.load(cwd, env)
-        self._jail = ""
-        self._views: list[SessionView] = []
+    @on(SessionView.CommandGiven)
+    async def _command(self, event: SessionView.CommandGiven) -> None:
+        name, _, rest = event.line.strip().partition(" ")
+        rest, view = rest.strip(), self.view
+        match name, rest:
+            case "rename", _ if rest:
+                await view.ask(
+                    lambda client: ops.SessionUpdate(id=client.next_id(), session=view.session, name=rest), SessionInfo
+                )
+            case "keybindings", "reload":
+                self.action_reload_keys()
+            case "copy", _ if rest:
+                self.action_yank(rest)
+            case _ if (command := named(name, self.commands)) and command.action:
+                await self.run_action(command.action)
+            case _:
+                self.notify(clean(f"There is no command /{name}. / lists them."), severity="warning", markup=False)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="house"):
-            yield TabBar(_place(self._cwd))
-            yield ContentSwitcher()
-        yield Static(markup=False, id="tiny")
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        for command in self.commands:
+            if command.action:
+                yield SystemCommand(command.name, command.help, partial(self.run_action, command.action))
 
-    async def on_mount(self) -> None:
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
-        self.theme = LIGHT.name if self._env.get("OPENAGENT_THEME") == "light" else DARK.name
-        self._use_keys()
-        client = self.link.client
-        daemon = await client.request(ops.DaemonStatus(id=client.next_id()), ops.DaemonInfo)
-        self._jail = daemon.jail
-        await self.open_session(self._first)
-
-    def _use_keys(self) -> None:
-        self.set_keymap({action: self._keys.bound[action] for action in _ACTIONS})
-        for view in self._views:
-            view.use_keys(self._keys)
-        for problem in self._keys.problems:
-            self.notify(problem, severity="warning", markup=False)
-
-    def on_resize(self, event: Resize) -> None:
-        width, height = event.size
-        screen = self.screen_stack[0]
-        screen.set_class(width < NARROW, "narrow")
-        tiny = width < SMALLEST[0] or height < SMALLEST[1]
-        screen.set_class(tiny, "tiny")
-        if tiny:
-            text = f"OpenAgent needs {SMALLEST[0]}×{SMALLEST[1]}; this is {width}×{height}."
-            screen.query_one("#tiny", Static).update(text)
-
-    # Tabs
-
-    @property
-    def view(self) -> SessionView | None:
-        current = self.screen_stack[0].query_one(ContentSwitcher).current
-        return next((view for view in self._views if view.id == current), None)
-
-    async def open_session(self, session: str) -> None:
-        view = next((view for view in self._views if view.session == session), None)
-        if view is None:
-            view = SessionView(session, self.link, self._keys, self._jail)
-            self._views.append(view)
-            await self.screen_stack[0].query_one(ContentSwitcher).add_content(view)
-        self._go_to(view)
-
-    def _go_to(self, view: SessionView) -> None:
-        self.screen_stack[0].query_one(ContentSwitcher).current = view.id
-        view.prompt.focus()
-        self._show_tabs()
-
-    @on(SessionView.Changed)
-    def _show_tabs(self) -> None:
-        active = next((n for n, view in enumerate(self._views, 1) if view is self.view), 0)
-        bar = self.screen_stack[0].query_one(TabBar)
-        self.call_later(bar.show, [view.info for view in self._views], active)
-
-    @on(Tab.Chosen)
-    def _tab_chosen(self, event: Tab.Chosen) -> None:
-        self.action_tab(event.number)
-
-    def action_tab(self, number: int) -> None:
-        if 0 < number <= len(self._views):
-            self._go_to(self._views[number - 1])
-
-    async def action_close_tab(self) -> None:
+    async def action_cancel(self) -> None:
         view = self.view
-        if view is None or len(self._views) == 1:
-            self.exit()
-            return
-        at = self._views.index(view)
-        self._views.remove(view)
-        await view.remove()
-        self._go_to(self._views[max(at - 1, 0)])
+        if (selected := self.screen.get_selected_text()) is not None:
+            self.copy_to_clipboard(clean(selected))
+            self.screen.clear_selection()
+            self.notify("What was selected was copied.")
+        elif len(self.screen_stack) > 1:
+            self.pop_screen()
+        elif view.prompt.text:
+            view.prompt.text = ""
+        elif view.running:
+            await view.cancel()
+        else:
+            self.notify(f"Nothing is running. {self.keys.label('exit')} leaves.", markup=False)
 
-    async def action_new_session(self) -> None:
-        try:
-            info = await self.link.client.create_session(self._cwd)
-        except OpenAgentError as problem:
-            self.notify(str(problem), severity="error", markup=False)
+    def action_exit(self) -> None:
+        self.exit()
+
+    def action_scroll(self, where: str) -> None:
+        self.view.chat.go(where)
+
+    def action_theme(self) -> None:
+        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+        self._prefer(theme="light" if self.theme == LIGHT.name else "dark")
+
+    def action_vim(self) -> None:
+        self._prefer(vim=not self.liked.vim)
+        for view in self.views:
+            view.prompt.use_vim(self.liked.vim)
+        self.notify(f"Vim keys are {'on; Esc leaves insert mode' if self.liked.vim else 'off'}.")
+
+    def _prefer(self, **changes: object) -> None:
+        self.liked = replace(self.liked, **changes)
+        preferences.save(self.env, self.liked)
+
+    @on(Prompt.HelpAsked)
+    def action_help(self) -> None:
+        from openagent.tui.help import Help
+
+        if not isinstance(self.screen, Help):
+            self.push_screen(Help(self.keys, self.commands))
+
+    # Looking closer
+
+    def action_open_newest(self) -> None:
+        if call := self.view.chat.newest_call():
+            self.call_later(call.action_fold)
+
+    def action_view_full(self) -> None:
+        from openagent.tui.pager import Pager
+
+        call = self.focused if isinstance(self.focused, ToolCall) else self.view.chat.newest_call()
+        if call is None:
+            self.notify("No tool was called yet.")
+        elif not isinstance(self.screen, Pager):
+            self.push_screen(Pager(call.title, call.whole, self.keys))
+
+    def action_yank(self, sources: str = "") -> None:
+        """Over OSC 52, so that it works through SSH. Which sources, is a word of the environment or of `/copy`."""
+        wanted = sources or self.env.get("OPENAGENT_COPY_SOURCES", "") or "model"
+        chosen = SOURCES if wanted == "all" else tuple(word.strip() for word in wanted.replace(",", "&").split("&"))
+        if unknown := [clean(word) for word in chosen if word not in SOURCES]:
+            self.notify(f"{', '.join(unknown)}: no source. There are model, user, tool and all.", markup=False)
+        elif text := self.view.chat.newest(chosen):
+            self.copy_to_clipboard(text)
+            what = "The newest answer" if chosen == ("model",) else f"The turn ({', '.join(chosen)})"
+            self.notify(f"{what} was copied.", markup=False)
+        else:
+            self.notify("There is nothing to copy yet.")
+
+    async def action_paste_image(self) -> None:
+        from openagent.tui.paste import clipboard_image
+
+        data = await asyncio.to_thread(clipboard_image)
+        if data:
+            self.view.prompt.put(self.view.prompt.pasted.take_image(data, "from the clipboard"))
+        elif self.clipboard:
+            self.view.prompt.put(self.view.prompt.pasted.take(self.clipboard))
+        else:
+            self.notify("The clipboard holds no image that this terminal can reach. Paste a file's path instead.")
+
+    # Panels
+
+    async def action_panel(self, panel: str) -> None:
+        view = self.view
+        if view.side.toggle(panel) and panel == "tools":
+            found = await view.ask(
+                lambda client: ops.ToolsList(id=client.next_id(), session=view.session), ops.ToolList
+            )
+            if found is not None:
+                view.side.show_tools(found.tools)
+
+    async def action_cycle_agents(self) -> None:
+        """The panel first; then from agent to agent, each with its own tab, and back."""
+        view = self.view
+        around = next((own for own in self.views if self._is_among(view.session, own)), view)
+        agents = [around.session, *(agent.session for _, agent in around.agents.everyone())]
+        if len(agents) == 1 or not around.side.shows("agents"):
+            await self.action_panel("agents")
             return
-        await self.open_session(info.id)
+        await self.open_session(agents[(agents.index(view.session) + 1) % len(agents)])
+
+    @staticmethod
+    def _is_among(session: str, view: SessionView) -> bool:
+        return any(agent.session == session for _, agent in view.agents.everyone())
+
+    async def action_files(self) -> None:
+        if self.link.remote:
+            self.notify("The files are on the daemon's machine. `!ls` and @ names work; this panel does not.")
+            return
+        from openagent.tui.file_panel import FilePanel
+
+        view = self.view
+        panel = next(iter(view.query(FilePanel)), None)
+        if panel is None:
+            panel = FilePanel(view.info.cwd if view.info else self.cwd)
+            await view.query_one("#body").mount(panel, before=0)
+        panel.toggle_class("shown")
+        if not panel.has_class("shown"):
+            view.prompt.focus()
+            return
+        changed = await view.ask(
+            lambda client: ops.SessionChanges(id=client.next_id(), session=view.session), ops.Changes
+        )
+        await panel.read_again({file.path: file.status for file in changed.files} if changed else {})
+        panel.focus()
 
     # Pickers
 
     def action_sessions(self) -> None:
-        self._pick(
-            Picker("Sessions", choices.sessions(self._client), empty="No session yet. /new starts one."),
-            self.open_session,
-        )
+        from openagent.tui import choices, picker
+
+        empty = "No session yet. /new starts one."
+        self._pick(picker.Picker("Sessions", choices.sessions(self._client), empty=empty), self.open_session)
 
     def action_models(self) -> None:
-        load = choices.models(self._client, self._cwd)
-        self._pick(
-            Picker("Model", load, empty="No provider offers a model. `openagent auth add` stores a key."),
-            lambda name: self._change(SettingsChange(model=name)),
-        )
+        from openagent.tui import choices, picker
+
+        load = choices.models(self._client, self.view.info.cwd if self.view.info else self.cwd)
+        empty = "No provider offers a model. `openagent auth add` stores a key."
+        self._pick(picker.Picker("Model", load, empty=empty), lambda name: self._change(SettingsChange(model=name)))
 
     def action_modes(self) -> None:
+        from openagent.tui import choices, picker
+
         self._pick(
-            Picker("Mode", choices.modes(), empty=""), lambda mode: self._change(SettingsChange(mode=cast(Mode, mode)))
+            picker.Picker("Mode", choices.modes(), empty=""),
+            lambda mode: self._change(SettingsChange(mode=cast(Mode, mode))),
         )
 
+    def action_mcp(self) -> None:
+        from openagent.tui import choices, picker
+
+        cwd = self.view.info.cwd if self.view.info else self.cwd
+        empty = "No MCP server is configured. `openagent mcp add` adds one."
+        self._pick(
+            picker.Picker("MCP servers: Enter switches", choices.mcp_servers(self._client, cwd), empty=empty),
+            partial(self._switch_mcp, cwd),
+        )
+
+    async def _switch_mcp(self, cwd: str, chosen: str) -> None:
+        on_or_off, _, name = chosen.partition(" ")
+        done = await self.view.ask(
+            lambda client: ops.McpSwitch(id=client.next_id(), name=name, on=on_or_off == "on", cwd=cwd), ops.Done
+        )
+        if done is not None:
+            self.notify(clean(f"{name} is {on_or_off}, from the next turn on."), markup=False)
+
     def action_rewind(self) -> None:
-        if view := self.view:
-            picker = Picker(
+        from openagent.tui import choices, picker
+
+        view = self.view
+        self._pick(
+            picker.Picker(
                 "Go back to before …",
                 choices.turns(self._client, view.session),
                 empty="Nothing was said yet.",
                 preview=choices.changes(self._client, view.session),
-            )
-            self._pick(picker, partial(self._rewind, view))
+            ),
+            partial(self._rewind, view),
+        )
 
     def _client(self) -> Client:
         return self.link.client
 
-    def _pick(self, picker: Picker, then: Callable[[str], Awaitable[None]]) -> None:
+    def _pick(self, picker: "Picker", then: Callable[[str], Awaitable[None]]) -> None:
         def chosen(id_: str | None) -> None:
             if id_ is not None:
                 self.call_later(then, id_)
@@ -206,11 +248,10 @@ class OpenAgent(App[None]):
         self.push_screen(picker, chosen)
 
     async def _change(self, change: SettingsChange) -> None:
-        if view := self.view:
-            await view.ask(
-                lambda client: ops.SessionUpdate(id=client.next_id(), session=view.session, settings=change),
-                SessionInfo,
-            )
+        view = self.view
+        await view.ask(
+            lambda client: ops.SessionUpdate(id=client.next_id(), session=view.session, settings=change), SessionInfo
+        )
 
     async def _rewind(self, view: SessionView, turn: str) -> None:
         done = await view.ask(
@@ -219,80 +260,3 @@ class OpenAgent(App[None]):
         if done is not None:
             files = len(done.written) + len(done.removed)
             self.notify(clean(f"Back to before turn {turn}; {files} files restored."), markup=False)
-
-    # Keys and commands
-
-    @on(SessionView.CommandGiven)
-    async def _command(self, event: SessionView.CommandGiven) -> None:
-        name, _, rest = event.line.strip().partition(" ")
-        if name == "rename" and rest and (view := self.view):
-            await view.ask(
-                lambda client: ops.SessionUpdate(id=client.next_id(), session=view.session, name=rest), SessionInfo
-            )
-        elif command := named(name):
-            await self.run_action(command.action)
-        else:
-            self.notify(f"There is no command /{name}. / lists them.", severity="warning", markup=False)
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        for command in COMMANDS:
-            yield SystemCommand(command.name, command.help, partial(self.run_action, command.action))
-
-    async def action_cancel(self) -> None:
-        view = self.view
-        if len(self.screen_stack) > 1:
-            self.pop_screen()
-        elif view and view.prompt.text:
-            view.prompt.text = ""
-        elif view and view.running:
-            await view.cancel()
-        else:
-            self.notify(f"Nothing is running. {self._keys.label('exit')} leaves.", markup=False)
-
-    def action_exit(self) -> None:
-        self.exit()
-
-    def action_scroll(self, where: str) -> None:
-        if view := self.view:
-            view.chat.go(where)
-
-    async def action_panel(self, panel: str) -> None:
-        view = self.view
-        if view and view.side.toggle(panel) and panel == "tools":
-            found = await view.ask(
-                lambda client: ops.ToolsList(id=client.next_id(), session=view.session), ops.ToolList
-            )
-            if found is not None:
-                view.side.show_tools(found.tools)
-
-    async def action_open_newest(self) -> None:
-        if (view := self.view) and (call := view.chat.newest_call()):
-            await call.action_fold()
-
-    def action_yank(self) -> None:
-        if (view := self.view) and (text := view.chat.newest_answer()):
-            self.copy_to_clipboard(text)
-            self.notify("The newest answer was copied.")
-
-    def action_theme(self) -> None:
-        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
-
-    def action_reload_keys(self) -> None:
-        self._keys = keys.load(self._cwd, self._env)
-        self._use_keys()
-        self.notify("The key files were read again.")
-
-    @on(Prompt.HelpAsked)
-    def action_help(self) -> None:
-        if not isinstance(self.screen, Help):
-            self.push_screen(Help(self._keys))
-
-
-def _place(cwd: str) -> str:
-    """The folder's name, and its branch if it has one."""
-    name = os.path.basename(cwd) or cwd
-    try:
-        head = (Path(cwd) / ".git" / "HEAD").read_text().strip()
-    except OSError:
-        return name
-    return f"{name} ({head.rpartition('refs/heads/')[2][:24]})"

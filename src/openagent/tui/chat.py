@@ -1,6 +1,7 @@
 """The conversation: messages in order, drawn as they come, older ones on scrolling up."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 from textual.message import Message as UiMessage
@@ -19,10 +20,12 @@ from openagent.protocol.messages import (
     ToolResultPart,
 )
 from openagent.protocol.sessions import LiveAnswer
-from openagent.tui.answer import Answer
 from openagent.tui.said import Note, Said
 from openagent.tui.thought import Thought
 from openagent.tui.tool_call import ToolCall
+
+if TYPE_CHECKING:
+    from openagent.tui.answer import Answer
 
 KEPT = 400
 """Widgets kept while following: older ones are loaded again on scrolling up."""
@@ -33,6 +36,14 @@ CUT_SHORT = {
     "max_tokens": "Cut off at the longest answer allowed.",
     "refusal": "Refused.",
 }
+Ranges = Iterable[tuple[int, int]]
+
+
+def make_answer(text: str = "") -> "Answer":
+    """Markdown loads with the first answer: the first picture does not wait for it."""
+    from openagent.tui.answer import Answer
+
+    return Answer(text)
 
 
 class Chat(VerticalScroll):
@@ -60,6 +71,7 @@ class Chat(VerticalScroll):
         self._live_number = 0
         self._live_thought: Thought | None = None
         self._live_answer: Answer | None = None
+        self._rewound: list[tuple[int, int]] = []
         self._unseen = 0
         self._following = True
 
@@ -95,15 +107,17 @@ class Chat(VerticalScroll):
         else:
             self.scroll_page_down(animate=False)
 
-    async def begin(self, messages: Sequence[Message], *, has_more: bool) -> None:
+    async def begin(self, messages: Sequence[Message], *, has_more: bool, rewound: Ranges = ()) -> None:
         """Start afresh with the newest messages."""
         await self.remove_children()
+        self._rewound = list(rewound)
         self._calls.clear()
         self._numbers.clear()
         self._live_number, self._live_thought, self._live_answer = 0, None, None
         self.has_more = has_more
         self.oldest = messages[0].number if messages else 0
         await self.mount_all([widget for message in messages for widget in self._widgets(message)])
+        self._grey_out()
         self.anchor()
 
     async def prepend(self, messages: Sequence[Message], *, has_more: bool) -> None:
@@ -114,14 +128,26 @@ class Chat(VerticalScroll):
         widgets = [widget for message in messages for widget in self._widgets(message)]
         first = self.children[0] if self.children else None
         await self.mount_all(widgets, before=first)
+        self._grey_out()
         if first is not None:
             self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
+
+    def rewind(self, ranges: Ranges) -> None:
+        """These messages are no longer part of the conversation."""
+        self._rewound += ranges
+        self._grey_out()
+
+    def _grey_out(self) -> None:
+        for widget, number in self._numbers.items():
+            if any(low <= number <= high for low, high in self._rewound):
+                widget.add_class("rewound")
 
     async def add(self, message: Message) -> None:
         if message.role == "assistant" and message.number == self._live_number:
             await self.catch_up(LiveAnswer(message.number, message.parts))
             await self._end_live()
-            await self._append([self._call(part) for part in message.tool_calls if part.id not in self._calls])
+            new = [self._call(part) for part in message.tool_calls if part.id not in self._calls]
+            await self._append(new, message.number)
         else:
             await self._append(self._widgets(message))
         if not self.oldest:
@@ -133,7 +159,7 @@ class Chat(VerticalScroll):
         await self._answering(number)
         if self._live_thought is None:
             self._live_thought = Thought(thinking=True)
-            await self._append([self._live_thought])
+            await self._append([self._live_thought], self._live_number)
         self._live_thought.feed(text)
 
     async def say(self, number: int, text: str) -> None:
@@ -148,7 +174,7 @@ class Chat(VerticalScroll):
         if thinking:
             if self._live_thought is None:
                 self._live_thought = Thought(thinking=True)
-                await self._append([self._live_thought])
+                await self._append([self._live_thought], self._live_number)
             self._live_thought.become(thinking, thinking=not text)
         if text:
             await (await self._answer()).catch_up(text)
@@ -184,8 +210,13 @@ class Chat(VerticalScroll):
     def newest_call(self) -> ToolCall | None:
         return next((child for child in reversed(self.children) if isinstance(child, ToolCall)), None)
 
-    def newest_answer(self) -> str:
-        return next((clean(child.said) for child in reversed(self.children) if isinstance(child, Answer)), "")
+    def newest(self, sources: Iterable[str]) -> str:
+        """What was said last by these sources (model, user, tool): the newest answer, or their share of the turn."""
+        said = [(source, text) for source, text in map(_source, self.children) if text.strip()]
+        if set(sources) == {"model"}:
+            return next((text for source, text in reversed(said) if source == "model"), "")
+        begin = next((place for place in range(len(said) - 1, -1, -1) if said[place][0] == "user"), 0)
+        return "\n\n".join(text for source, text in said[begin:] if source in sources)
 
     def _widgets(self, message: Message) -> list[Widget]:
         widgets: list[Widget] = []
@@ -201,7 +232,7 @@ class Chat(VerticalScroll):
             case TextPart() if from_user:
                 return Said(part.text)
             case TextPart():
-                return Answer(part.text) if part.text.strip() else None
+                return make_answer(part.text) if part.text.strip() else None
             case ThinkingPart():
                 return Thought(part.text) if part.text else None
             case ToolCallPart():
@@ -230,10 +261,10 @@ class Chat(VerticalScroll):
             await self._end_live()
             self._live_number = number
 
-    async def _answer(self) -> Answer:
+    async def _answer(self) -> "Answer":
         if self._live_answer is None:
-            self._live_answer = Answer()
-            await self._append([self._live_answer])
+            self._live_answer = make_answer()
+            await self._append([self._live_answer], self._live_number)
         return self._live_answer
 
     async def _end_live(self) -> None:
@@ -244,9 +275,11 @@ class Chat(VerticalScroll):
         if thought is not None:
             thought.settle()
 
-    async def _append(self, widgets: Sequence[Widget]) -> None:
+    async def _append(self, widgets: Sequence[Widget], number: int = 0) -> None:
         if not widgets:
             return
+        if number:
+            self._numbers.update(dict.fromkeys(widgets, number))
         for waiting in self.query(".waiting"):
             if any(isinstance(widget, Said) for widget in widgets):
                 await waiting.remove()
@@ -268,3 +301,14 @@ class Chat(VerticalScroll):
         await self.remove_children(old)
         self.oldest = min(self._numbers.values(), default=self.oldest)
         self.has_more = True
+
+
+def _source(widget: Widget) -> tuple[str, str]:
+    """Who said what is shown here, and what it was."""
+    match widget:
+        case Said():
+            return "user", clean(widget.said)
+        case ToolCall():
+            return "tool", clean(f"$ {widget.title}\n{widget.whole}")
+        case _:
+            return "model", clean(getattr(widget, "said", ""))

@@ -8,6 +8,7 @@ from textual.content import Content
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol import ops
+from openagent.protocol.mcp import McpServerInfo, McpServers
 from openagent.protocol.sessions import SessionInfo
 from openagent.tui.diff import coloured
 from openagent.tui.figures import money, tokens
@@ -104,3 +105,25 @@ def changes(client: Current, session: str) -> Preview:
         return Content("\n").join(blocks)
 
     return preview
+
+
+_MCP_STATES = {"up": "$success", "failed": "$error", "down": "$error", "starting": "$warning"}
+
+
+def mcp_servers(client: Current, cwd: str) -> Load:
+    async def load() -> Sequence[Choice]:
+        found = await client().request(ops.McpList(id=client().next_id(), cwd=cwd), McpServers)
+        return [_mcp_server(server) for server in found.servers]
+
+    return load
+
+
+def _mcp_server(server: McpServerInfo) -> Choice:
+    off = server.status == "disabled"
+    label = Content.assemble(
+        ("– " if off else "✓ ", "$foreground-muted" if off else "$success"),
+        (f"{one_line(server.name, 24):<24}", "bold"),
+        (f"  {server.status:<9}", _MCP_STATES.get(server.status, "$foreground-muted")),
+        (f"  {len(server.tools)} tools  {one_line(server.detail or server.target, 60)}", "$foreground-muted"),
+    )
+    return Choice(f"{'on' if off else 'off'} {server.name}", label, f"{server.name} {server.status}")

@@ -2,13 +2,16 @@
 
 import os
 import re
+from collections.abc import Sequence
 
+from textual import on
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from openagent.client.text import clean
-from openagent.tui.commands import COMMANDS
+from openagent.client.text import clean, one_line
+from openagent.tui.commands import COMMANDS, Command
 
 MAX_FILES = 5000
 SHOWN = 8
@@ -32,35 +35,45 @@ class Completion(OptionList, can_focus=False):
     Completion.shown { display: block; }
     """
 
+    class Clicked(Message):
+        def __init__(self, start: int, word: str) -> None:
+            super().__init__()
+            self.start = start
+            self.word = word
+
     def __init__(self) -> None:
         super().__init__(compact=True)
+        self.files: Sequence[str] = ()
+        self.commands: Sequence[Command] = COMMANDS
         self._start = 0
 
     @property
     def shown(self) -> bool:
         return self.has_class("shown")
 
-    def look(self, before_cursor: str, files: list[str]) -> None:
+    def look(self, before_cursor: str) -> None:
         """Offer what fits the text before the cursor."""
-        options: list[Option] = []
-        if before_cursor.startswith("/") and " " not in before_cursor:
-            self._start = 0
-            fitting = [command for command in COMMANDS if command.name.startswith(before_cursor[1:])]
-            options = [
-                Option(Content.assemble((f"/{c.name}", "bold"), (f"  {c.help}", "$foreground-muted")), id=f"/{c.name}")
-                for c in fitting
-            ]
-        elif match := _FILE.search(before_cursor):
-            self._start = match.start(1) - 1
-            wanted = match.group(1).lower()
-            fitting_files = [name for name in files if wanted in name.lower()]
-            fitting_files.sort(key=lambda name: (wanted not in os.path.basename(name).lower(), len(name)))
-            options = [Option(Content(clean(name)), id=f"@{name}") for name in fitting_files[:SHOWN]]
+        options = self._fitting(before_cursor)
+        if not options and not self.shown:
+            return
         self.clear_options()
         self.add_options(options)
         self.set_class(bool(options), "shown")
         if options:
             self.highlighted = 0
+
+    def _fitting(self, before_cursor: str) -> list[Option]:
+        if before_cursor.startswith("/") and " " not in before_cursor:
+            self._start = 0
+            fitting = [command for command in self.commands if command.name.startswith(before_cursor[1:])]
+            return [Option(_line(command), id=f"/{command.name}") for command in fitting]
+        if match := _FILE.search(before_cursor):
+            self._start = match.start(1) - 1
+            wanted = match.group(1).lower()
+            names = [name for name in self.files if wanted in name.lower()]
+            names.sort(key=lambda name: (wanted not in os.path.basename(name).lower(), len(name)))
+            return [Option(Content(clean(name)), id=f"@{name}") for name in names[:SHOWN]]
+        return []
 
     def offers(self, word: str) -> bool:
         return any(option.id == word for option in self.options)
@@ -70,5 +83,19 @@ class Completion(OptionList, can_focus=False):
         option = self.get_option_at_index(self.highlighted or 0)
         return self._start, option.id or ""
 
+    @on(OptionList.OptionSelected)
+    def pick(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Clicked(self._start, event.option_id or ""))
+
     def hide(self) -> None:
         self.remove_class("shown")
+
+
+def _line(command: Command) -> Content:
+    takes = f" {command.takes}" if command.takes else ""
+    return Content.assemble(
+        (f"/{clean(command.name)}", "bold"),
+        (takes, "$primary"),
+        (f"  {one_line(command.help)}", "$foreground-muted"),
+    )

@@ -17,9 +17,14 @@ class Foldable(Vertical, can_focus=True):
         & > .head { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
         &:focus > .head { background: $primary 20%; }
         & > .body { height: auto; max-height: 24; margin: 0 0 0 2; border-left: outer $panel; padding: 0 1; }
+        &.rewound > .head { color: $text-disabled; }
     }
     """
-    BINDINGS = [Binding("o,enter,space", "fold", "open or close", show=False)]
+    BINDINGS = [
+        Binding("o,enter,space", "fold", "open or close", show=False),
+        Binding("up,k", "app.focus_previous", "the one before", show=False),
+        Binding("down,j", "app.focus_next", "the next one", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__()

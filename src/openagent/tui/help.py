@@ -1,5 +1,7 @@
 """`?`: every key and every command."""
 
+from collections.abc import Sequence
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -7,11 +9,12 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from openagent.tui.commands import COMMANDS
-from openagent.tui.keys import Keys
+from openagent.client.text import clean
+from openagent.tui.commands import Command
+from openagent.tui.keys import MEANINGS, Keys
 
 _FIXED = (
-    ("a s A d ?", "answer a permission: once, session, always, deny, why"),
+    ("a s A d D ?", "answer a permission: once, session, always, deny, deny saying why, why"),
     ("esc", "end the running turn"),
     ("alt+1 … alt+9", "go to a tab; alone when the input has no focus"),
     ("o", "open or close a focused tool call or thought"),
@@ -31,19 +34,22 @@ class Help(ModalScreen[None]):
     Help Static { height: auto; }
     """
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, commands: Sequence[Command]) -> None:
         super().__init__()
         self._keys = keys
+        self._commands = commands
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
             box.border_title = "Keys"
-            rows = [(keys.split(",")[0], action.replace("_", " ")) for action, keys in self._keys.bound.items()]
+            rows = [(_shown(keys), MEANINGS[action]) for action, keys in self._keys.bound.items()]
             yield Static(_table([*_FIXED, *rows]), markup=False)
             yield Static(Content.styled("\nCommands", "bold $primary"), markup=False)
-            yield Static(_table([(f"/{command.name}", command.help) for command in COMMANDS]), markup=False)
+            commands = [(f"/{command.name} {command.takes}".strip(), command.help) for command in self._commands]
+            yield Static(_table(commands), markup=False)
             if self._keys.problems:
-                yield Static(Content.styled("\n" + "\n".join(self._keys.problems), "$warning"), markup=False)
+                problems = clean("\n".join(self._keys.problems))
+                yield Static(Content.styled(f"\n{problems}", "$warning"), markup=False)
 
     def on_key(self, event: events.Key) -> None:
         if event.key in ("escape", "q", "question_mark", "f1"):
@@ -51,6 +57,11 @@ class Help(ModalScreen[None]):
             self.dismiss(None)
 
 
-def _table(rows: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> Content:
+def _shown(keys: str) -> str:
+    return keys.replace(",", "  ").replace("escape", "esc")
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> Content:
     wide = max(len(key) for key, _ in rows)
-    return Content("\n").join([Content.assemble((key.ljust(wide + 2), "bold"), what) for key, what in rows])
+    lines = [Content.assemble((clean(key).ljust(wide + 2), "bold"), clean(what)) for key, what in rows]
+    return Content("\n").join(lines)

@@ -20,17 +20,51 @@ DEFAULTS = {
     "scroll_bottom": "ctrl+end",
     "nav_up": "up",
     "nav_down": "down",
+    "pager_quit": "q",
+    "pager_next": "space",
     "toggle_plan": "ctrl+p",
     "toggle_tools": "ctrl+t",
     "cycle_agents": "ctrl+a",
+    "toggle_files": "ctrl+f",
     "yank": "ctrl+y",
-    "view_full": "ctrl+o",
+    "view_full": "v",
+    "open": "ctrl+o",
+    "paste_image": "ctrl+v",
     "palette": "ctrl+k",
     "sessions": "ctrl+l",
     "new_session": "ctrl+n",
     "help": "f1",
 }
+MEANINGS = {
+    "submit": "send the message",
+    "newline": "begin a new line",
+    "clear_input": "empty the input",
+    "cancel": "empty the input, end the turn, close a dialog",
+    "exit": "leave; sessions go on",
+    "scroll_up": "a page up",
+    "scroll_down": "a page down",
+    "scroll_top": "to the beginning",
+    "scroll_bottom": "to the end, and follow",
+    "nav_up": "earlier input",
+    "nav_down": "later input",
+    "pager_quit": "close the full view",
+    "pager_next": "the full view's next page",
+    "toggle_plan": "show or hide the plan",
+    "toggle_tools": "show or hide the tools",
+    "cycle_agents": "show the agents, then go through them",
+    "toggle_files": "show or hide the files",
+    "yank": "copy the newest answer",
+    "view_full": "full view of a tool call (outside the input)",
+    "open": "open or close the newest tool call",
+    "paste_image": "paste an image or text from the clipboard",
+    "palette": "everything, by name",
+    "sessions": "find a session",
+    "new_session": "start a session",
+    "help": "these keys",
+}
 _SPECIAL = {"c-": "ctrl+", "s-": "shift+", "m-": "alt+", "a-": "alt+"}
+_IN_CONTEXT = {"pager_quit", "pager_next"}
+"""Actions whose keys count in one place only, so that they collide with nothing else."""
 FILE = "keybindings.json"
 
 
@@ -69,6 +103,11 @@ def _one(name: str) -> str:
     return name
 
 
+def is_typed(key: str) -> bool:
+    """A key that writes something: in the input it does only that."""
+    return "+" not in key and (len(key) == 1 or key in ("space", "enter", "tab", "backspace"))
+
+
 def load(cwd: str, env: Mapping[str, str]) -> Keys:
     bound, problems = dict(DEFAULTS), list[str]()
     user = Path(locations.config_file(env)).parent / FILE
@@ -78,7 +117,7 @@ def load(cwd: str, env: Mapping[str, str]) -> Keys:
     _apply(given, "the environment", bound, problems)
     owners: dict[str, str] = {}
     for action, keys in bound.items():
-        for key in keys.split(","):
+        for key in [] if action in _IN_CONTEXT else keys.split(","):
             if key in owners:
                 problems.append(f"{key} is bound to both {owners[key]} and {action}; {owners[key]} wins.")
             owners.setdefault(key, action)

@@ -7,31 +7,53 @@ from openagent.client import Client, ConnectionLost
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import Done, Ping
 
-RETRY_SECONDS = 0.25
+FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0
 Open = Callable[[bool], Awaitable[Client]]
 """Connect; start a daemon if there is none and that is wanted."""
 
 
 class Link:
-    def __init__(self, client: Client, open_: Open) -> None:
-        self.client = client
+    def __init__(self, open_: Open, *, remote: bool = False) -> None:
+        self.remote = remote
+        """The daemon works on another machine: its files are not ours."""
         self._open = open_
+        self._client: Client | None = None
         self._mending = asyncio.Lock()
 
-    async def mend(self, lost: Client) -> None:
-        """Returns when there is a connection again, however long that takes."""
+    @property
+    def client(self) -> Client:
+        if self._client is None:
+            raise ConnectionLost("There is no connection to the daemon yet.")
+        return self._client
+
+    async def open(self) -> Client:
+        """The first connection. Raises when there is none to be had."""
+        self._client = await self._open(True)
+        return self._client
+
+    async def mend(self, lost: Client, tell: Callable[[str], None]) -> None:
+        """Returns when there is a connection again, however long that takes; `tell` hears how it goes."""
         async with self._mending:
-            if self.client is not lost:
+            if self._client is not lost:
                 return
+            why = await why_lost(lost)
             # A daemon that said goodbye was stopped by somebody and stays so; one that died is started again.
-            may_start = (await why_lost(lost)).info == ConnectionLost().info
+            may_start = why.info == ConnectionLost().info
             await lost.close()
+            problem, wait = why.info.message, FIRST_WAIT
             while True:
+                tell(problem)
                 try:
-                    self.client = await self._open(may_start)
+                    self._client = await self._open(may_start)
                     return
-                except (OpenAgentError, OSError):
-                    await asyncio.sleep(RETRY_SECONDS)
+                except (OpenAgentError, OSError) as refused:
+                    problem = refused.info.message if isinstance(refused, OpenAgentError) else str(refused)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_WAIT) if self.remote else FIRST_WAIT
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
 
 
 async def why_lost(client: Client) -> OpenAgentError:

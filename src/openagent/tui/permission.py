@@ -3,15 +3,17 @@
 import json
 from time import monotonic
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from openagent.client.text import clean
 from openagent.protocol.sessions import PermissionAsk
+from openagent.tui.clicks import hint
 from openagent.tui.diff import coloured
 
 ARMED_AFTER = 0.3
@@ -35,6 +37,9 @@ class PermissionPanel(Vertical, can_focus=True):
         & > VerticalScroll > Static { text-style: bold; }
         & > .why { height: auto; color: $text-muted; display: none; }
         &.explained > .why { display: block; }
+        & > Input, & > Input:focus { border: none; height: 1; padding: 0 1; background: $panel; display: none; }
+        &.telling > Input { display: block; }
+        &.telling > .keys { display: none; }
     }
     """
     BINDINGS = [
@@ -42,15 +47,17 @@ class PermissionPanel(Vertical, can_focus=True):
         Binding("s", "answer('session')", "allow for this session"),
         Binding("A", "answer('always')", "always allow"),
         Binding("d", "answer('deny')", "deny"),
+        Binding("D", "tell", "deny, and say why"),
         Binding("question_mark", "explain", "why"),
     ]
 
     class Answered(Message):
-        def __init__(self, ask: PermissionAsk, answer: str) -> None:
+        def __init__(self, ask: PermissionAsk, answer: str, reason: str = "") -> None:
             super().__init__()
             self.ask = ask
             self.answer = answer
             """once, session, always or deny"""
+            self.reason = reason
 
     def __init__(self, ask: PermissionAsk) -> None:
         super().__init__()
@@ -65,6 +72,7 @@ class PermissionPanel(Vertical, can_focus=True):
             yield Static(self._what(), markup=False)
         yield Static(self._why(), markup=False, classes="why")
         yield Static(self._keys(), markup=False, classes="keys")
+        yield Input(placeholder="deny, because … (the agent reads it; Esc goes back)")
 
     @property
     def armed(self) -> bool:
@@ -81,12 +89,28 @@ class PermissionPanel(Vertical, can_focus=True):
         return Content(f"{clean(self.ask.reason) or 'This mode asks first.'}\n{arguments}")
 
     def _keys(self) -> Content:
-        pairs = (("a", "once"), ("s", "session"), ("A", "always"), ("d", "deny"), ("?", "why"))
-        return Content(" · ").join([Content.assemble((key, "bold $primary"), f" {what}") for key, what in pairs])
+        answers = (("a", "once"), ("s", "session"), ("A", "always"), ("d", "deny"))
+        hints = [hint(key, what, f"answer('{what}')") for key, what in answers]
+        return Content(" · ").join([*hints, hint("D", "deny, saying why", "tell"), hint("?", "why", "explain")])
 
     def action_answer(self, answer: str) -> None:
         if self.armed:
             self.post_message(self.Answered(self.ask, answer))
+
+    def action_tell(self) -> None:
+        if self.armed:
+            self.add_class("telling")
+            self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Answered(self.ask, "deny", event.value.strip()))
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "escape" and self.has_class("telling"):
+            event.stop()
+            self.remove_class("telling")
+            self.focus()
 
     def action_explain(self) -> None:
         self.toggle_class("explained")

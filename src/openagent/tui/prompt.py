@@ -1,4 +1,4 @@
-"""The input: several lines, history, completion."""
+"""The input: several lines, history, completion, pasted things as chips, vim's keys for who wants them."""
 
 from time import monotonic
 
@@ -6,8 +6,11 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from openagent.protocol.messages import ImagePart
 from openagent.tui.completion import Completion
 from openagent.tui.keys import Keys
+from openagent.tui.paste import Pasted, TooLarge
+from openagent.tui.vim import Vim
 
 TWICE = 0.6
 """Seconds between two presses that belong together."""
@@ -20,13 +23,17 @@ class Prompt(TextArea):
         border: none; border-left: thick $primary; background: $surface;
         &:focus { border: none; border-left: thick $primary; }
         &.running { border-left: thick $warning; }
+        &.normal { border-left: thick $success; }
     }
     """
 
     class Submitted(Message):
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, images: list[ImagePart], shown: str) -> None:
             super().__init__()
             self.text = text
+            self.images = images
+            self.shown = shown
+            """As it stood in the input, with its chips."""
 
     class Escaped(Message):
         """Nothing in the input wanted the key."""
@@ -37,10 +44,12 @@ class Prompt(TextArea):
     class Left(Message):
         """Up from an empty input."""
 
-    def __init__(self, keys: Keys, completion: Completion) -> None:
+    def __init__(self, keys: Keys, completion: Completion, *, vim: bool) -> None:
         super().__init__(placeholder="message, @file, /command, !shell", soft_wrap=True, highlight_cursor_line=False)
+        self.cursor_blink = False
         self.keys = keys
-        self.files: list[str] = []
+        self.pasted = Pasted()
+        self._vim = Vim(self) if vim else None
         self._past: list[str] = []
         self._at = 0
         self._draft = ""
@@ -51,21 +60,42 @@ class Prompt(TextArea):
         self._past = said
         self._at = len(said)
 
+    def use_vim(self, on: bool) -> None:
+        self._vim = Vim(self) if on else None
+        self._show_vim()
+
+    def _show_vim(self) -> None:
+        self.set_class(self._vim is not None and not self._vim.inserting, "normal")
+
+    def put(self, text: str) -> None:
+        """Something chosen elsewhere, at the cursor."""
+        self.insert(text)
+        self.focus()
+
     def on_text_area_changed(self) -> None:
         row, column = self.cursor_location
         lines = self.text.split("\n")
         before = "\n".join([*lines[:row], lines[row][:column]])
-        self._completion.look(before, self.files)
+        self._completion.look(before)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        try:
+            self.insert(self.pasted.take(event.text))
+        except TooLarge as problem:
+            self.notify(str(problem), severity="warning", markup=False)
+        self.focus()
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._handled(event.key):
+        if self._handled(event):
             event.prevent_default()
             event.stop()
             return
         await super()._on_key(event)
 
-    def _handled(self, key: str) -> bool:  # noqa: PLR0911
-        keys = self.keys
+    def _handled(self, event: events.Key) -> bool:  # noqa: PLR0911
+        key, keys = event.key, self.keys
         if self._completion.shown and self._completing(key):
             return True
         if key in keys.keys_of("newline"):
@@ -74,16 +104,24 @@ class Prompt(TextArea):
         if key in keys.keys_of("submit"):
             self._submit()
             return True
-        if key == "escape":
-            self._escape()
-            return True
         if key == "question_mark" and not self.text:
             self.post_message(self.HelpAsked())
+            return True
+        if self._vim is not None and self._vim.handles((event.is_printable and event.character) or key):
+            self._show_vim()
+            return True
+        if key in keys.keys_of("clear_input") and self.text:
+            self.text = ""
+            return True
+        if key == "escape":
+            self._escape()
             return True
         if key in keys.keys_of("nav_up") and self.cursor_location[0] == 0:
             return self._recall(-1)
         if key in keys.keys_of("nav_down") and self.cursor_location[0] == self.document.line_count - 1:
             return self._recall(1)
+        if key == "backspace":
+            return self._delete_chip()
         return False
 
     def _completing(self, key: str) -> bool:
@@ -95,17 +133,20 @@ class Prompt(TextArea):
             case "escape":
                 self._completion.hide()
             case "tab" | "enter":
-                start, word = self._completion.chosen()
-                if key == "enter" and word.startswith("/"):
-                    self.text = self.text if self._completion.offers(self.text) else word
-                    self._submit()
-                else:
-                    self._accept(start, word)
+                self._complete(send=key == "enter")
             case _:
                 return False
         return True
 
-    def _accept(self, start: int, word: str) -> None:
+    def _complete(self, *, send: bool) -> None:
+        start, word = self._completion.chosen()
+        if send and word.startswith("/"):
+            self.text = self.text if self._completion.offers(self.text) else word
+            self._submit()
+        else:
+            self.accept(start, word)
+
+    def accept(self, start: int, word: str) -> None:
         row, column = self.cursor_location
         before = "\n".join([*self.text.split("\n")[:row], self.text.split("\n")[row][:column]])
         begin = column - (len(before) - start)
@@ -113,15 +154,29 @@ class Prompt(TextArea):
         self._completion.hide()
 
     def _submit(self) -> None:
-        text = self.text.strip()
-        if not text:
+        shown = self.text.strip()
+        if not shown:
             return
         self._completion.hide()
+        text, images = self.pasted.expand(shown)
         if not self._past or self._past[-1] != text:
             self._past.append(text)
         self._at, self._draft = len(self._past), ""
         self.text = ""
-        self.post_message(self.Submitted(text))
+        if self._vim is not None:
+            self._vim.start()
+            self._show_vim()
+        self.post_message(self.Submitted(text, images, shown))
+
+    def _delete_chip(self) -> bool:
+        """A chip goes as a whole."""
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        chip = next((chip for chip in self.pasted.chips() if before.endswith(chip)), "")
+        if chip and self.selection.is_empty:
+            self.delete((row, column - len(chip)), (row, column))
+            return True
+        return False
 
     def _escape(self) -> None:
         twice = monotonic() - self._escaped_at < TWICE

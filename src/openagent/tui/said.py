@@ -10,10 +10,12 @@ class Said(Static):
     DEFAULT_CSS = """
     Said { height: auto; margin: 1 0; padding: 0 2 0 1; border-left: thick $primary; background: $surface; }
     Said.waiting { border-left: thick $panel; color: $text-muted; }
+    Said.rewound { border-left: thick $panel; color: $text-disabled; background: $background; }
     """
 
     def __init__(self, text: str, *, waiting: bool = False) -> None:
         label = "Next  " if waiting else ""
+        self.said = text
         super().__init__(Content.assemble((label, "bold $primary"), clean(text).strip("\n")), markup=False)
         self.set_class(waiting, "waiting")
 
@@ -23,6 +25,7 @@ class Note(Static):
     Note { height: auto; padding: 0 2; color: $text-muted; }
     Note.warning { color: $warning; }
     Note.error { color: $error; }
+    Note.rewound { color: $text-disabled; }
     """
 
     def __init__(self, text: str, kind: str = "") -> None:

@@ -3,41 +3,46 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from itertools import count
 from typing import Any, Literal, cast
 
 from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.events import Click
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Static
 
 from openagent.client import Attachment, Client, ConnectionLost
+from openagent.client.text import clean
 from openagent.protocol import events as e
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.messages import TextPart, ToolResultPart
+from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
 from openagent.protocol.sessions import PermissionAsk, Question, SessionInfo, Snapshot
+from openagent.tui.agents import Agents
+from openagent.tui.asks import Asks
 from openagent.tui.chat import Chat
 from openagent.tui.completion import Completion, files_below
 from openagent.tui.event_notes import note_for
 from openagent.tui.keys import Keys
 from openagent.tui.link import Link
 from openagent.tui.permission import PermissionPanel
+from openagent.tui.place import branch_of
 from openagent.tui.prompt import Prompt
 from openagent.tui.question import QuestionPanel
-from openagent.tui.side import Agent, SidePanel
+from openagent.tui.side import SidePanel
 from openagent.tui.status_bar import StatusBar
 
 PAGE = 50
+_numbers = count(1)
 
 
 class SessionView(Vertical):
     DEFAULT_CSS = """
     SessionView { height: 1fr; }
     SessionView > #body { height: 1fr; }
-    SessionView #asks { height: auto; max-height: 18; }
     SessionView #pill { height: 1; width: 100%; text-align: center; color: $primary; display: none; }
     SessionView #pill.shown { display: block; }
     """
@@ -50,41 +55,44 @@ class SessionView(Vertical):
             super().__init__()
             self.line = line
 
-    def __init__(self, session: str, link: Link, keys: Keys, jail: str) -> None:
-        super().__init__(id=f"view-{session}")
+    def __init__(self, link: Link, keys: Keys, *, session: str = "", vim: bool = False) -> None:
+        super().__init__(id=f"view-{next(_numbers)}")
         self.session = session
+        """Empty until it is known which one to show."""
         self.info: SessionInfo | None = None
         self.chat = Chat()
         self.side = SidePanel()
         self.status = StatusBar()
-        self._completion = Completion()
-        self.prompt = Prompt(keys, self._completion)
+        self.asks = Asks()
+        self.agents = Agents(lambda: link.client, self._show_agents)
+        self.completion = Completion()
+        self.prompt = Prompt(keys, self.completion, vim=vim)
+        self.jail = ""
+        self._branch = ""
         self._pill = Static(markup=False, id="pill")
-        self._asks = Vertical(id="asks")
         self._link = link
-        self._jail = jail
+        self._attached = asyncio.Event()
         self._seq: int | None = None
         self._loading = False
         self._runs: dict[str, str] = {}
         """Commands typed here, by op, and the calls they became."""
-        self._agents: dict[str, Agent] = {}
         self._takers: dict[type[e.Event], Callable[[Any], Awaitable[None]]] = {
             e.TextDelta: lambda event: self.chat.say(event.message_number, event.text),
             e.ThinkingDelta: lambda event: self.chat.think(event.message_number, event.text),
             e.LiveState: lambda event: self.chat.catch_up(event.live),
             e.MessageAdded: lambda event: self.chat.add(event.message),
-            e.MessageQueued: self._queued,
+            e.MessageQueued: lambda event: self.chat.wait(_text(event.queued.parts)),
             e.ToolStarted: self._tool_started,
             e.ToolOutput: self._tool_output,
             e.ToolFinished: self._tool_finished,
             e.PermissionRequested: lambda event: self._ask(event.ask),
             e.PermissionResolved: lambda event: self._answered(event.ask_id),
-            e.QuestionAsked: lambda event: self._question(event.question),
+            e.QuestionAsked: lambda event: self._ask(event.question),
             e.QuestionAnswered: lambda event: self._answered(event.question_id),
             e.PlanUpdated: self._plan,
             e.TurnCompleted: self._turn_completed,
-            e.SubagentStarted: self._agent,
-            e.SubagentFinished: self._agent,
+            e.SubagentStarted: self._agent_started,
+            e.SubagentFinished: self._agent_finished,
             e.CheckpointRestored: self._restored,
         }
 
@@ -93,31 +101,47 @@ class SessionView(Vertical):
             yield self.chat
             yield self.side
         yield self._pill
-        yield self._asks
-        yield self._completion
+        yield self.asks
+        yield self.completion
         yield self.prompt
         yield self.status
 
     def on_mount(self) -> None:
         self.use_keys(self.prompt.keys)
+        if self.session:
+            self.show_session(self.session)
+
+    def show_session(self, session: str) -> None:
+        self.session = session
         self.run_worker(self._follow(), group="follow")
 
     def use_keys(self, keys: Keys) -> None:
         self.prompt.keys = keys
-        hints = [("toggle_plan", "plan"), ("toggle_tools", "tools"), ("sessions", "sessions"), ("palette", "all")]
-        self.status.keys([*((keys.label(action), what) for action, what in hints), ("?", "keys")])
+        hints = [
+            (keys.label("toggle_plan"), "plan", "app.panel('plan')"),
+            (keys.label("toggle_tools"), "tools", "app.panel('tools')"),
+            (keys.label("toggle_files"), "files", "app.files"),
+            (keys.label("palette"), "all", "app.command_palette"),
+            ("?", "keys", "app.help"),
+        ]
+        self.status.keys(hints)
 
     @property
     def running(self) -> bool:
         return self.info is not None and self.info.status in ("thinking", "executing_tool", "waiting_approval")
 
+    @property
+    def follows(self) -> bool:
+        """The session was attached to, and its state is known."""
+        return self._attached.is_set()
+
     async def ask(self, make: Callable[[Client], ops.Op], kind: type[Any]) -> Any:
         """One op; None, and a word to the person, when it is refused."""
-        client = self._link.client
         try:
+            client = self._link.client
             return await client.request(make(client), kind)
         except OpenAgentError as problem:
-            self.notify(str(problem), severity="error", markup=False)
+            self.notify(clean(str(problem)), severity="error", markup=False)
             return None
 
     # What happens
@@ -133,8 +157,10 @@ class SessionView(Vertical):
             except OpenAgentError as problem:
                 await self.chat.note(str(problem), "error")
                 return
+            self.session = attachment.session
             if attachment.snapshot:
                 await self._begin(attachment.snapshot)
+            self._show_info()
             if await self._take_events(attachment):
                 return
             await self._mend(client)
@@ -151,34 +177,31 @@ class SessionView(Vertical):
         return False
 
     async def _mend(self, lost: Client) -> None:
-        if self.info:
-            self.status.show(self.info, self._jail, lost="The connection to the daemon is lost; attaching again …")
-        await self._link.mend(lost)
-        self._show_info()
+        await self._link.mend(lost, self.status.lost)
 
     async def _begin(self, snapshot: Snapshot) -> None:
         self.info = snapshot.info
-        await self.chat.begin(snapshot.messages, has_more=snapshot.has_more)
+        await self.chat.begin(snapshot.messages, has_more=snapshot.has_more, rewound=snapshot.rewound)
         if not snapshot.messages and not snapshot.live:
             await self.chat.note("Say what to do. @ names a file, ! runs a command, / lists what else there is.")
-        await self._asks.remove_children()
         if snapshot.live:
             await self.chat.catch_up(snapshot.live)
         for queued in snapshot.queued:
-            await self.chat.wait("".join(part.text for part in queued.parts if isinstance(part, TextPart)))
-        for ask in snapshot.permissions:
-            await self._ask(ask)
-        for question in snapshot.questions:
-            await self._question(question)
+            await self.chat.wait(_text(queued.parts))
+        await self.asks.begin(snapshot.permissions, snapshot.questions)
+        self._focus_what_waits()
         said = [message.text for message in snapshot.messages if message.role == "user" and message.text]
         self.prompt.start_history(said)
         self.side.show_plan(snapshot.plan)
-        self.side.show_agents([])
-        self._show_info()
-        self.run_worker(self._find_files(snapshot.info.cwd), group="files", exclusive=True)
+        self.agents.clear()
+        self._attached.set()
+        if not self._link.remote:
+            self.run_worker(self._look_around(snapshot.info.cwd), group="files", exclusive=True)
 
-    async def _find_files(self, cwd: str) -> None:
-        self.prompt.files = await asyncio.to_thread(files_below, cwd)
+    async def _look_around(self, cwd: str) -> None:
+        self._branch = await asyncio.to_thread(branch_of, cwd)
+        self._show_info()
+        self.completion.files = await asyncio.to_thread(files_below, cwd)
 
     async def _take(self, event: e.AnyEvent) -> None:
         if self.info is not None:
@@ -207,13 +230,10 @@ class SessionView(Vertical):
     def _show_info(self) -> None:
         if self.info is None:
             return
-        self.status.show(self.info, self._jail)
+        self.status.show(self.info, self.jail, self._branch)
         self.side.show_usage(self.info)
         self.prompt.set_class(self.running, "running")
         self.post_message(self.Changed())
-
-    async def _queued(self, event: e.MessageQueued) -> None:
-        await self.chat.wait("".join(part.text for part in event.queued.parts if isinstance(part, TextPart)))
 
     async def _tool_started(self, event: e.ToolStarted) -> None:
         if event.op_id in self._runs:
@@ -229,44 +249,46 @@ class SessionView(Vertical):
     async def _plan(self, event: e.PlanUpdated) -> None:
         self.side.show_plan(event.plan)
 
-    async def _agent(self, event: e.SubagentStarted | e.SubagentFinished) -> None:
-        if isinstance(event, e.SubagentStarted):
-            self._agents[event.child] = Agent(event.template or event.child, "works")
-        elif agent := self._agents.get(event.child):
-            agent.state = event.reason
-        self.side.show_agents(list(self._agents.values()))
+    async def _agent_started(self, event: e.SubagentStarted) -> None:
+        self.run_worker(self.agents.follow(self.agents.started(event)), group="agents")
+
+    async def _agent_finished(self, event: e.SubagentFinished) -> None:
+        self.agents.finished(event)
+
+    def _show_agents(self) -> None:
+        self.side.show_agents(self.agents)
 
     async def _turn_completed(self, event: e.TurnCompleted) -> None:
         await self.chat.turn_ended()
-        await self._asks.remove_children()
+        await self.asks.remove_children()
         if event.reason != "done":
             why = f" {event.error.message} {event.error.hint}" if event.error else ""
             await self.chat.note(f"— {event.reason.replace('_', ' ')}.{why}", "error" if event.error else "warning")
         if not self.prompt.has_focus and self.screen.focused is None:
             self.prompt.focus()
+        if self.info is not None and not self._link.remote:
+            self.run_worker(self._look_around(self.info.cwd), group="files", exclusive=True)
 
     async def _restored(self, event: e.CheckpointRestored) -> None:
+        self.chat.rewind(event.rewound)
         forgotten = " The model no longer knows what came since." if event.conversation else ""
         await self.chat.note(f"Went back to before turn {event.turn}.{forgotten}", "warning")
 
     # What waits for the person
 
-    async def _ask(self, ask: PermissionAsk) -> None:
-        panel = PermissionPanel(ask)
-        await self._asks.mount(panel)
-        if not self.prompt.text and len(self._asks.children) == 1:
-            panel.focus()
-
-    async def _question(self, question: Question) -> None:
-        await self._asks.mount(QuestionPanel(question))
-        self.prompt.focus()
+    async def _ask(self, ask: PermissionAsk | Question) -> None:
+        await self.asks.add(ask)
+        self._focus_what_waits()
 
     async def _answered(self, id_: str) -> None:
-        for panel in self._asks.children:
-            if _id_of(panel) == id_:
-                await panel.remove()
-        waiting = next((panel for panel in self._asks.children if isinstance(panel, PermissionPanel)), None)
-        (self.prompt if waiting is None or self.prompt.text else waiting).focus()
+        await self.asks.take_away(id_)
+        self._focus_what_waits()
+
+    def _focus_what_waits(self) -> None:
+        """A permission takes the keys, unless somebody is writing or looks at another tab."""
+        waiting = self.asks.permission
+        if self.display and self.screen.is_current and not (waiting and waiting.has_focus_within):
+            (waiting if waiting is not None and not self.prompt.text else self.prompt).focus()
 
     @on(PermissionPanel.Answered)
     async def answer(self, event: PermissionPanel.Answered) -> None:
@@ -279,6 +301,7 @@ class SessionView(Vertical):
                 ask=event.ask.id,
                 decision="allow" if allow else "deny",
                 scope=scope,
+                reason=event.reason,
             ),
             ops.Done,
         )
@@ -288,8 +311,7 @@ class SessionView(Vertical):
     @on(Prompt.Submitted)
     async def submit(self, event: Prompt.Submitted) -> None:
         text = event.text
-        question = next((panel for panel in self._asks.children if isinstance(panel, QuestionPanel)), None)
-        if question is not None:
+        if (question := self.asks.question) is not None:
             await self._answer_question(question, text)
         elif text.startswith("/"):
             self.post_message(self.CommandGiven(text[1:]))
@@ -297,11 +319,18 @@ class SessionView(Vertical):
             self.run_worker(self._run(text[1:].strip()))
         else:
             self.chat.anchor()
-            sent = await self.ask(
-                lambda client: ops.MessageSend(id=client.next_id(), session=self.session, text=text), ops.Sent
-            )
-            if sent is None:
-                self.prompt.text = text
+            self.run_worker(self._send(text, event.images, event.shown), group="send")
+
+    async def _send(self, text: str, images: list[ImagePart], shown: str) -> None:
+        await self._attached.wait()
+        parts: list[UserPart] = [*images]
+        sent = await self.ask(
+            lambda client: ops.MessageSend(id=client.next_id(), session=self.session, text=text, parts=parts), ops.Sent
+        )
+        if sent is not None:
+            self.prompt.pasted.clear()
+        elif not self.prompt.text:
+            self.prompt.text = shown
 
     async def _answer_question(self, panel: QuestionPanel, said: str) -> None:
         await self.ask(
@@ -312,6 +341,7 @@ class SessionView(Vertical):
         )
 
     async def _run(self, command: str) -> None:
+        await self._attached.wait()
         made: list[str] = []
 
         def make(client: Client) -> ops.Op:
@@ -320,7 +350,7 @@ class SessionView(Vertical):
             return ops.ToolRun(id=made[0], session=self.session, tool="shell", arguments={"command": command})
 
         ran = cast("ops.ToolRan | None", await self.ask(make, ops.ToolRan))
-        call = self._runs.pop(made[0], "")
+        call = self._runs.pop(made[0], "") if made else ""
         if ran is None:
             return
         if call:
@@ -342,10 +372,18 @@ class SessionView(Vertical):
     def leave_prompt(self) -> None:
         (self.chat.newest_call() or self.chat).focus()
 
+    @on(Completion.Clicked)
+    def complete(self, event: Completion.Clicked) -> None:
+        self.prompt.accept(event.start, event.word)
+
     @on(Chat.News)
     def show_news(self, event: Chat.News) -> None:
         self._pill.update(f"↓ {event.count} new")
         self._pill.set_class(event.count > 0, "shown")
+
+    def on_click(self, event: Click) -> None:
+        if event.widget is self._pill:
+            self.chat.go("end")
 
     @on(Chat.Older)
     async def load_older(self) -> None:
@@ -365,11 +403,5 @@ class SessionView(Vertical):
             self._loading = False
 
 
-def _id_of(panel: Widget) -> str:
-    match panel:
-        case PermissionPanel():
-            return panel.ask.id
-        case QuestionPanel():
-            return panel.question.id
-        case _:
-            return ""
+def _text(parts: list[UserPart]) -> str:
+    return "".join(part.text if isinstance(part, TextPart) else " [image]" for part in parts)

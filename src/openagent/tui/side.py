@@ -1,7 +1,6 @@
 """The panels at the right: tokens, plan, tools, agents."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -11,6 +10,8 @@ from textual.widgets import Static
 from openagent.client.text import clean, one_line
 from openagent.protocol.ops import ToolInfo
 from openagent.protocol.sessions import PlanItem, SessionInfo
+from openagent.tui.agents import Agents
+from openagent.tui.clicks import hint
 from openagent.tui.figures import filled, money, state_of, tokens
 
 _MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
@@ -19,16 +20,10 @@ GAUGE = 20
 
 
 def gauge(percent: float) -> Content:
-    full = round(GAUGE * percent / 100)
+    full = round(GAUGE * min(percent, 100) / 100)
     return Content.assemble(
         ("█" * full, f"${state_of(percent)}"), ("░" * (GAUGE - full), "$foreground-muted"), f" {percent:3.0f}%"
     )
-
-
-@dataclass
-class Agent:
-    name: str
-    state: str
 
 
 class SidePanel(VerticalScroll):
@@ -38,7 +33,7 @@ class SidePanel(VerticalScroll):
     SidePanel > Vertical { height: auto; border: round $panel; border-title-color: $text-muted; padding: 0 1; }
     SidePanel > Vertical.hidden { display: none; }
     SidePanel Static { height: auto; }
-    SidePanel > #tools Static { text-wrap: nowrap; text-overflow: ellipsis; }
+    SidePanel > #tools Static, SidePanel > #agents Static { text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     def __init__(self) -> None:
@@ -47,15 +42,11 @@ class SidePanel(VerticalScroll):
         self._plan = Static(markup=False)
         self._tools = Static(markup=False)
         self._agents = Static(markup=False)
+        self._statics = {"Tokens": self._tokens, "Plan": self._plan, "Tools": self._tools, "Agents": self._agents}
         self.show_plan([])
 
     def compose(self) -> ComposeResult:
-        for title, static in (
-            ("Tokens", self._tokens),
-            ("Plan", self._plan),
-            ("Tools", self._tools),
-            ("Agents", self._agents),
-        ):
+        for title, static in self._statics.items():
             box = Vertical(static, id=title.lower(), classes="" if title == "Tokens" else "hidden")
             box.border_title = title
             yield box
@@ -68,6 +59,9 @@ class SidePanel(VerticalScroll):
         self.set_class(anything, "shown")
         return not box.has_class("hidden")
 
+    def shows(self, name: str) -> bool:
+        return not self.query_one(f"#{name}").has_class("hidden")
+
     def show_usage(self, info: SessionInfo) -> None:
         usage = info.usage
         percent = filled(usage)
@@ -76,11 +70,14 @@ class SidePanel(VerticalScroll):
         window = tokens(usage.context_window) if usage.context_window else "–"
         lines = [
             gauge(percent) if percent is not None else Content("The window is not known."),
-            Content(f"{tokens(usage.context_tokens)} of {window}"),
+            Content(f"context {tokens(usage.context_tokens)} of {window}"),
             Content(f"in  {tokens(used.input_tokens)}{cached}"),
             Content(f"out {tokens(used.output_tokens)}"),
-            Content(money(usage.cost_usd)),
         ]
+        if budget := info.settings.budget_usd:
+            lines += [gauge(100 * usage.cost_usd / budget), Content(f"{money(usage.cost_usd)} of ${budget:.2f}")]
+        else:
+            lines.append(Content(money(usage.cost_usd)))
         self._tokens.update(Content("\n").join(lines))
 
     def show_plan(self, plan: Sequence[PlanItem]) -> None:
@@ -101,8 +98,17 @@ class SidePanel(VerticalScroll):
         ]
         self._tools.update(Content("\n").join(lines))
 
-    def show_agents(self, agents: Sequence[Agent]) -> None:
-        if not agents:
-            self._agents.update(Content.styled("No other agent works for this session.", "$foreground-muted"))
-            return
-        self._agents.update(Content("\n").join([Content(f"{clean(a.name)}  {clean(a.state)}") for a in agents]))
+    def show_agents(self, agents: Agents, chosen: str = "") -> None:
+        lines = [
+            Content.assemble(
+                "  " * depth,
+                ("● " if agent.working else "✓ ", "$primary" if agent.working else "$success"),
+                hint(one_line(agent.name, 14), "", f"app.open_agent('{agent.session}')"),
+                (" ◂" if agent.session == chosen else "", "$primary"),
+                (f" {tokens(agent.tokens)} {money(agent.cost_usd)} ", "$foreground-muted"),
+                ("" if agent.working else clean(agent.state), "$foreground-muted"),
+            )
+            for depth, agent in agents.everyone()
+        ]
+        empty = Content.styled("No other agent works for this session.", "$foreground-muted")
+        self._agents.update(Content("\n").join(lines) if lines else empty)

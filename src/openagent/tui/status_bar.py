@@ -1,12 +1,14 @@
-"""Always in sight: model, mode, jail, context and spend."""
+"""Always in sight: model, mode, jail, branch, context and spend."""
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.style import Style
 from textual.widgets import Static
 
-from openagent.client.text import clean
+from openagent.client.text import clean, one_line
 from openagent.protocol.sessions import SessionInfo
+from openagent.tui.clicks import hint
 from openagent.tui.figures import filled, money, state_of
 
 _STATES = {"idle": "", "thinking": "thinking", "executing_tool": "working", "waiting_approval": "waiting", "error": "!"}
@@ -21,37 +23,46 @@ class StatusBar(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
-        self._left = Static(markup=False, classes="left")
+        self._left = Static("connecting …", markup=False, classes="left")
         self._right = Static(markup=False, classes="right")
+        self._shown = ""
 
     def compose(self) -> ComposeResult:
         yield self._left
         yield self._right
 
-    def keys(self, hints: list[tuple[str, str]]) -> None:
-        parts = [Content.assemble((key, "$primary"), f" {what}") for key, what in hints]
-        self._right.update(Content("  ").join(parts))
+    def keys(self, hints: list[tuple[str, str, str]]) -> None:
+        """Key, what it does, and the action a click runs."""
+        self._right.update(Content("  ").join([hint(*each) for each in hints]))
 
-    def show(self, info: SessionInfo, jail: str, *, lost: str = "") -> None:
-        if lost:
-            self._left.update(Content.styled(f"● {clean(lost)}", "$error"))
-            return
+    def lost(self, problem: str) -> None:
+        self._shown = ""
+        text = f"● connection lost, trying again … {one_line(problem, 200)}"
+        self._left.update(Content.styled(text, "$error"))
+
+    def show(self, info: SessionInfo, jail: str, branch: str) -> None:
         percent = filled(info.usage)
-        context = (
-            Content.styled("ctx   –", "")
-            if percent is None
-            else Content.styled(f"ctx {percent:3.0f}%", f"${state_of(percent)}")
-        )
+        context = ("ctx   –", "") if percent is None else (f"ctx {percent:3.0f}%", f"${state_of(percent)}")
         budget = info.settings.budget_usd
         spend = money(info.usage.cost_usd) + (f"/{budget:.2f}" if budget else "")
-        mode = Content.styled(info.settings.mode, "$error" if info.settings.mode == "full" else "")
+        model = one_line(info.settings.model.rpartition("/")[2], 30) or "no model"
         parts = [
-            Content.styled(clean(info.settings.model.rpartition("/")[2]) or "no model", "bold $foreground"),
-            mode,
+            _clickable(Content.styled(model, "bold $foreground"), "app.models"),
+            _clickable(
+                Content.styled(info.settings.mode, "$error" if info.settings.mode == "full" else ""), "app.modes"
+            ),
             Content(clean(jail) or "jail –"),
-            context,
+            *([Content(one_line(branch, 24))] if branch else []),
+            Content.styled(*context),
             Content(f"{spend:<7}"),
         ]
         if state := _STATES.get(info.status, ""):
             parts.append(Content.styled(state, "$warning" if state in ("waiting", "!") else "$primary"))
-        self._left.update(Content(" · ").join(parts))
+        line = Content(" · ").join(parts)
+        if (shown := f"{line.markup}") != self._shown:  # a status that says the same is not drawn again
+            self._shown = shown
+            self._left.update(line)
+
+
+def _clickable(content: Content, action: str) -> Content:
+    return content.stylize(Style.from_meta({"@click": action}))

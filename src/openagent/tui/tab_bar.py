@@ -57,6 +57,7 @@ class TabBar(Horizontal):
         yield Static(clean(f"openagent · {self._place}"), markup=False, id="place")
 
     async def show(self, sessions: list[SessionInfo | None], active: int) -> None:
+        """One row that is drawn anew only when something in it is another."""
         now = ([(info.name, info.status) if info else None for info in sessions], active)
         if now == self._shown:
             return

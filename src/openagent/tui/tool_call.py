@@ -15,7 +15,7 @@ from openagent.tui.diff import coloured
 from openagent.tui.foldable import Foldable
 
 TAIL = 20_000
-"""Characters of live output that are kept and shown."""
+"""Characters of live output that are kept and shown; the full view has all of a result."""
 _DOING = {"edit_file": "editing", "read_file": "reading", "write_file": "writing", "shell": "running"}
 
 
@@ -52,10 +52,21 @@ class ToolCall(Foldable):
         if self._result is not None:
             if diff := str(self._result.display.get("diff", "")):
                 return coloured(diff)
-            return Content(clean(self._result.text) or "(nothing)")
+            return Content(_ended(clean(self._result.text)) or "(nothing)")
         if self._output:
             return Content(clean(self._output))
         return Content(clean(json.dumps(self._arguments, indent=2, ensure_ascii=False)))
+
+    @property
+    def title(self) -> str:
+        return one_line(f"{self._tool} {self._subject}")
+
+    @property
+    def whole(self) -> str:
+        """Everything it was given and gave back."""
+        if self._result is not None:
+            return str(self._result.display.get("diff", "")) or self._result.text
+        return self._output or json.dumps(self._arguments, indent=2, ensure_ascii=False)
 
     def start(self, subject: str) -> None:
         self._subject = subject or self._subject
@@ -87,3 +98,10 @@ class ToolCall(Foldable):
         self.refresh_head()
         if self.opened and self._shown is not None:
             self._shown.update(self._contents())
+
+
+def _ended(text: str) -> str:
+    """A long result is shown by its end, where the outcome stands."""
+    if len(text) <= TAIL:
+        return text
+    return f"… {len(text) - TAIL} characters before; v shows all\n{text[-TAIL:]}"

@@ -1,0 +1,85 @@
+"""The agents that work for a session, and for one another: what each does and costs, live."""
+
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+
+from openagent.client import Client
+from openagent.protocol import events as e
+from openagent.protocol.errors import OpenAgentError
+
+
+@dataclass
+class Agent:
+    session: str
+    name: str
+    task: str = ""
+    state: str = "works"
+    cost_usd: float = 0.0
+    tokens: int = 0
+    children: "list[Agent]" = field(default_factory=list["Agent"])
+
+    @property
+    def working(self) -> bool:
+        return self.state == "works"
+
+
+class Agents:
+    """A tree. Each agent that works is followed until its turn ends, its own agents with it."""
+
+    def __init__(self, client: Callable[[], Client], changed: Callable[[], None]) -> None:
+        self._client = client
+        self._changed = changed
+        self.roots: list[Agent] = []
+
+    def clear(self) -> None:
+        self.roots = []
+        self._changed()
+
+    def started(self, event: e.SubagentStarted, parent: Agent | None = None) -> Agent:
+        agent = Agent(event.child, event.template or "agent", event.task)
+        (self.roots if parent is None else parent.children).append(agent)
+        self._changed()
+        return agent
+
+    def finished(self, event: e.SubagentFinished) -> None:
+        for _, agent in self.everyone():
+            if agent.session == event.child:
+                agent.state, agent.cost_usd, agent.tokens = event.reason, event.cost_usd, event.tokens
+        self._changed()
+
+    def everyone(self) -> Iterator[tuple[int, Agent]]:
+        """Depth first, with the depth."""
+
+        def below(agents: list[Agent], depth: int) -> Iterator[tuple[int, Agent]]:
+            for agent in agents:
+                yield depth, agent
+                yield from below(agent.children, depth + 1)
+
+        return below(self.roots, 0)
+
+    async def follow(self, agent: Agent) -> None:
+        with suppress(OpenAgentError):
+            attachment = await self._client().attach(agent.session, after=0)
+            async with aclosing(attachment.events()) as coming:
+                async for event in coming:
+                    if await self._take(agent, event):
+                        break
+            await attachment.detach()
+
+    async def _take(self, agent: Agent, event: e.AnyEvent) -> bool:
+        """Returns whether its work is done."""
+        match event:
+            case e.UsageUpdated():
+                used = event.usage.tokens
+                agent.cost_usd, agent.tokens = event.usage.cost_usd, used.input_tokens + used.output_tokens
+            case e.SubagentStarted():
+                self.started(event, agent)
+            case e.SubagentFinished():
+                self.finished(event)
+            case e.TurnCompleted():
+                return True
+            case _:
+                return False
+        self._changed()
+        return False

@@ -1,0 +1,44 @@
+"""What a person chose about this program itself, kept beside their settings."""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from openagent.protocol import locations
+
+FILE = "tui.json"
+
+
+class Preferences(Struct, frozen=True, omit_defaults=True):
+    theme: str = "dark"
+    """dark or light"""
+    vim: bool = False
+
+
+def _file(env: Mapping[str, str]) -> Path:
+    return Path(locations.config_file(env)).parent / FILE
+
+
+def load(env: Mapping[str, str]) -> Preferences:
+    """A file that cannot be read counts as none: it holds nothing worth a complaint."""
+    kept = Preferences()
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        kept = msgspec.json.decode(_file(env).read_bytes(), type=Preferences)
+    if theme := env.get("OPENAGENT_THEME"):
+        kept = msgspec.structs.replace(kept, theme=theme)
+    if vim := env.get("OPENAGENT_VIM"):
+        kept = msgspec.structs.replace(kept, vim=vim not in ("0", "false", "off"))
+    return kept
+
+
+def save(env: Mapping[str, str], preferences: Preferences) -> None:
+    file = _file(env)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(".new")
+        beside.write_bytes(msgspec.json.encode(preferences))
+        os.replace(beside, file)

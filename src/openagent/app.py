@@ -10,7 +10,6 @@ import contextlib
 import functools
 import logging
 import os
-import secrets
 import signal
 import sys
 import time
@@ -32,6 +31,7 @@ from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, BudgetExceeded, BudgetWarning, Event, McpServerStatus
+from openagent.services.web import WebDoor
 from openagent.vault.redact import RedactingFilter, Redactor
 
 if TYPE_CHECKING:
@@ -58,12 +58,14 @@ def build_manager(
     from openagent.core.runtime import Runtime
     from openagent.daemon.manager import SessionManager
     from openagent.plugins.collector import ContextSettings
+    from openagent.services.access import Access
     from openagent.services.mcp import McpService
     from openagent.services.mcp_servers import own_file
     from openagent.services.safety import Safety
     from openagent.services.templates import Surroundings, TemplateService
     from openagent.services.wiring import Services
     from openagent.store import open_store
+    from openagent.store.access import SqlAccess
     from openagent.telemetry.cache_misses import CacheWatch
     from openagent.tools.mcp.host import MCPHost
     from openagent.tools.registry import built_in_tools
@@ -129,6 +131,8 @@ def build_manager(
     )
     manager = SessionManager(runtime, daemon.bus, configs.session_settings, templates.settings)
     daemon.serve_ops(services.handlers(manager, daemon.bus))
+    services.access = Access(home, SqlAccess(store), daemon.dismiss)
+    daemon.serve_ops(services.access.handlers())
     daemon.serve_ops(safety.handlers(store))
     daemon.serve_ops(mcp.handlers(manager))
     daemon.serve_ops(templates.handlers())
@@ -269,17 +273,20 @@ async def running(
     async with contextlib.AsyncExitStack() as stack:
         ipc = await serve_ipc(daemon, socket)
         stack.callback(ipc.close)
-        loading = asyncio.create_task(_load(daemon, configs, home, redactor))
+        set_up = configs.load().settings.web
+        address = web or WebAddress(f"{set_up.host}:{set_up.port}")
+        door = WebDoor(daemon, home, redactor, host=address.host, port=address.port, hosts=set_up.hosts)
+        loading = asyncio.create_task(_load(daemon, configs, home, redactor, door))
         stack.push_async_callback(_unload, daemon, loading)
+        stack.push_async_callback(door.close)
         if web is not None:
-            url = await stack.enter_async_context(_web(daemon, web, home, redactor))
-            daemon.place = Place(socket=str(socket), home=str(home), web_url=url)
+            await door.open()
         _log.info("listening", extra={"socket": str(socket), "web": daemon.place.web_url, "version": __version__})
         yield daemon
 
 
 async def _load(
-    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor
+    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor, door: WebDoor
 ) -> "tuple[SessionManager, Services]":
     try:
         manager, services = await asyncio.to_thread(build_manager, daemon, configs, home, redactor)
@@ -288,6 +295,8 @@ async def _load(
         daemon.failed(problem)
         daemon.stopping.set()
         raise
+    services.access.open_web = door.open
+    door.access.set_result(services.access)
     daemon.ready(manager, configs.show)
     services.start()
     await manager.recover_all()
@@ -310,30 +319,6 @@ async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress 
         report_ready()
         await daemon.stopping.wait()
     _log.info("stopped")
-
-
-@contextlib.asynccontextmanager
-async def _web(daemon: Daemon, web: WebAddress, home: Path, redactor: Redactor) -> AsyncGenerator[str, None]:
-    from openagent.gateway.websocket import serve_web
-
-    token = _token(home)
-    redactor.register(token)
-    async with serve_web(daemon, web.host, web.port, token) as port:
-        host = f"[{web.host}]" if ":" in web.host else web.host
-        yield f"http://{host}:{port}"
-
-
-def _token(home: Path) -> str:
-    """What a client must show on the WebSocket; made once, readable by the owner alone."""
-    file = home / "token"
-    with contextlib.suppress(FileNotFoundError):
-        if token := file.read_text().strip():
-            return token
-    token = secrets.token_urlsafe(32)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as opened:
-        opened.write(token)
-    return token
 
 
 def main(arguments: list[str]) -> int:

@@ -23,5 +23,5 @@ def test_the_socket_opens_before_the_heavy_imports() -> None:
     script = "import sys, openagent.app; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
-    heavy = ("sqlalchemy", "alembic", "httpx2", "uvicorn", "starlette", "genai_prices", "openagent.core.session")
+    heavy = ("sqlalchemy", "alembic", "httpx2", "uvicorn", "starlette", "fastapi", "openagent.core.session")
     assert [name for name in heavy if name in loaded] == []

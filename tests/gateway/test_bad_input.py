@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.asyncio.client import connect as ws_connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import InvalidStatus
 
 from openagent.protocol import events as e
 from openagent.protocol.codec import MAX_FRAME, decode_event, frame
@@ -258,12 +258,12 @@ async def _connect_as_nobody(socket: Path) -> str:
 
 async def _ws(house: House, token: str, **headers: str) -> str:
     url = house.daemon.place.web_url.replace("http", "ws") + "/ws"
-    async with ws_connect(url, additional_headers={"Authorization": f"Bearer {token}", **headers}) as socket:
-        try:
+    try:
+        async with ws_connect(url, additional_headers={"Authorization": f"Bearer {token}", **headers}) as socket:
             await socket.send(json.dumps(HELLO))
             return str(await asyncio.wait_for(socket.recv(), 5))
-        except ConnectionClosed as closed:
-            return f"closed {closed.rcvd.code if closed.rcvd else ''}"
+    except InvalidStatus as refused:
+        return f"refused {refused.response.status_code}"
 
 
 async def test_the_websocket_wants_its_token_its_host_and_its_origin(tmp_path: Path) -> None:
@@ -271,9 +271,9 @@ async def test_the_websocket_wants_its_token_its_host_and_its_origin(tmp_path: P
         token = (h.home / "token").read_text()
         assert (h.home / "token").stat().st_mode & 0o777 == 0o600
         assert '"reply"' in await _ws(h, token)
-        assert await _ws(h, "wrong") == "closed 4401"
-        assert await _ws(h, "") == "closed 4401"
-        assert await _ws(h, token, Origin="https://evil.example") == "closed 4401"
+        assert await _ws(h, "wrong") == "refused 401"
+        assert await _ws(h, "") == "refused 401"
+        assert await _ws(h, token, Origin="https://evil.example") == "refused 403"
         assert '"reply"' in await _ws(h, token, Origin=h.daemon.place.web_url)
 
 

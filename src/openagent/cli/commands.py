@@ -24,6 +24,7 @@ class Entry(NamedTuple):
 COMMANDS = {
     "run": Entry("openagent.cli.run_help:run", "Send one prompt to an agent and print its answer."),
     "tui": Entry("openagent.cli.tui:tui", "Talk to agents in a full terminal."),
+    "web": Entry("openagent.cli.web:web", "Open the web app, logged in."),
     "attach": Entry("openagent.cli.attach:attach", "Follow a session live, talk to it, approve what it asks."),
     "sessions": Entry("openagent.cli.sessions:sessions", "List, show, rewind, fork, export and delete sessions."),
     "demo": Entry("openagent.cli.demo:demo", "See a scripted model repair a bug with real tools."),
@@ -37,6 +38,7 @@ COMMANDS = {
     "trust": Entry("openagent.cli.trust:trust", "Let a folder's own settings and rules count."),
     "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules that decide what agents may do."),
     "audit": Entry("openagent.cli.audit:audit", "Show and export what was decided, run and written."),
+    "tokens": Entry("openagent.cli.tokens:tokens", "Let programs and other machines in over HTTP."),
     "status": Entry("openagent.cli.status:status", "Tell whether a daemon runs, where, and how it is."),
     "stop": Entry("openagent.cli.stop:stop", "End the daemon; running turns are saved."),
     "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background."),

@@ -212,6 +212,8 @@ class WebSettings(Struct, frozen=True, kw_only=True):
     """The address to listen on. Anything but loopback makes the daemon reachable from other machines."""
     port: Port = 4180
     """0 takes any free port."""
+    hosts: list[str] = []
+    """Names, with a port where there is one, under which it is reached beside its own address, such as a proxy's."""
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True):

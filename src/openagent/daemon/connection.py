@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
+from openagent.daemon.callers import OWNER, Caller
 from openagent.protocol.codec import encode_event
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import Event, Failed, Reply
@@ -31,11 +32,16 @@ class Line(Protocol):
 
     def resume_reading(self) -> None: ...
 
+    def hang_up(self) -> None:
+        """End it from this side, after what was sent."""
+        ...
+
 
 class Connection:
-    def __init__(self, daemon: "Daemon", line: Line) -> None:
+    def __init__(self, daemon: "Daemon", line: Line, caller: Caller = OWNER) -> None:
         self._daemon = daemon
         self._line = line
+        self.caller = caller
         self.name = "client"
         self.interactive = False
         self.greeted = False
@@ -100,6 +106,12 @@ class Connection:
 
     def reply(self, op: AnyOp, result: object) -> None:
         self.tell(Reply(op_id=op.id, at=time.time(), result=result))
+
+    def hang_up(self) -> None:
+        """End it from our side: nothing more is heard or said."""
+        self._waiting.clear()
+        self.close()
+        self._line.hang_up()
 
     def close(self) -> None:
         """The client has gone. Ops it already sent are still carried out."""

@@ -105,6 +105,13 @@ class Daemon:
         for connection in list(self.connections):
             connection.tell(ConnectionClosing(at=time.time(), error=goodbye))
 
+    def dismiss(self, caller: str) -> None:
+        """Whoever is connected on this token's strength hears no more."""
+        reason = ErrorInfo("unauthorized", "The token was revoked.", recoverable=False)
+        for connection in [each for each in self.connections if each.caller.id == caller]:
+            connection.tell(ConnectionClosing(at=time.time(), error=reason))
+            connection.hang_up()
+
     def forget(self, connection: Connection) -> None:
         self.bus.leave(connection)
         self.connections.discard(connection)
@@ -113,11 +120,17 @@ class Daemon:
 
     async def answer(self, connection: Connection, op: ops.AnyOp) -> None:
         if isinstance(op, ops.SessionAttach):
+            connection.caller.check(op)
             await self._attach(connection, op)
         else:
-            if type(op) not in self._handlers:
-                await self._manager()
-            connection.reply(op, await self._handlers[type(op)](connection, op))
+            connection.reply(op, await self.perform(connection, op))
+
+    async def perform(self, connection: Connection, op: ops.Op) -> object:
+        """The result of an op, in the shape `ops.RESULTS` tells."""
+        connection.caller.check(op)
+        if type(op) not in self._handlers:
+            await self._manager()
+        return await self._handlers[type(op)](connection, op)
 
     async def _manager(self) -> "SessionManager":
         if self.stopping.is_set():
@@ -135,8 +148,9 @@ class Daemon:
             )
         connection.greeted = True
         connection.name = op.client or connection.name
-        connection.interactive = op.interactive
-        connection.env = op.env
+        connection.interactive = op.interactive and connection.caller.may("approve")
+        # Where requests go and with whose key is not for everybody to say.
+        connection.env = op.env if connection.caller.may("admin") else {}
         return ops.Welcome(protocol=PROTOCOL_VERSION, version=__version__, pid=os.getpid())
 
     async def _ping(self, connection: Connection, op: ops.Ping) -> ops.Done:

@@ -127,7 +127,9 @@ class SessionManager:
             await session.close()
 
     async def list(self, op: SessionList) -> list[SessionInfo]:
-        listed = await self.runtime.store.sessions(limit=op.limit, before=op.before, cwd=op.cwd, query=op.query)
+        listed = await self.runtime.store.sessions(
+            limit=op.limit, before=op.before, before_id=op.before_id, cwd=op.cwd, query=op.query
+        )
         return [self._loaded[info.id].info if info.id in self._loaded else info for info in listed]
 
     async def delete(self, name: str, op_id: str) -> None:

@@ -41,3 +41,6 @@ class _Receiver:
 
     def resume_reading(self) -> None:
         """See pause_reading."""
+
+    def hang_up(self) -> None:
+        self._bodies.put_nowait(None)

@@ -108,6 +108,10 @@ class IpcLine(asyncio.Protocol):
     def resume_reading(self) -> None:
         self._transport.resume_reading()
 
+    def hang_up(self) -> None:
+        self._write_fresh()
+        self._transport.close()
+
     def _take(self, body: bytes) -> None:
         try:
             self._connection.receive(decode_op(body))

@@ -110,9 +110,9 @@ class Store(Protocol):
         ...
 
     async def sessions(
-        self, *, limit: int, before: float | None = None, cwd: str = "", query: str = ""
+        self, *, limit: int, before: float | None = None, before_id: str = "", cwd: str = "", query: str = ""
     ) -> list[SessionInfo]:
-        """Most recently active first."""
+        """Most recently active first; of those active at the same time, the greater id first."""
         ...
 
     async def count_sessions(self) -> int: ...

@@ -40,6 +40,15 @@ from openagent.protocol.templates import (
     TemplatesSave,
     TemplateText,
 )
+from openagent.protocol.tokens import (
+    LoginAddress,
+    TokenCreated,
+    TokenList,
+    TokensCreate,
+    TokensList,
+    TokensRevoke,
+    WebLogin,
+)
 from openagent.protocol.usage import GroupBy, SessionUsage, UsageReport
 from openagent.protocol.workspaces import (
     CopyMethod,
@@ -86,6 +95,8 @@ class SessionList(Op, frozen=True, kw_only=True, tag="session.list"):
     limit: int = 50
     before: float | None = None
     """Only sessions last active before this time: the cursor for the next page."""
+    before_id: str = ""
+    """With `before`: also those last active at just that time whose id is smaller."""
     cwd: str = ""
     """Only sessions of this workspace."""
     query: str = ""
@@ -506,6 +517,10 @@ AnyOp = (
     | TemplatesRemove
     | TemplatesImport
     | TemplatesExport
+    | TokensCreate
+    | TokensList
+    | TokensRevoke
+    | WebLogin
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -767,6 +782,10 @@ RESULTS: dict[type[Op], type[Struct]] = {
     TemplatesRemove: Done,
     TemplatesImport: TemplateInfo,
     TemplatesExport: TemplateText,
+    TokensCreate: TokenCreated,
+    TokensList: TokenList,
+    TokensRevoke: Done,
+    WebLogin: LoginAddress,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

@@ -17,6 +17,7 @@ from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
+from openagent.services.access import Access
 from openagent.services.auth import AuthService
 from openagent.services.credentials import CredentialBook
 from openagent.services.index import IndexService
@@ -77,6 +78,7 @@ class Services:
         self._models: ModelsService | None = None
         self._starting: asyncio.Task[None] | None = None
         self.mcp: McpService | None = None
+        self.access: Access
 
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
         """What the daemon serves through them, once there are sessions."""

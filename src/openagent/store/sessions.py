@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, ScalarSelect, bindparam, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, ScalarSelect, and_, bindparam, delete, func, insert, literal, or_, select, update
 
 from openagent.plugins.store import CollectionRecord, StoredSession
 from openagent.protocol.errors import OpenAgentError
@@ -112,10 +112,13 @@ def _not_found(session: str) -> OpenAgentError:
     )
 
 
-def page(connection: Connection, limit: int, before: float | None, cwd: str, query: str) -> list[SessionInfo]:
+def page(
+    connection: Connection, limit: int, before: float | None, *, before_id: str, cwd: str, query: str
+) -> list[SessionInfo]:
     statement = select(sessions).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
     if before is not None:
-        statement = statement.where(sessions.c.updated_at < before)
+        same_time = and_(sessions.c.updated_at == before, sessions.c.id < before_id)
+        statement = statement.where(or_(sessions.c.updated_at < before, same_time))
     if cwd:
         statement = statement.where(sessions.c.cwd == cwd)
     if query:

@@ -62,9 +62,9 @@ class SqlStore:
         return await self._read(sessions.one, session)
 
     async def sessions(
-        self, *, limit: int, before: float | None = None, cwd: str = "", query: str = ""
+        self, *, limit: int, before: float | None = None, before_id: str = "", cwd: str = "", query: str = ""
     ) -> list[SessionInfo]:
-        return await self._read(sessions.page, limit, before, cwd, query)
+        return await self._read(sessions.page, limit, before, before_id=before_id, cwd=cwd, query=query)
 
     async def count_sessions(self) -> int:
         return await self._read(sessions.count)
@@ -179,6 +179,10 @@ class SqlStore:
             return self._transact(writer.transaction(), query, *args, **kwargs)
 
         return await self._hop(writer.thread, write)
+
+    read = _read
+    """For what else is kept in this database."""
+    write = _write
 
     async def _hop(self, threads: DatabaseThreads, work: Callable[[], T]) -> T:
         if self._closed:

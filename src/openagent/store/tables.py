@@ -211,3 +211,30 @@ APPEND_ONLY_AUDIT = {
 for _dialect, _statements in APPEND_ONLY_AUDIT.items():
     for _statement in _statements:
         event.listen(audit, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+
+access_tokens = Table(
+    "access_tokens",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("scopes", String, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("last_used_at", Float),
+    Column("expires_at", Float),
+    Column("digest", LargeBinary, nullable=False),
+)
+
+replays = Table(
+    "replays",
+    metadata,
+    Column("caller", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("fingerprint", LargeBinary, nullable=False),
+    Column("headers", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("caller", "key"),
+)
+Index("replays_by_time", replays.c.at)

@@ -525,6 +525,11 @@ export interface LiveState {
   live: LiveAnswer
 }
 
+export interface LoginAddress {
+  url: string
+  expires_at: number
+}
+
 export interface LoginRequired {
   type: "login.required"
   session?: string
@@ -796,7 +801,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1062,6 +1067,10 @@ export interface Results {
   "templates.remove": Done
   "templates.import": TemplateInfo
   "templates.export": TemplateText
+  "tokens.create": TokenCreated
+  "tokens.list": TokenList
+  "tokens.revoke": Done
+  "web.login": LoginAddress
   "daemon.status": DaemonInfo
   "daemon.follow": Done
   "daemon.stop": Done
@@ -1204,6 +1213,7 @@ export interface SessionList {
   id: string
   limit?: number
   before?: number | null
+  before_id?: string
   cwd?: string
   query?: string
 }
@@ -1464,6 +1474,46 @@ export interface ThinkingPart {
   origin?: string | null
 }
 
+export interface TokenCreated {
+  info: TokenInfo
+  secret: string
+}
+
+export interface TokenInfo {
+  id: string
+  name: string
+  scopes: ("admin" | "approve" | "chat" | "read")[]
+  kind?: "browser" | "token"
+  created_at?: number
+  last_used_at?: number | null
+  expires_at?: number | null
+}
+
+export interface TokenList {
+  tokens: TokenInfo[]
+}
+
+/** A new token. Its secret is told once, in the answer, and kept as a hash. */
+export interface TokensCreate {
+  op: "tokens.create"
+  id: string
+  name: string
+  scopes: ("admin" | "approve" | "chat" | "read")[]
+  expires_in?: number | null
+}
+
+export interface TokensList {
+  op: "tokens.list"
+  id: string
+}
+
+/** At once: whoever is connected with it is cut off. */
+export interface TokensRevoke {
+  op: "tokens.revoke"
+  id: string
+  token: string
+}
+
 export interface ToolCallPart {
   type: "tool_call"
   id: string
@@ -1663,6 +1713,13 @@ export interface UsageUpdated {
   cache_miss?: string
 }
 
+/** An address that logs one browser in, once, within a few minutes. */
+export interface WebLogin {
+  op: "web.login"
+  id: string
+  scopes?: ("admin" | "approve" | "chat" | "read")[]
+}
+
 export interface Welcome {
   protocol: string
   version: string
@@ -1827,6 +1884,10 @@ export interface Ops {
   "templates.remove": TemplatesRemove
   "templates.import": TemplatesImport
   "templates.export": TemplatesExport
+  "tokens.create": TokensCreate
+  "tokens.list": TokensList
+  "tokens.revoke": TokensRevoke
+  "web.login": WebLogin
   "daemon.status": DaemonStatus
   "daemon.follow": DaemonFollow
   "daemon.stop": DaemonStop

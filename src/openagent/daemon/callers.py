@@ -1,0 +1,35 @@
+"""On whose behalf a connection speaks."""
+
+import time
+
+from msgspec import Struct
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Op
+from openagent.protocol.scopes import ALL_SCOPES, needed
+from openagent.protocol.tokens import Scope
+
+
+class Caller(Struct, frozen=True):
+    id: str
+    name: str
+    scopes: frozenset[Scope]
+    expires_at: float | None = None
+
+    def may(self, scope: Scope) -> bool:
+        return scope in self.scopes
+
+    def check(self, op: Op) -> None:
+        """Raises when this op is not for them."""
+        if self.expires_at is not None and self.expires_at <= time.time():
+            raise OpenAgentError("unauthorized", "The token has expired.", hint="Ask for a new one.", recoverable=False)
+        if missing := needed(op) - self.scopes:
+            raise OpenAgentError(
+                "permission_denied",
+                f"The token {self.name!r} lacks the scope {' and '.join(sorted(missing))} for this.",
+                hint="`openagent tokens create --scope` makes one that has it.",
+            )
+
+
+OWNER = Caller("owner", "owner", ALL_SCOPES)
+"""Whoever speaks over the socket that only this machine's user can open."""

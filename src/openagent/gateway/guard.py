@@ -1,0 +1,153 @@
+"""What stands before every request: is it meant for us, does it come from one of our own pages, and from whom.
+
+A page of another site can make a browser send requests here, under a name of its own that leads to this machine (DNS
+rebinding) or with the browser's cookie. So the Host must be one we answer to, an Origin must be our own, and an unsafe
+request on a cookie's strength must name its Origin.
+"""
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from openagent.daemon.callers import Caller
+from openagent.gateway.gate import Gate
+from openagent.gateway.rest.problems import not_authenticated, problem
+
+LOGIN = "/api/login"
+WEBSOCKET = "/ws"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "worker-src 'self' blob:",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, gate: Gate, address: tuple[str, int], extra_hosts: Iterable[str]) -> None:
+        """`extra_hosts` are names, with or without a port, under which a proxy offers this daemon."""
+        self._app = app
+        self._gate = gate
+        host, port = address
+        self._extra = {name.lower() for name in extra_hosts}
+        self._names = {*_LOOPBACK, host.lower()} | {_hostname(name) for name in self._extra}
+        self._is_local = host in _LOOPBACK
+        self.cookie = f"openagent-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        with_headers = _adding_headers(send)
+        refusal = await self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, with_headers)
+        else:
+            await self._app(scope, receive, with_headers)
+
+    async def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers = Headers(scope=scope)
+        if not self._is_own_host(headers.get("host", "")):
+            return problem(
+                421,
+                "wrong_host",
+                f"This daemon does not answer to the name {headers.get('host', '')!r}.",
+                hint="Names beside its own address go into `[web] hosts` of the settings.",
+            )
+        if not self._is_own_origin(headers):
+            return problem(403, "wrong_origin", "The request comes from a page of another origin.")
+        if not is_guarded(scope["path"]):
+            return None
+        caller, by_cookie = await self._caller(scope, headers)
+        if caller is None:
+            return not_authenticated()
+        if by_cookie and not _is_safe(scope) and "origin" not in headers:
+            return problem(403, "wrong_origin", "An unsafe request with a cookie must say its origin.")
+        scope.setdefault("state", {})["caller"] = caller
+        return None
+
+    def _is_own_host(self, given: str) -> bool:
+        """By whatever port: one may be forwarded here. A bare address is nobody's name, so it cannot be rebound."""
+        name = _hostname(given)
+        return name in self._names or (not self._is_local and _is_address(name))
+
+    def _is_own_origin(self, headers: Headers) -> bool:
+        origin = headers.get("origin")
+        if origin is not None and origin.lower().partition("://")[2] not in {headers["host"].lower(), *self._extra}:
+            return False
+        # Pages on other ports of this machine count as the same site to a browser, and may not come in either.
+        return headers.get("sec-fetch-site", "none") in ("same-origin", "none") or _is_navigation(headers)
+
+    async def _caller(self, scope: Scope, headers: Headers) -> tuple[Caller | None, bool]:
+        given = headers.get("authorization")
+        if given is not None:
+            kind, _, secret = given.partition(" ")
+            return (await self._gate.authenticate(secret.strip()) if kind.lower() == "bearer" else None), False
+        secret = HTTPConnection(scope).cookies.get(self.cookie, "")
+        return (await self._gate.authenticate(secret) if secret else None), True
+
+
+def is_guarded(path: str) -> bool:
+    """Everything but the app's own files, which tell nothing about anybody, and the way in itself."""
+    return (path == "/api" or path.startswith(("/api/", WEBSOCKET))) and path != LOGIN
+
+
+def _is_safe(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] in _SAFE_METHODS
+
+
+def _is_navigation(headers: Headers) -> bool:
+    """Somebody followed a link to us; what they see is served to their own browser window only."""
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+
+
+def _hostname(netloc: str) -> str:
+    try:
+        return urlsplit(f"//{netloc}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _adding_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] in ("http.response.start", "websocket.http.response.start"):
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return sending

@@ -1,0 +1,108 @@
+"""The HTTP side of the daemon: the API, the WebSocket and the web app's files, behind one guard."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import uuid4
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route, WebSocketRoute
+
+from openagent.daemon.daemon import Daemon
+from openagent.gateway.gate import Gate
+from openagent.gateway.guard import WEBSOCKET, Guard, is_guarded
+from openagent.gateway.rest import agents, openapi, problems
+from openagent.gateway.rest.asking import Asking, json_response
+from openagent.gateway.rest.browser import browser_rows
+from openagent.gateway.rest.endpoint import Custom, Endpoint, Row
+from openagent.gateway.static import StaticFiles
+from openagent.gateway.websocket import websocket_endpoint
+from openagent.protocol.errors import OpenAgentError
+
+OPENAPI = "/api/openapi.json"
+_FILES = "/{path:path}"
+_log = logging.getLogger(__name__)
+
+
+def web_app(daemon: Daemon, gate: Gate, address: tuple[str, int], extra_hosts: Sequence[str] = ()) -> Guard:
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    guard = Guard(app, gate, address, extra_hosts)
+    asking = Asking(daemon, gate)
+    table = rows(asking, gate, guard.cookie)
+    for row in table:
+        app.add_api_route(row.path, _handler(asking, row), methods=[row.method], include_in_schema=False)
+    app.router.routes.append(WebSocketRoute(WEBSOCKET, websocket_endpoint(daemon)))
+    app.add_api_route(_FILES, StaticFiles().respond, methods=["GET", "HEAD"], include_in_schema=False)
+    app.add_exception_handler(HTTPException, _explain_http)
+    app.add_exception_handler(problems.Refused, _explain_refusal)
+    app.add_exception_handler(OpenAgentError, _explain_error)
+    app.add_exception_handler(Exception, _explain_defect)
+    return guard
+
+
+def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
+    """Every address of the API, in the order they are tried."""
+    described: dict[str, object] = {}
+
+    async def describe(request: Request) -> Response:
+        if not described:
+            described.update(openapi.document(table))
+        return json_response(described)
+
+    table: list[Row] = [
+        *browser_rows(gate, cookie),
+        Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
+        *agents.ENDPOINTS,
+    ]
+    return table
+
+
+def _handler(asking: Asking, row: Row) -> Callable[[Request], Awaitable[Response]]:
+    async def handle(request: Request) -> Response:
+        if isinstance(row, Endpoint):
+            return await asking.respond(row, request)
+        assert isinstance(row, Custom)
+        if row.scope is not None and not request.state.caller.may(row.scope):
+            raise problems.Refused(403, "permission_denied", f"The token lacks the scope {row.scope}.")
+        return await row.handler(request)
+
+    return handle
+
+
+async def _explain_http(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, HTTPException)
+    headers = dict(problem.headers or {})
+    path = request.url.path
+    if problem.status_code == 405 and (allowed := _methods_at(request)):
+        headers["Allow"] = ", ".join(sorted(allowed))
+        return problems.problem(405, "wrong_method", f"{request.method} is not possible at {path}.", headers=headers)
+    return problems.problem(404, "not_found", f"There is nothing at {path}.")
+
+
+def _methods_at(request: Request) -> set[str]:
+    """The app's files are at every address that is not the API's."""
+    is_api = is_guarded(request.url.path)
+    found: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set() if not (is_api and route.path == _FILES) else set()
+    return found
+
+
+async def _explain_refusal(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, problems.Refused)
+    return problem.response()
+
+
+async def _explain_error(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, OpenAgentError)
+    return problems.explain(problem.info)
+
+
+async def _explain_defect(request: Request, problem: Exception) -> Response:
+    ticket = uuid4().hex[:8]
+    _log.error("request failed", extra={"path": request.url.path, "ticket": ticket}, exc_info=problem)
+    detail = f"The daemon hit a defect ({type(problem).__name__}); its log has the details under {ticket}."
+    return problems.problem(500, "internal", detail)

@@ -1,0 +1,87 @@
+"""How a browser logs in and out, and who is asking."""
+
+from email.utils import formatdate
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from openagent import __version__
+from openagent.daemon.callers import Caller
+from openagent.gateway.gate import Gate
+from openagent.gateway.guard import LOGIN, WEBSOCKET
+from openagent.gateway.rest.asking import json_response
+from openagent.gateway.rest.decode import decode_body, read_body
+from openagent.gateway.rest.endpoint import Custom
+from openagent.gateway.rest.problems import Refused, not_authenticated
+from openagent.protocol.tokens import Scope
+from openagent.protocol.version import PROTOCOL_VERSION
+
+
+class LoginBody(Struct, frozen=True, forbid_unknown_fields=True):
+    code: str
+    """What stands behind the # of the address that `openagent web` prints."""
+
+    def __repr__(self) -> str:
+        return "LoginBody()"
+
+
+class Me(Struct, frozen=True, omit_defaults=True):
+    name: str
+    scopes: list[Scope]
+    expires_at: float | None = None
+
+
+class Connect(Struct, frozen=True):
+    """What a client needs to go on over the WebSocket."""
+
+    websocket: str
+    protocol: str
+    version: str
+    name: str
+    scopes: list[Scope]
+
+
+def browser_rows(gate: Gate, cookie: str) -> list[Custom]:
+    async def log_in(request: Request) -> Response:
+        if "origin" in request.headers and request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            raise Refused(403, "wrong_origin", "The request comes from a page of another origin.")
+        given = decode_body(request, await read_body(request), LoginBody)
+        logged_in = await gate.log_in(given.code)
+        if logged_in is None:
+            return not_authenticated()
+        response = json_response(_me(logged_in.caller))
+        response.headers["Set-Cookie"] = (
+            f"{cookie}={logged_in.secret}; Path=/; HttpOnly; SameSite=Strict; "
+            f"Expires={formatdate(logged_in.expires_at, usegmt=True)}{_secure(request)}"
+        )
+        return response
+
+    async def log_out(request: Request) -> Response:
+        await gate.log_out(request.state.caller)
+        gone = f"{cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+        return Response(status_code=204, headers={"Set-Cookie": gone})
+
+    async def me(request: Request) -> Response:
+        return json_response(_me(request.state.caller))
+
+    async def connect(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        kind = "wss" if request.url.scheme == "https" else "ws"
+        url = f"{kind}://{request.headers['host']}{WEBSOCKET}"
+        return json_response(Connect(url, PROTOCOL_VERSION, __version__, caller.name, sorted(caller.scopes)))
+
+    return [
+        Custom("POST", LOGIN, "Log a browser in with a one-time code.", log_in, scope=None, body=LoginBody, result=Me),
+        Custom("POST", "/api/logout", "End this browser's login.", log_out, scope="read", status=204),
+        Custom("GET", "/api/me", "Who is asking, and what they may do.", me, scope="read", result=Me),
+        Custom("GET", "/api/v1/tui/connect", "Where a terminal client goes on.", connect, scope="read", result=Connect),
+    ]
+
+
+def _me(caller: Caller) -> Me:
+    return Me(caller.name, sorted(caller.scopes), caller.expires_at)
+
+
+def _secure(request: Request) -> str:
+    return "; Secure" if request.url.scheme == "https" else ""

@@ -1,0 +1,165 @@
+"""The rows of the table of addresses."""
+
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from openagent.protocol.op import Op
+from openagent.protocol.ops import RESULTS, Done
+from openagent.protocol.scopes import scope_of
+from openagent.protocol.tokens import Scope
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Integer = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
+"""What JSON carries exactly everywhere."""
+_BODY_METHODS = ("POST", "PUT", "PATCH")
+
+
+class Row:
+    """One address. `body` and `query` tell what may be given, `result` what comes back with `status`."""
+
+    def __init__(
+        self,
+        method: Method,
+        path: str,
+        summary: str,
+        *,
+        scope: Scope | None,
+        status: int = 200,
+        path_types: Mapping[str, Any] | None = None,
+        query: type[Struct] | None = None,
+        body: type[Struct] | None = None,
+        result: Any = None,
+        headers: Mapping[str, str] | None = None,
+        streams: bool = False,
+        refusals: tuple[int, ...] = (),
+    ) -> None:
+        self.method: Method = method
+        self.path = path
+        self.summary = summary
+        self.scope: Scope | None = scope
+        """None: no token is needed."""
+        self.status = status
+        self.path_types = dict(path_types or {})
+        self.query = query
+        self.body = body
+        self.result = result
+        self.headers = dict(headers or {})
+        """Request headers that it heeds, and what they are for."""
+        self.streams = streams
+        """Answers with server-sent events, when that is what the caller accepts."""
+        self.refusals = refusals
+        """Statuses that it answers with beside those that every address has."""
+
+    @property
+    def topic(self) -> str:
+        return self.path.split("/")[2] if self.path.startswith("/api/") else self.path.strip("/")
+
+
+class Custom(Row):
+    """An address with a handler of its own."""
+
+    def __init__(
+        self, method: Method, path: str, summary: str, handler: Callable[[Request], Awaitable[Response]], **more: Any
+    ) -> None:
+        super().__init__(method, path, summary, **more)
+        self.handler = handler
+
+
+class Paging(Struct, frozen=True):
+    items: str
+    """The field of the op's result that holds a page's items."""
+    following: Callable[[Any], Mapping[str, Any] | None]
+    """From a result to the op's fields that ask for what comes after it; None at the end."""
+    fields: tuple[str, ...]
+    """Fields of the op that only a cursor sets."""
+
+
+class Endpoint(Row):
+    """An op at an address. What neither the address nor `fixed` says comes from the query, or from the body when the
+    method has one."""
+
+    def __init__(
+        self,
+        method: Method,
+        path: str,
+        op: type[Op],
+        summary: str,
+        *,
+        names: Mapping[str, str] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        left_out: tuple[str, ...] = (),
+        status: int = 0,
+        paging: Paging | None = None,
+        streams: bool = False,
+    ) -> None:
+        """`names` maps what the address calls something to the op's field."""
+        self.op = op
+        self.fixed = dict(fixed or {})
+        self.paging = paging
+        self._fields = {field.name: field for field in msgspec.structs.fields(op)}
+        in_path = [part[1:-1].removesuffix(":path") for part in path.split("/") if part.startswith("{")]
+        self.path_fields = {name: (names or {}).get(name, name) for name in in_path}
+        hidden = {"id", *self.path_fields.values(), *self.fixed, *left_out, *(paging.fields if paging else ())}
+        self._rest = [field for name, field in self._fields.items() if name not in hidden]
+        result = RESULTS[op]
+        super().__init__(
+            method,
+            path,
+            summary,
+            scope=scope_of(op),
+            status=status or (204 if result is Done else 200),
+            path_types={name: _bounded(self._fields[field].type) for name, field in self.path_fields.items()},
+            query=None if method in _BODY_METHODS else self._given,
+            body=self._given if method in _BODY_METHODS and self._rest else None,
+            result=self._page if paging else result,
+            headers={"Idempotency-Key": "Makes a repeated request answer as the first did."}
+            if method == "POST"
+            else {},
+            streams=streams,
+        )
+
+    @functools.cached_property
+    def _given(self) -> type[Struct]:
+        fields: list[Any] = [(field.name, _bounded(field.type), *_default(field)) for field in self._rest]
+        if self.paging is not None:
+            fields.append(("cursor", str, ""))
+        return msgspec.defstruct(f"{self.op.__name__}Given", fields, kw_only=True, forbid_unknown_fields=True)
+
+    @functools.cached_property
+    def _page(self) -> type[Struct]:
+        assert self.paging is not None
+        items = {field.name: field.type for field in msgspec.structs.fields(RESULTS[self.op])}[self.paging.items]
+        return msgspec.defstruct(f"{self.op.__name__}Page", [("items", items), ("next", str | None, None)])
+
+    def make(self, op_id: str, in_path: Mapping[str, Any], given: Struct | None) -> Op:
+        fields = {self.path_fields[name]: value for name, value in in_path.items()} | self.fixed
+        if given is not None:
+            fields |= {field.name: getattr(given, field.name) for field in self._rest}
+        return self.op(id=op_id, **fields)
+
+    def cursor_field(self, name: str) -> Any:
+        return self._fields[name].type
+
+
+def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
+    if field.default is not msgspec.NODEFAULT:
+        return (field.default,)
+    if field.default_factory is not msgspec.NODEFAULT:
+        return (msgspec.field(default_factory=field.default_factory),)
+    return ()
+
+
+def _bounded(kind: Any) -> Any:
+    if kind is int:
+        return Integer
+    if get_origin(kind) in (UnionType, Union):
+        first, *others = (_bounded(each) for each in get_args(kind))
+        return functools.reduce(lambda one, other: one | other, others, first)
+    return kind

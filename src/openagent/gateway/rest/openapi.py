@@ -1,0 +1,156 @@
+"""The OpenAPI 3.1 document, from the table of addresses and the protocol's own schemas."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from openagent import __version__
+from openagent.gateway.rest import problems
+from openagent.gateway.rest.endpoint import Row
+from openagent.protocol.events import AnyEvent
+
+_REF = "#/components/schemas/{name}"
+_REFUSALS = {
+    400: "The request cannot be read.",
+    401: "A valid token is required.",
+    403: "The token lacks a scope, a rule forbids it, or the request comes from another origin.",
+    404: "There is nothing of that name.",
+    409: "It does not fit the state things are in.",
+    412: "It has changed since: `If-Match` names an older state.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    422: "An argument does not fit.",
+    424: "Something this depends on failed: a provider, or the jail.",
+    428: "Say with `If-Match` which state the change is meant for.",
+    429: "Too much at once: a provider's limit, or a client that does not keep up.",
+    503: "The daemon is stopping, or its database cannot be reached.",
+}
+_EVERYWHERE = (400, 401, 403, 404, 409, 413, 415, 422, 424, 429, 503)
+
+
+def document(rows: Sequence[Row]) -> dict[str, Any]:
+    kinds: list[Any] = [problems.Problem, AnyEvent]
+    kinds += [kind for row in rows for kind in (row.query, row.body, row.result) if kind is not None]
+    kinds += [kind for row in rows for kind in row.path_types.values()]
+    unique = list({repr(kind) if not isinstance(kind, type) else kind: kind for kind in kinds}.values())
+    references, schemas = msgspec.json.schema_components(unique, ref_template=_REF)
+    of = _Schemas(dict(zip(map(_key, unique), references, strict=True)), schemas)
+    paths: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        paths.setdefault(row.path.replace(":path}", "}"), {})[row.method.lower()] = _operation(row, of)
+    used = {name: schema for name, schema in schemas.items() if name not in of.inlined}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "OpenAgent",
+            "version": __version__,
+            "summary": "Coding agents on your own machine.",
+            "description": "Every op of the daemon at an address. The same ops and all events go over the WebSocket at "
+            "`/ws`. An *agent* is a session. Errors are `application/problem+json`.",
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}, {"browser": []}],
+        "tags": [{"name": topic} for topic in dict.fromkeys(row.topic for row in rows)],
+        "paths": paths,
+        "components": {
+            "schemas": {**used, "AnyEvent": of.of(AnyEvent)},
+            "responses": {
+                str(status): {
+                    "description": description,
+                    "content": {problems.MEDIA_TYPE: {"schema": of.of(problems.Problem)}},
+                }
+                for status, description in _REFUSALS.items()
+            },
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "browser": {"type": "apiKey", "in": "cookie", "name": "openagent-PORT"},
+            },
+        },
+    }
+
+
+def _key(kind: Any) -> Any:
+    return kind if isinstance(kind, type) else repr(kind)
+
+
+class _Schemas:
+    def __init__(self, references: dict[Any, dict[str, Any]], schemas: dict[str, Any]) -> None:
+        self._references = references
+        self._schemas = schemas
+        self.inlined: set[str] = set()
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        return self._references[_key(kind)]
+
+    def required(self, kind: Any) -> list[str]:
+        return self._schemas[self.of(kind)["$ref"].rpartition("/")[2]]["required"]
+
+    def fields(self, kind: Any) -> tuple[dict[str, Any], list[str]]:
+        """Of a struct that itself does not appear in the document."""
+        name = self.of(kind)["$ref"].rpartition("/")[2]
+        self.inlined.add(name)
+        return self._schemas[name]["properties"], self._schemas[name]["required"]
+
+
+def _operation(row: Row, of: _Schemas) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": f"{row.method.lower()}_{row.path.removeprefix('/api/')}".translate(_PLAIN),
+        "summary": row.summary,
+        "tags": [row.topic],
+        "parameters": _parameters(row, of),
+        "responses": _responses(row, of),
+    }
+    if row.scope is None:
+        operation["security"] = []
+    else:
+        operation["description"] = f"Needs the scope `{row.scope}`."
+    if row.body is not None:
+        operation["requestBody"] = {
+            "required": bool(of.required(row.body)),
+            "content": {"application/json": {"schema": of.of(row.body)}},
+        }
+    return operation
+
+
+_PLAIN = str.maketrans({"/": "_", "-": "_", "{": "", "}": "", ":": "_"})
+
+
+def _parameters(row: Row, of: _Schemas) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": of.of(kind)} for name, kind in row.path_types.items()
+    ]
+    if row.query is not None:
+        properties, required = of.fields(row.query)
+        found += [
+            {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
+            for name, schema in properties.items()
+        ]
+    found += [
+        {"name": name, "in": "header", "required": False, "description": purpose, "schema": {"type": "string"}}
+        for name, purpose in row.headers.items()
+    ]
+    return found
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter that is not given is not there; there is no null in a query."""
+    if "anyOf" not in schema:
+        return schema
+    kinds = [each for each in schema["anyOf"] if each != {"type": "null"}]
+    rest = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
+    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
+
+
+def _responses(row: Row, of: _Schemas) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": "Done." if row.status == 204 else "The answer."}
+    if row.result is not None and row.status != 204:
+        answer["content"] = {"application/json": {"schema": of.of(row.result)}}
+    responses: dict[str, Any] = {str(row.status): answer}
+    if row.streams:
+        events = {"schema": {"type": "string", "description": "Events as `text/event-stream`."}}
+        responses.setdefault("200", {"description": "Events as they happen."}).setdefault("content", {})[
+            "text/event-stream"
+        ] = events
+    statuses = (*_EVERYWHERE, *row.refusals)
+    return responses | {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}

@@ -1,0 +1,90 @@
+"""Errors as application/problem+json (RFC 9457)."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import Response
+
+from openagent.protocol.errors import ErrorCode, ErrorInfo
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUSES: dict[ErrorCode, int] = {
+    "bad_frame": 400,
+    "bad_op": 422,
+    "unknown_op": 404,
+    "version_mismatch": 409,
+    "unauthorized": 401,
+    "not_found": 404,
+    "conflict": 409,
+    "busy": 409,
+    "invalid_argument": 422,
+    "config_error": 409,
+    "slow_client": 429,
+    "shutting_down": 503,
+    "provider_error": 424,
+    "auth_failed": 424,
+    "rate_limited": 429,
+    "quota_exhausted": 429,
+    "model_not_found": 404,
+    "context_too_long": 422,
+    "budget_exceeded": 409,
+    "tool_error": 422,
+    "jail_error": 424,
+    "permission_denied": 403,
+    "store_error": 503,
+    "internal": 500,
+}
+"""A provider that fails is 424: this daemon is well, something it depends on is not."""
+
+
+class Problem(Struct, frozen=True, omit_defaults=True):
+    type: str
+    """urn:openagent:problem: and the code."""
+    title: str
+    status: int
+    detail: str
+    code: str
+    """For programs."""
+    hint: str = ""
+    """What to do next."""
+    instance: str = ""
+
+
+class Refused(Exception):
+    """Something about the request itself, which no op is there to say."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.detail, self.hint = status, code, detail, hint
+        self.headers = dict(headers or {})
+
+    def response(self) -> Response:
+        return problem(self.status, self.code, self.detail, hint=self.hint, headers=self.headers)
+
+
+def problem(
+    status: int, code: str, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None
+) -> Response:
+    body = Problem(f"urn:openagent:problem:{code}", HTTPStatus(status).phrase, status, detail, code, hint)
+    return Response(msgspec.json.encode(body), status, headers, MEDIA_TYPE)
+
+
+def explain(error: ErrorInfo) -> Response:
+    status = STATUSES[error.code]
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return problem(status, error.code, error.message, hint=error.hint, headers=headers)
+
+
+def not_authenticated() -> Response:
+    return problem(
+        401,
+        "unauthorized",
+        "A valid token is required.",
+        hint="Send `Authorization: Bearer TOKEN` (`openagent tokens create`), or log in with `openagent web`.",
+        headers={"WWW-Authenticate": 'Bearer realm="openagent"'},
+    )

@@ -1,0 +1,59 @@
+"""Which scope an op needs. What is not named here needs `admin`."""
+
+from collections.abc import Iterable
+
+from msgspec import UNSET
+
+from openagent.protocol.op import Op
+from openagent.protocol.ops import SessionCreate, SessionUpdate
+from openagent.protocol.tokens import Scope
+
+ALL_SCOPES: frozenset[Scope] = frozenset({"read", "chat", "approve", "admin"})
+_ALSO: dict[Scope, frozenset[Scope]] = {
+    "read": frozenset({"read"}),
+    "chat": frozenset({"read", "chat"}),
+    "approve": frozenset({"read", "approve"}),
+    "admin": ALL_SCOPES,
+}
+_WIDE_MODES = ("edits", "full")
+
+_OPS: dict[Scope, tuple[str, ...]] = {
+    "read": (
+        *("hello", "ping", "daemon.status", "daemon.follow"),
+        *("session.list", "session.get", "session.attach", "session.detach", "session.changes"),
+        *("messages.page", "messages.search", "message.raw", "tools.list", "models.list", "usage.report"),
+        *("workspaces.list", "workspaces.diff", "mcp.list", "files.list", "files.read", "tasks.list", "task.get"),
+        *("index.search", "index.symbols", "index.map", "index.status", "policy.explain", "policy.test"),
+    ),
+    "chat": (
+        *("session.create", "session.update", "session.delete", "session.fork", "session.rewind"),
+        *("message.send", "turn.cancel", "question.answer", "tool.run", "files.write"),
+        *("terminal.open", "terminal.input", "terminal.resize", "terminal.close"),
+        *("index.build", "task.create", "task.update", "task.delete", "tasks.sync"),
+    ),
+    "approve": ("permission.answer",),
+}
+_BY_TAG: dict[str, Scope] = {tag: scope for scope, tags in _OPS.items() for tag in tags}
+
+
+def widened(scopes: Iterable[Scope]) -> frozenset[Scope]:
+    """What holding these scopes amounts to: who may chat may read, and admin may everything."""
+    return frozenset(allowed for scope in scopes for allowed in _ALSO[scope])
+
+
+def scope_of(op: type[Op]) -> Scope:
+    return _BY_TAG.get(str(op.__struct_config__.tag), "admin")
+
+
+def needed(op: Op) -> frozenset[Scope]:
+    """All of these. Who may not approve what agents do may not free them from being asked either."""
+    scope = scope_of(type(op))
+    if isinstance(op, SessionCreate | SessionUpdate) and (
+        op.settings.mode in _WIDE_MODES or _is_set(op.settings.budget_usd) or _is_set(op.settings.budget_tokens)
+    ):
+        return frozenset({scope, "approve"})
+    return frozenset({scope})
+
+
+def _is_set(value: object) -> bool:
+    return value is not UNSET

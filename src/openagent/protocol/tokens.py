@@ -1,0 +1,67 @@
+"""Who may come in from outside this machine's own socket, and what they may do."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.protocol.op import Op
+
+Scope = Literal["read", "chat", "approve", "admin"]
+TokenKind = Literal["token", "browser"]
+
+
+class TokensCreate(Op, frozen=True, kw_only=True, tag="tokens.create"):
+    """A new token. Its secret is told once, in the answer, and kept as a hash."""
+
+    name: str
+    scopes: list[Scope]
+    expires_in: float | None = None
+    """Seconds; None: until it is revoked."""
+
+
+class TokensList(Op, frozen=True, kw_only=True, tag="tokens.list"):
+    pass
+
+
+class TokensRevoke(Op, frozen=True, kw_only=True, tag="tokens.revoke"):
+    """At once: whoever is connected with it is cut off."""
+
+    token: str
+    """Its id or its name."""
+
+
+class WebLogin(Op, frozen=True, kw_only=True, tag="web.login"):
+    """An address that logs one browser in, once, within a few minutes."""
+
+    scopes: list[Scope] = []
+    """Empty: all."""
+
+
+class TokenInfo(Struct, frozen=True, omit_defaults=True):
+    id: str
+    name: str
+    scopes: list[Scope]
+    kind: TokenKind = "token"
+    created_at: float = 0.0
+    last_used_at: float | None = None
+    expires_at: float | None = None
+
+
+class TokenCreated(Struct, frozen=True):
+    info: TokenInfo
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"TokenCreated(info={self.info!r})"
+
+
+class TokenList(Struct, frozen=True):
+    tokens: list[TokenInfo]
+
+
+class LoginAddress(Struct, frozen=True):
+    url: str
+    expires_at: float
+
+    def __repr__(self) -> str:
+        return f"LoginAddress(expires_at={self.expires_at!r})"

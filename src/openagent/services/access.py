@@ -1,0 +1,179 @@
+"""Tokens, and browsers that log in: `tokens.*`, `web.login`."""
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from openagent.daemon.callers import OWNER, Caller
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.gateway.gate import Answer, LoggedIn
+from openagent.plugins.access import AccessStore, Replay, StoredToken
+from openagent.protocol import ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.ids import new_session_id
+from openagent.protocol.scopes import widened
+from openagent.protocol.tokens import (
+    LoginAddress,
+    Scope,
+    TokenCreated,
+    TokenInfo,
+    TokenKind,
+    TokenList,
+    TokensCreate,
+    TokensList,
+    TokensRevoke,
+    WebLogin,
+)
+
+LOGIN_SECONDS = 300.0
+BROWSER_SECONDS = 30 * 86_400.0
+REPLAY_SECONDS = 86_400.0
+_USED_SECONDS = 60.0
+"""How exactly it is known when a token was last used."""
+_PREFIX = "oa_"
+
+
+class Access:
+    def __init__(self, home: Path, store: AccessStore, dismiss: Callable[[str], None]) -> None:
+        self._home = home
+        self._store = store
+        self._dismiss = dismiss
+        self.open_web: Callable[[], Awaitable[str]] | None = None
+        self._owner = ""
+        self._logins: dict[str, tuple[float, list[Scope]]] = {}
+        self._used: dict[str, float] = {}
+
+    def handlers(self) -> dict[type[ops.Op], Handler]:
+        return {
+            TokensCreate: self._create,
+            TokensList: self._list,
+            TokensRevoke: self._revoke,
+            WebLogin: self._web_login,
+        }
+
+    # Gate
+
+    async def authenticate(self, secret: str) -> Caller | None:
+        self._owner = self._owner or owner_token(self._home)
+        if hmac.compare_digest(secret.encode(), self._owner.encode()):
+            return OWNER
+        name = secret.removeprefix(_PREFIX).partition("_")[0] if secret.startswith(_PREFIX) else ""
+        stored = await self._store.token(name) if name.isalnum() else None
+        known = stored.digest if stored is not None else bytes(32)
+        if not hmac.compare_digest(_digest(secret), known) or stored is None:
+            return None
+        now = time.time()
+        info = stored.info
+        if info.expires_at is not None and info.expires_at <= now:
+            return None
+        if now - self._used.get(info.id, 0.0) > _USED_SECONDS:
+            self._used[info.id] = now
+            await self._store.token_used(info.id, now)
+        return _caller(info)
+
+    async def log_in(self, code: str) -> LoggedIn | None:
+        expires_at, scopes = self._logins.pop(_digest(code).hex(), (0.0, []))
+        if expires_at <= time.time():
+            return None
+        token, secret = _new_token("browser", scopes, "browser", BROWSER_SECONDS)
+        await self._store.add_token(token)
+        return LoggedIn(_caller(token.info), secret, token.info.expires_at or 0.0)
+
+    async def log_out(self, caller: Caller) -> None:
+        if caller.id != OWNER.id:
+            await self._end(caller.id)
+
+    async def answered(self, caller: str, key: str) -> Answer | None:
+        found = await self._store.replay(caller, key)
+        if found is None or found.at < time.time() - REPLAY_SECONDS:
+            return None
+        return Answer(found.fingerprint, found.status, found.headers, found.body)
+
+    async def keep_answer(self, caller: str, key: str, answer: Answer) -> None:
+        now = time.time()
+        replay = Replay(caller, key, answer.fingerprint, answer.status, answer.headers, answer.body, now)
+        await self._store.keep_replay(replay, forget_before=now - REPLAY_SECONDS)
+
+    # Ops
+
+    async def _create(self, connection: Connection, op: TokensCreate) -> TokenCreated:
+        if not op.name.strip() or not op.scopes:
+            raise OpenAgentError("invalid_argument", "A token needs a name and at least one scope.")
+        if op.expires_in is not None and op.expires_in <= 0:
+            raise OpenAgentError("invalid_argument", "A token cannot expire before it begins.")
+        if any(token.info.name == op.name for token in await self._store.tokens()):
+            raise OpenAgentError(
+                "conflict", f"There is already a token named {op.name!r}.", hint="Revoke it first, or choose another."
+            )
+        token, secret = _new_token(op.name, op.scopes, "token", op.expires_in)
+        await self._store.add_token(token)
+        return TokenCreated(token.info, secret)
+
+    async def _list(self, connection: Connection, op: TokensList) -> TokenList:
+        return TokenList([token.info for token in await self._store.tokens()])
+
+    async def _revoke(self, connection: Connection, op: TokensRevoke) -> ops.Done:
+        tokens = [token.info for token in await self._store.tokens()]
+        found = [info for info in tokens if info.id == op.token] or [info for info in tokens if info.name == op.token]
+        if not found:
+            raise OpenAgentError(
+                "not_found", f"There is no token {op.token!r}.", hint="`openagent tokens list` shows them."
+            )
+        for info in found:
+            await self._end(info.id)
+        return ops.Done()
+
+    async def _web_login(self, connection: Connection, op: WebLogin) -> LoginAddress:
+        assert self.open_web is not None
+        url = await self.open_web()
+        now = time.time()
+        self._logins = {code: login for code, login in self._logins.items() if login[0] > now}
+        code, expires_at = secrets.token_urlsafe(24), now + LOGIN_SECONDS
+        self._logins[_digest(code).hex()] = expires_at, op.scopes or ["admin"]
+        return LoginAddress(f"{url}/login#{code}", expires_at)
+
+    async def _end(self, token: str) -> None:
+        await self._store.remove_token(token)
+        self._dismiss(token)
+
+
+def owner_token(home: Path) -> str:
+    """What this machine's user shows over HTTP; made once, readable by them alone."""
+    file = home / "token"
+    with contextlib.suppress(FileNotFoundError):
+        if token := file.read_text().strip():
+            return token
+    token = secrets.token_urlsafe(32)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as opened:
+        opened.write(token)
+    return token
+
+
+def _new_token(name: str, scopes: list[Scope], kind: TokenKind, expires_in: float | None) -> tuple[StoredToken, str]:
+    now, token_id = time.time(), new_session_id()
+    secret = f"{_PREFIX}{token_id}_{secrets.token_urlsafe(32)}"
+    info = TokenInfo(
+        id=token_id,
+        name=name,
+        scopes=sorted(set(scopes)),
+        kind=kind,
+        created_at=now,
+        expires_at=None if expires_in is None else now + expires_in,
+    )
+    return StoredToken(info, _digest(secret)), secret
+
+
+def _digest(secret: str) -> bytes:
+    """The secrets are 256 random bits, so a plain hash is as good as a slow one."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _caller(info: TokenInfo) -> Caller:
+    return Caller(info.id, info.name, widened(info.scopes), info.expires_at)

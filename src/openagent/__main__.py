@@ -2,8 +2,13 @@
 
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _HELP = {"--help", "-h"}
 _SERVE_AS_CLIENT = {"--daemon", "--status", "--stop", *_HELP}
+_PROGRAMS = {"rpc": "openagent.rpc", "acp": "openagent.acp", "tui": "openagent.tui.main"}
 
 
 def main() -> int:
@@ -21,14 +26,8 @@ def main() -> int:
             from openagent.app import main as serve
 
             return serve(rest)
-        case ["rpc", *rest] if not _HELP.intersection(rest):
-            from openagent.rpc import main as speak
-
-            return speak(rest)
-        case ["tui", *rest] if not _HELP.intersection(rest):
-            from openagent.tui.main import main as show
-
-            return show(rest)
+        case ["rpc" | "acp" | "tui" as program, *rest] if not _HELP.intersection(rest):
+            return _load(_PROGRAMS[program])(rest)
         case ["simulator", *rest]:
             from openagent.simulator.__main__ import main as simulate
 
@@ -37,6 +36,12 @@ def main() -> int:
             from openagent.cli.commands import main as command
 
             return command(arguments)
+
+
+def _load(module: str) -> "Callable[[list[str]], int]":
+    from importlib import import_module
+
+    return import_module(module).main
 
 
 if __name__ == "__main__":

@@ -62,6 +62,15 @@ def _start(socket: str, web_socket: str | None, as_json: bool) -> int:
     return 0
 
 
+@command("acp", "openagent acp")
+def acp() -> None:
+    """Speak the Agent Client Protocol, one message a line, on stdin and stdout. Editors start this, not people.
+
+    Zed, JetBrains, Neovim and Emacs: docs/editors.md shows what to write into their settings. Sessions live in the
+    daemon, so one that an editor opened can be followed with `openagent attach` and `openagent tui` at the same time.
+    """
+
+
 @command(
     "rpc",
     "openagent rpc",

@@ -1,7 +1,7 @@
 """JSON-RPC 2.0 itself: lines, envelopes, batches and error codes, whatever the methods are.
 
 Requests begin in the order they came. A method that takes long returns `Later`, so that those after it (a cancel, an
-answer to a permission request) need not wait for it.
+answer to a permission request) need not wait for it. Either side may ask the other.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -
 REFUSED = -32000
 """The daemon said no; `data.code` says why."""
 MAX_LINE = 32 * 1024 * 1024
+CANCELLED = -32800
 _CODES = {"invalid_argument": INVALID_PARAMS, "internal": INTERNAL_ERROR}
 _log = logging.getLogger(__name__)
 
@@ -83,11 +84,21 @@ Reply = dict[str, Any] | asyncio.Task[Any]
 
 
 class Peer:
-    def __init__(self, methods: Mapping[str, Method], write: Callable[[bytes], None]) -> None:
-        """`write` takes one whole message."""
+    def __init__(
+        self,
+        methods: Mapping[str, Method],
+        write: Callable[[bytes], None],
+        number_of: Callable[[str], int] = lambda code: _CODES.get(code, REFUSED),
+    ) -> None:
+        """`write` takes one whole message. `number_of` translates the daemon's error codes."""
         self._methods = methods
         self._write = write
+        self._number_of = number_of
         self._pending: set[asyncio.Task[Any]] = set()
+        self._owed: dict[Any, asyncio.Task[Any]] = {}
+        """What will be answered later, by the id of its request."""
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._count = 0
 
     async def receive(self, line: bytes | None) -> None:
         """Returns when everything in the line has begun, and what is quickly done has been answered."""
@@ -103,6 +114,26 @@ class Peer:
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Ask the other side. Raises RpcError when it refuses. Whoever gives up waiting takes the question back."""
+        self._count += 1
+        request_id = self._count
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[request_id] = answer
+        self._send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.notify("$/cancel_request", {"requestId": request_id})
+            raise
+        finally:
+            del self._asked[request_id]
+
+    def cancel(self, request_id: Any) -> None:
+        """Stop working on a request that is still owed an answer; it gets one that says so."""
+        if task := self._owed.get(request_id):
+            task.cancel()
 
     async def finish(self) -> None:
         """Returns when nothing is owed any more."""
@@ -135,6 +166,9 @@ class Peer:
 
     async def _begin(self, message: Any) -> Reply | None:
         """The reply, or what will become it; None where none is wanted."""
+        if _is_answer(message):
+            self._take_answer(message)
+            return None
         try:
             request = _request(message)
         except RpcError as problem:
@@ -143,7 +177,20 @@ class Peer:
         if isinstance(reply, Later):
             reply = asyncio.create_task(self._guarded(request, reply.result))
             self._keep(reply)
+            self._owed[request.id] = reply
+            reply.add_done_callback(lambda _: self._owed.pop(request.id, None))
         return reply if request.wants_reply else None
+
+    def _take_answer(self, message: Mapping[str, Any]) -> None:
+        """An answer nobody waits for any more is dropped."""
+        answer = self._asked.get(message["id"]) if isinstance(message.get("id"), int) else None
+        if answer is None or answer.done():
+            return
+        if "error" not in message:
+            answer.set_result(message["result"])
+            return
+        error = cast("dict[str, Any]", message["error"]) if isinstance(message["error"], dict) else {}
+        answer.set_exception(RpcError(INTERNAL_ERROR, str(error.get("message", "The other side refused."))))
 
     async def _call(self, request: _Request) -> Any:
         method = self._methods.get(request.method)
@@ -157,9 +204,11 @@ class Peer:
             value = await result
         except RpcError as problem:
             return _failure(request.id, problem)
+        except asyncio.CancelledError:
+            return _failure(request.id, RpcError(CANCELLED, "The request was cancelled."))
         except OpenAgentError as problem:
             data = msgspec.to_builtins(problem.info)
-            return _failure(request.id, RpcError(_CODES.get(problem.info.code, REFUSED), str(problem), data))
+            return _failure(request.id, RpcError(self._number_of(problem.info.code), str(problem), data))
         except Exception as problem:  # the supervisor: a defect fails one request and nothing else
             _log.exception("request failed")
             return _failure(request.id, RpcError(INTERNAL_ERROR, f"This is a defect ({type(problem).__name__})."))
@@ -191,6 +240,10 @@ def _request(message: Any) -> _Request:
     if not isinstance(fields.get("params", {}), dict | list):
         raise RpcError(INVALID_REQUEST, "Params are an object or an array.")
     return _Request(fields["method"], fields.get("params", {}), fields.get("id"), "id" in fields)
+
+
+def _is_answer(message: Any) -> bool:
+    return isinstance(message, dict) and "method" not in message and ("result" in message or "error" in message)
 
 
 def _is_id(value: Any) -> bool:

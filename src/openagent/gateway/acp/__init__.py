@@ -1,0 +1,1 @@
+"""The Agent Client Protocol, version 1: what editors speak with agents, as JSON-RPC on stdio."""

@@ -1,0 +1,76 @@
+"""What a person can choose about a session in an editor: its mode, its model, how much it thinks."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import Mode, SessionInfo, Settings, SettingsChange
+
+_MODES = {
+    "plan": ("Plan", "Reads and thinks; changes nothing."),
+    "ask": ("Ask", "Asks before it changes files or runs commands."),
+    "edits": ("Edits", "Changes files by itself; asks before it runs commands."),
+    "full": ("Full", "Works by itself; asks only where a rule says so."),
+}
+_AS_CONFIGURED = "default"
+_THINKING = {
+    _AS_CONFIGURED: "As the model does by itself",
+    "off": "Off",
+    "low": "Low",
+    "medium": "Medium",
+    "high": "High",
+}
+
+
+def session_state(info: SessionInfo, models: Sequence[str]) -> dict[str, Any]:
+    return {
+        "modes": {
+            "currentModeId": info.settings.mode,
+            "availableModes": [
+                {"id": mode, "name": name, "description": text} for mode, (name, text) in _MODES.items()
+            ],
+        },
+        "configOptions": config_options(info.settings, models),
+    }
+
+
+def config_options(settings: Settings, models: Sequence[str]) -> list[dict[str, Any]]:
+    modes = [{"value": mode, "name": name, "description": text} for mode, (name, text) in _MODES.items()]
+    known = dict.fromkeys([settings.model, *models])
+    thinking = [{"value": value, "name": name} for value, name in _THINKING.items()]
+    return [
+        _select("mode", "Mode", "mode", settings.mode, modes),
+        _select("model", "Model", "model", settings.model, [{"value": name, "name": name} for name in known]),
+        _select("thinking", "Thinking", "thought_level", settings.thinking or _AS_CONFIGURED, thinking),
+    ]
+
+
+def _select(option: str, name: str, category: str, current: str, options: list[dict[str, str]]) -> dict[str, Any]:
+    return {
+        "id": option,
+        "name": name,
+        "category": category,
+        "type": "select",
+        "currentValue": current,
+        "options": options,
+    }
+
+
+def change(option: str, value: str | bool) -> SettingsChange:
+    match option, value:
+        case "mode", "plan" | "ask" | "edits" | "full":
+            return SettingsChange(mode=value)
+        case "mode", _:
+            raise OpenAgentError("invalid_argument", f"There is no mode {value!r}.", hint=f"Modes: {_listed(Mode)}.")
+        case "model", str():
+            return SettingsChange(model=value)
+        case "thinking", "default":
+            return SettingsChange(thinking=None)
+        case "thinking", "off" | "low" | "medium" | "high":
+            return SettingsChange(thinking=value)
+        case _:
+            raise OpenAgentError("invalid_argument", f"There is no option {option!r} with the value {value!r}.")
+
+
+def _listed(choice: Any) -> str:
+    return ", ".join(get_args(choice))

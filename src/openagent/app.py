@@ -61,6 +61,7 @@ def build_manager(
     from openagent.services.access import Access
     from openagent.services.mcp import McpService
     from openagent.services.mcp_servers import own_file
+    from openagent.services.recall import StoredMemory
     from openagent.services.safety import Safety
     from openagent.services.templates import Surroundings, TemplateService
     from openagent.services.wiring import Services
@@ -85,7 +86,8 @@ def build_manager(
     scratch = home / "scratch"
     found_by = settings.tools.search
     search = JsonSearch(found_by.kind, found_by.base_url, found_by.api_key) if found_by.kind else None
-    tools = built_in_tools(disabled=settings.tools.disabled, search=search, index=services.index)
+    offered = functools.partial(built_in_tools, search=search, index=services.index, memory=StoredMemory(store))
+    tools = offered(disabled=settings.tools.disabled)
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
     def tell_workspace(workspace: Path, status: McpServerStatus) -> None:
@@ -96,7 +98,7 @@ def build_manager(
 
     def make_host(on_change: "Callable[[Path, McpServer], None]") -> MCPHost:
         start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
-        names = [tool.name for tool in built_in_tools(search=search, index=services.index)]
+        names = [tool.name for tool in offered()]
         return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
@@ -109,7 +111,7 @@ def build_manager(
         jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
-        collectors=built_in_collectors(),
+        collectors=built_in_collectors(redactor.redact),
         context=lambda workspace: msgspec.convert(
             configs.load(workspace).settings.context, ContextSettings, from_attributes=True
         ),

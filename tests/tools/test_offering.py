@@ -8,6 +8,7 @@ import pytest
 
 from openagent.core.prompt import system_prompt
 from openagent.index.code_index import CodeIndex
+from openagent.plugins.recall import Recalled
 from openagent.protocol import events as e
 from openagent.protocol.messages import ToolResultPart
 from openagent.protocol.ops import Done, QuestionAnswer, ToolList, ToolsList
@@ -23,6 +24,15 @@ from .bench import Bench
 
 pytestmark = pytest.mark.anyio
 
+
+class NoMemory:
+    async def search(self, session: str, query: str, limit: int) -> list[Recalled]:
+        return []
+
+    async def read(self, session: str, message: int) -> str:
+        return ""
+
+
 ALWAYS = [
     *("read_file", "write_file", "edit_file", "apply_patch", "list_dir", "glob", "grep"),
     *("shell", "shell_output", "execute_code", "git", "web_fetch", "ask_user", "todo"),
@@ -35,13 +45,15 @@ def test_the_order_is_stable_and_what_needs_a_service_is_offered_with_it_alone(t
     assert set(with_search) - set(ALWAYS) == {"web_search"}
     with_index = [tool.name for tool in built_in_tools(index=CodeIndex(tmp_path))]
     assert set(with_index) - set(ALWAYS) == {"search_code"}
+    with_memory = [tool.name for tool in built_in_tools(memory=NoMemory())]
+    assert set(with_memory) - set(ALWAYS) == {"recall"}
 
 
 def test_the_fixed_part_of_a_request_stays_small(tmp_path: Path) -> None:
     info = SessionInfo(id="s", name="", cwd="/home/someone/projects/a-project", created_at=0, updated_at=0)
-    tools = built_in_tools(search=JsonSearch("brave"), index=CodeIndex(tmp_path))
+    tools = built_in_tools(search=JsonSearch("brave"), index=CodeIndex(tmp_path), memory=NoMemory())
     fixed = msgspec.json.encode([tool.schema for tool in tools]).decode()
-    assert exact_tokens(system_prompt(info) + fixed) <= 2500
+    assert exact_tokens("".join(system_prompt(info).values()) + fixed) <= 2500
 
 
 def test_schemas_are_plain_and_every_argument_that_needs_it_is_described() -> None:
@@ -89,7 +101,7 @@ async def test_a_tool_that_is_switched_off_is_neither_offered_nor_callable(tmp_p
         assert [part.is_error for part in refused] == [True, True]
         assert refused[0].text.startswith("There is no tool named 'shell'. There are: read_file")
         left = [name for name in ALWAYS if name not in ("git", "web_fetch", "shell")]
-        assert [name for name in offered(h) if name != "search_code"] == left
+        assert [name for name in offered(h) if name not in ("search_code", "recall")] == left
         assert not list(h.workspace.iterdir())
         async with await h.client() as client:
             listed = await client.request(ToolsList(id=client.next_id()), ToolList)

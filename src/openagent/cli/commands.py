@@ -27,6 +27,7 @@ COMMANDS = {
     "web": Entry("openagent.cli.web:web", "Open the web app, logged in."),
     "attach": Entry("openagent.cli.attach:attach", "Follow a session live, talk to it, approve what it asks."),
     "sessions": Entry("openagent.cli.sessions:sessions", "List, show, rewind, fork, export and delete sessions."),
+    "context": Entry("openagent.cli.context:context", "Show what a model is shown; collect, pin, restore."),
     "demo": Entry("openagent.cli.demo:demo", "See a scripted model repair a bug with real tools."),
     "auth": Entry("openagent.cli.auth:auth", "Store, list and remove keys; log in to providers."),
     "models": Entry("openagent.cli.models:models", "List models, test them, install an offline one."),

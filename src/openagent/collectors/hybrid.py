@@ -1,6 +1,6 @@
 """By age: what is recent stays, the middle is summarised, what is ancient goes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from openagent.collectors.choosing import Unit, numbers, size
 from openagent.collectors.summarize import worth_summarizing
@@ -11,6 +11,9 @@ from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Su
 class Hybrid:
     name = "hybrid"
 
+    def __init__(self, redact: Callable[[str], str] = str) -> None:
+        self._redact = redact
+
     async def collect(
         self, context: Sequence[ContextItem], goal: CollectGoal, summarize: Summarize
     ) -> Collection | None:
@@ -19,7 +22,7 @@ class Hybrid:
             return None
         middle = _newest(going, page_tokens(goal.window) // 2)
         summary = await summary_of(going[: -len(middle)], middle, goal, summarize)
-        return Collection(hidden=numbers(going), summary=summary.text, note=summary.note)
+        return Collection(hidden=numbers(going), summary=self._redact(summary.text), note=summary.note)
 
 
 def _newest(some: Sequence[Unit], tokens: int) -> list[Unit]:

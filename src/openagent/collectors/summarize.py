@@ -1,6 +1,6 @@
 """Have everything but the recent turns summarised."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from openagent.collectors.choosing import Unit, candidates, enough_of, numbers, size
 from openagent.collectors.summary import room_for_summary, summary_of
@@ -10,6 +10,9 @@ from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Su
 class SummarizeOld:
     name = "summarize"
 
+    def __init__(self, redact: Callable[[str], str] = str) -> None:
+        self._redact = redact
+
     async def collect(
         self, context: Sequence[ContextItem], goal: CollectGoal, summarize: Summarize
     ) -> Collection | None:
@@ -17,7 +20,7 @@ class SummarizeOld:
         if not going:
             return None
         summary = await summary_of([], going, goal, summarize)
-        return Collection(hidden=numbers(going), summary=summary.text, note=summary.note)
+        return Collection(hidden=numbers(going), summary=self._redact(summary.text), note=summary.note)
 
 
 def worth_summarizing(context: Sequence[ContextItem], goal: CollectGoal) -> list[Unit]:

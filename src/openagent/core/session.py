@@ -95,6 +95,8 @@ class Session:
         self._shell: Shell | None = None
         self._shell_lock = asyncio.Lock()
         self._closing = False
+        self.paused = False
+        """Messages wait meanwhile, as they do for a turn."""
         self.permits = Permits(self)
         self.tools: dict[str, Tool] = {}
         self._more_tools: Sequence[Tool] = ()
@@ -121,7 +123,7 @@ class Session:
     @property
     def busy(self) -> bool:
         """Something of it may be changing files right now."""
-        return self.running or bool(self._user_calls) or self.undo.rewinding
+        return self.running or bool(self._user_calls) or self.paused
 
     @property
     def next_number(self) -> int:
@@ -261,7 +263,7 @@ class Session:
 
     async def send(self, parts: Sequence[UserPart], op_id: str) -> Sent:
         """Accepted and stored when this returns. Runs at once, or after the turn that is running."""
-        if self._turn is None and not self.queued and not self.undo.rewinding:
+        if self._turn is None and not self.queued and not self.paused:
             return await self._start(list(parts), op_id)
         queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time(), op_id=op_id)
         self.queued.append(queued)
@@ -275,7 +277,7 @@ class Session:
 
     async def start_next(self) -> None:
         """The turn for the message that waits longest, if nothing is in its way."""
-        if self._turn is None and self.queued and not self._closing and not self.undo.rewinding:
+        if self._turn is None and self.queued and not self._closing and not self.paused:
             waiting = self.queued.pop(0)
             await self._start(waiting.parts, waiting.op_id, unqueued=[waiting.id])
 
@@ -357,6 +359,11 @@ class Session:
         if self._collections is None:
             self._collections = await self.runtime.store.collections(self.id)
         return self._collections
+
+    @property
+    def shown(self) -> View | None:
+        """The view, when one was built."""
+        return self._view
 
     def forget_view(self) -> None:
         """What the model is shown is built anew with the next step."""

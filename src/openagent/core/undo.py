@@ -24,8 +24,6 @@ class Undo:
         self._session = session
         self._saved_turn = 0
         self._told_of_trouble = False
-        self.rewinding = False
-        """Messages wait meanwhile, as they do for a turn."""
 
     @property
     def _checkpoints(self) -> Checkpoints:
@@ -68,11 +66,11 @@ class Undo:
         session = self._session
         if session.busy:
             raise OpenAgentError("busy", "The session is in the middle of a turn.", hint="Cancel it, then rewind.")
-        self.rewinding = True
+        session.paused = True
         try:
             restored = await self._rewind(turn, files, conversation, git_state, op_id)
         finally:
-            self.rewinding = False
+            session.paused = False
         await session.start_next()
         return restored
 

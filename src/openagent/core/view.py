@@ -124,6 +124,11 @@ class View:
     def turns(self) -> int:
         return len({message.turn for message in self._shown})
 
+    @property
+    def counted(self) -> bool:
+        """A provider has counted what is shown now, or most of it."""
+        return self._counted is not None
+
     def estimated(self) -> int:
         """What we make of it ourselves."""
         return self._system_tokens + self.tools_tokens + self.lead_tokens + self._size

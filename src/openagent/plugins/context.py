@@ -39,10 +39,10 @@ def text_tokens(text: str) -> int:
 
 
 def message_tokens(message: Message) -> int:
-    return _MESSAGE_FRAME + sum(map(_part_tokens, message.parts))
+    return _MESSAGE_FRAME + sum(map(part_tokens, message.parts))
 
 
-def _part_tokens(part: Part) -> int:
+def part_tokens(part: Part) -> int:
     match part:
         case TextPart() | NotePart():
             return text_tokens(part.text)

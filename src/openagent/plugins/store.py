@@ -142,6 +142,13 @@ class Store(Protocol):
         starts from without reading a long session whole. Those `without` are neither counted nor read."""
         ...
 
+    async def search_messages(
+        self, session: str, terms: Sequence[str], *, within: Sequence[tuple[int, int]], limit: int
+    ) -> list[Message]:
+        """Those with a number in one of the ranges that contain the most of the terms first, then the newest. Case
+        does not matter."""
+        ...
+
     async def turn_start(self, session: str, turn: int) -> int | None:
         """The number of a turn's first message."""
         ...

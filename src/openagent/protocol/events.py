@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from openagent.protocol.context import ContextSection
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message
 from openagent.protocol.sessions import (
@@ -220,6 +221,15 @@ class ContextPinned(Event, frozen=True, kw_only=True, tag="context.pinned"):
     pinned: bool
 
 
+class ContextShown(Event, frozen=True, kw_only=True, tag="context.shown"):
+    """What takes how much of the window, after a turn and whenever it changed otherwise. `context.show` tells more."""
+
+    durable: ClassVar[bool] = False
+    used_tokens: int
+    window: int
+    sections: list[ContextSection]
+
+
 class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
     provider: str
     attempt: int
@@ -416,6 +426,7 @@ AnyEvent = (
     | ContextCollected
     | ContextRestored
     | ContextPinned
+    | ContextShown
     | RetryScheduled
     | ProviderFailedOver
     | ModelRouted

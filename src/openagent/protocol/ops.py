@@ -4,6 +4,15 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from openagent.protocol.context import (
+    ContextCollect,
+    ContextGivenBack,
+    ContextPin,
+    ContextProposal,
+    ContextReport,
+    ContextRestore,
+    ContextShow,
+)
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.index import (
     CodeHits,
@@ -521,6 +530,10 @@ AnyOp = (
     | TokensList
     | TokensRevoke
     | WebLogin
+    | ContextShow
+    | ContextCollect
+    | ContextPin
+    | ContextRestore
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -786,6 +799,10 @@ RESULTS: dict[type[Op], type[Struct]] = {
     TokensList: TokenList,
     TokensRevoke: Done,
     WebLogin: LoginAddress,
+    ContextShow: ContextReport,
+    ContextCollect: ContextProposal,
+    ContextPin: Done,
+    ContextRestore: ContextGivenBack,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

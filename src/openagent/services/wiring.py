@@ -19,6 +19,7 @@ from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
 from openagent.services.access import Access
 from openagent.services.auth import AuthService
+from openagent.services.context import ContextManager
 from openagent.services.credentials import CredentialBook
 from openagent.services.index import IndexService
 from openagent.services.index_learning import IndexLearning
@@ -91,6 +92,7 @@ class Services:
             **UsageService(runtime.store).handlers(),
             **self._models.handlers(),
             **IndexService(self.index).handlers(),
+            **ContextManager(manager, bus).handlers(),
         }
 
     def start(self) -> None:

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, case, insert, literal, or_, select
 
 from openagent.protocol.messages import Message
 from openagent.store import rows
@@ -61,6 +61,28 @@ def page(connection: Connection, session: str, limit: int, before: int | None, a
     newest = [rows.message(row) for row in connection.execute(_newest, bounds).mappings()]
     newest.reverse()
     return newest
+
+
+def search(
+    connection: Connection, session: str, terms: Sequence[str], within: Sequence[tuple[int, int]], limit: int
+) -> list[Message]:
+    if not terms or not within:
+        return []
+    found = [messages.c.parts.icontains(rows.to_json(term)[1:-1], autoescape=True) for term in terms]
+    matching = literal(0)
+    for each in found:
+        matching = matching + case((each, 1), else_=0)
+    statement = (
+        select(messages)
+        .where(
+            messages.c.session_id == session,
+            or_(*(messages.c.number.between(low, high) for low, high in within)),
+            or_(*found),
+        )
+        .order_by(matching.desc(), messages.c.number.desc())
+        .limit(limit)
+    )
+    return [rows.message(row) for row in connection.execute(statement).mappings()]
 
 
 def turn_start(connection: Connection, session: str, turn: int) -> int | None:

@@ -103,6 +103,11 @@ class SqlStore:
     ) -> list[Message]:
         return await self._read(messages.recent, session, token_budget, without)
 
+    async def search_messages(
+        self, session: str, terms: Sequence[str], *, within: Sequence[tuple[int, int]], limit: int
+    ) -> list[Message]:
+        return await self._read(messages.search, session, terms, within, limit)
+
     async def turn_start(self, session: str, turn: int) -> int | None:
         return await self._read(messages.turn_start, session, turn)
 

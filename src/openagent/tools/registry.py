@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from openagent.plugins.index import Index
+from openagent.plugins.recall import Memory
 from openagent.plugins.tool import Tool
 from openagent.tools.apply_patch import apply_patch
 from openagent.tools.ask_user import ask_user
@@ -13,6 +14,7 @@ from openagent.tools.glob import glob
 from openagent.tools.grep import grep
 from openagent.tools.list_dir import list_dir
 from openagent.tools.read_file import read_file
+from openagent.tools.recall import recall_tool
 from openagent.tools.search_code import search_code_tool
 from openagent.tools.shell import shell
 from openagent.tools.shell_output import shell_output
@@ -23,7 +25,11 @@ from openagent.tools.write_file import write_file
 
 
 def built_in_tools(
-    *, disabled: Collection[str] = (), search: SearchBackend | None = None, index: Index | None = None
+    *,
+    disabled: Collection[str] = (),
+    search: SearchBackend | None = None,
+    index: Index | None = None,
+    memory: Memory | None = None,
 ) -> Sequence[Tool]:
     """Always in the same order: it is part of the prefix that providers cache. No web_search without a backend, no
     search_code without an index."""
@@ -44,5 +50,6 @@ def built_in_tools(
         *([web_search_tool(search)] if search is not None else []),
         ask_user,
         todo,
+        *([recall_tool(memory)] if memory is not None else []),
     ]
     return [tool for tool in tools if tool.name not in disabled]

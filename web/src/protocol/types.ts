@@ -2,7 +2,7 @@
 
 export const PROTOCOL_VERSION = "1.0"
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -228,6 +228,17 @@ export interface CodeSymbols {
   references?: CodeReference[]
 }
 
+export interface CollectionInfo {
+  id: number
+  collector: string
+  at: number
+  messages?: number
+  shortened?: number
+  tokens_freed?: number
+  summary?: string
+  holds?: boolean
+}
+
 export interface ConfigList {
   values: ConfigValue[]
   files?: string[]
@@ -256,6 +267,15 @@ export interface ConnectionClosing {
   error: ErrorInfo
 }
 
+/** Shrink the context now. Nothing is destroyed: `context.restore` takes it back. */
+export interface ContextCollect {
+  op: "context.collect"
+  id: string
+  session: string
+  collector?: string
+  dry_run?: boolean
+}
+
 export interface ContextCollected {
   type: "context.collected"
   session?: string
@@ -273,6 +293,31 @@ export interface ContextCollected {
   note?: string
 }
 
+export interface ContextGivenBack {
+  collections: number[]
+  tokens_before: number
+  tokens_after: number
+}
+
+export interface ContextMessage {
+  number: number
+  role: "assistant" | "tool" | "user"
+  tokens: number
+  about?: string
+  section?: string
+  pinned?: boolean
+  shortened?: boolean
+}
+
+/** Keep a message from every collector, or no longer. A tool's result is kept together with its call. */
+export interface ContextPin {
+  op: "context.pin"
+  id: string
+  session: string
+  message: number
+  on?: boolean
+}
+
 export interface ContextPinned {
   type: "context.pinned"
   session?: string
@@ -281,6 +326,42 @@ export interface ContextPinned {
   at?: number
   message_number: number
   pinned: boolean
+}
+
+/** What a collection did, or would do. */
+export interface ContextProposal {
+  collector: string
+  done: boolean
+  hidden?: [number, number][]
+  shortened?: number[]
+  tokens_before?: number
+  tokens_after?: number
+  summary?: string
+  note?: string
+  collection?: number
+}
+
+export interface ContextReport {
+  session: string
+  model: string
+  window: number
+  used_tokens: number
+  estimated: boolean
+  threshold: number
+  collector: string
+  cached_tokens?: number
+  sections?: ContextSection[]
+  messages?: ContextMessage[]
+  collections?: CollectionInfo[]
+}
+
+/** Show the model again what a collection took away. */
+export interface ContextRestore {
+  op: "context.restore"
+  id: string
+  session: string
+  collection?: number
+  every?: boolean
 }
 
 /** The model sees again what these collections had taken away. */
@@ -293,6 +374,32 @@ export interface ContextRestored {
   collections: number[]
   tokens_before?: number
   tokens_after?: number
+}
+
+export interface ContextSection {
+  name: string
+  tokens: number
+  items?: number
+  cached_tokens?: number
+}
+
+/** What the model would be shown now. */
+export interface ContextShow {
+  op: "context.show"
+  id: string
+  session: string
+}
+
+/** What takes how much of the window, after a turn and whenever it changed otherwise. `context.show` tells more. */
+export interface ContextShown {
+  type: "context.shown"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  used_tokens: number
+  window: number
+  sections: ContextSection[]
 }
 
 export interface ContextThreshold {
@@ -801,7 +908,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1071,6 +1178,10 @@ export interface Results {
   "tokens.list": TokenList
   "tokens.revoke": Done
   "web.login": LoginAddress
+  "context.show": ContextReport
+  "context.collect": ContextProposal
+  "context.pin": Done
+  "context.restore": ContextGivenBack
   "daemon.status": DaemonInfo
   "daemon.follow": Done
   "daemon.stop": Done
@@ -1888,6 +1999,10 @@ export interface Ops {
   "tokens.list": TokensList
   "tokens.revoke": TokensRevoke
   "web.login": WebLogin
+  "context.show": ContextShow
+  "context.collect": ContextCollect
+  "context.pin": ContextPin
+  "context.restore": ContextRestore
   "daemon.status": DaemonStatus
   "daemon.follow": DaemonFollow
   "daemon.stop": DaemonStop
@@ -1923,6 +2038,7 @@ export interface Events {
   "context.collected": ContextCollected
   "context.restored": ContextRestored
   "context.pinned": ContextPinned
+  "context.shown": ContextShown
   "retry.scheduled": RetryScheduled
   "provider.failed_over": ProviderFailedOver
   "model.routed": ModelRouted

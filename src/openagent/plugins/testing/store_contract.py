@@ -329,6 +329,44 @@ class StoreContract:
         assert (await store.session(SESSION)).queued == [queued[1]]
         assert (await store.session(OTHER)).queued == queued[:1]
 
+    async def test_recent_messages_leave_out_what_they_are_told_to(self, store: Store) -> None:
+        await created(store)
+        messages = [said(number, "x" * 3_900) for number in range(1, 601)]
+        await store.commit(Batch(SESSION, messages=messages))
+        hidden = [(1, 200), (203, 203), (250, 590), (300, 400)]
+        kept = [each for each in messages if not any(low <= each.number <= high for low, high in hidden)]
+        assert await store.recent_messages(SESSION, token_budget=10**9, without=hidden) == kept
+        few = await store.recent_messages(SESSION, token_budget=20_000, without=hidden)
+        assert few == kept[-len(few) :]
+        assert 10 < len(few) < 21
+        assert await store.recent_messages(SESSION, token_budget=10**9, without=[(1, 600)]) == []
+
+    async def test_messages_are_found_by_words_within_ranges(self, store: Store) -> None:
+        await created(store)
+        texts = [
+            "The port is 4711.",
+            'Say "PORT" in Zürich',
+            "100% of _all_",
+            "the port, again: 4711",
+            "C:\\port\nhere",
+        ]
+        await store.commit(Batch(SESSION, messages=[said(number, text) for number, text in enumerate(texts, 1)]))
+
+        async def found(*terms: str, within: Sequence[tuple[int, int]] = ((1, 9),), limit: int = 9) -> list[int]:
+            messages = await store.search_messages(SESSION, terms, within=within, limit=limit)
+            return [message.number for message in messages]
+
+        assert await found("port", "4711") == [4, 1, 5, 2]
+        assert await found("PORT", within=[(1, 2), (5, 5)]) == [5, 2, 1]
+        assert await found("port", limit=1) == [5]
+        assert await found("Zürich", "%") == [3, 2]
+        assert await found('"port"') == [2]
+        assert await found("c:\\port") == [5]
+        assert await found("_all_") == [3]
+        assert await found("nowhere") == []
+        assert await found() == []
+        assert await found("port", within=()) == []
+
     async def test_collections_come_back_in_order(self, store: Store) -> None:
         await created(store)
         records = [

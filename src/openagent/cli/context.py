@@ -1,0 +1,203 @@
+"""`openagent context`"""
+
+import time
+from typing import TypeVar
+
+import click
+from msgspec import Struct
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import BOLD, DIM, paint, table
+from openagent.client.text import ago, clean, one_line
+from openagent.protocol.context import (
+    CollectionInfo,
+    ContextCollect,
+    ContextGivenBack,
+    ContextMessage,
+    ContextPin,
+    ContextProposal,
+    ContextReport,
+    ContextRestore,
+    ContextShow,
+)
+from openagent.protocol.op import Done, Op
+
+R = TypeVar("R", bound=Struct)
+_BAR = 40
+_SHOWN_MESSAGES = 40
+
+
+@click.group("context", epilog=examples("openagent context show 1a2b3c", "openagent context collect 1a2b3c --dry-run"))
+def context() -> None:
+    """What a session's model is shown, and what was taken out of it. Nothing is ever destroyed."""
+
+
+@command("show", "openagent context show 1a2b3c", "openagent context show 1a2b3c --all --json | jq '.sections'")
+@click.argument("session")
+@click.option("--all", "everything", is_flag=True, help="All messages, not only the largest.")
+@as_json
+def show(session: str, everything: bool, as_json: bool) -> None:
+    """Show what takes how many tokens of the model's window."""
+    report = complete(_ask(ContextShow(id="-", session=session), ContextReport))
+    if as_json:
+        print_json(plain(report))
+        return
+    say(_headline(report))
+    say()
+    total = max(sum(section.tokens for section in report.sections), 1)
+    rows = [
+        (
+            section.name,
+            f"{section.tokens:,}",
+            f"{100 * section.tokens / total:.1f} %",
+            f"{section.cached_tokens:,}" if section.cached_tokens else "–",
+            f"{section.items:,}",
+        )
+        for section in report.sections
+    ]
+    say(table(("SECTION", "TOKENS", "SHARE", "CACHED", "ITEMS"), rows))
+    _say_messages(report.messages, everything)
+    _say_collections(report.collections)
+
+
+def _headline(report: ContextReport) -> str:
+    percent = 100 * report.used_tokens / report.window
+    filled = min(round(_BAR * percent / 100), _BAR)
+    about = "about " if report.estimated else ""
+    lines = [
+        paint(
+            f"{clean(report.model)}: {about}{report.used_tokens:,} of {report.window:,} tokens ({percent:.1f} %)", BOLD
+        ),
+        f"{'█' * filled}{'░' * (_BAR - filled)}",
+        f"Collected at {report.threshold:g} % by {clean(report.collector)}."
+        + (f" {report.cached_tokens:,} tokens were last read from the provider's cache." * bool(report.cached_tokens)),
+    ]
+    return "\n".join(lines)
+
+
+def _say_messages(messages: list[ContextMessage], everything: bool) -> None:
+    if not messages:
+        say("\nNo message yet.")
+        return
+    largest = sorted(messages, key=lambda message: message.tokens, reverse=True)[:_SHOWN_MESSAGES]
+    shown = messages if everything else sorted(largest, key=lambda message: message.number)
+    rows = [
+        (
+            str(message.number),
+            f"{message.tokens:,}",
+            message.section,
+            " ".join(word for word in ("pinned" * message.pinned, "shortened" * message.shortened) if word),
+            one_line(message.about, 60),
+        )
+        for message in shown
+    ]
+    say()
+    say(table(("MESSAGE", "TOKENS", "SECTION", "STATE", "ABOUT"), rows))
+    if left := len(messages) - len(shown):
+        say(paint(f"… and {left} smaller ones; --all shows them", DIM))
+
+
+def _say_collections(collections: list[CollectionInfo]) -> None:
+    if not collections:
+        say("\nNothing was collected.")
+        return
+    rows = [
+        (
+            str(each.id),
+            each.collector,
+            ago(each.at, time.time()),
+            f"{each.messages:,}",
+            f"{each.shortened:,}",
+            f"{each.tokens_freed:,}",
+            "holds" if each.holds else "restored",
+        )
+        for each in collections
+    ]
+    say()
+    say(table(("COLLECTION", "BY", "WHEN", "MESSAGES", "SHORTENED", "FREED", "STATE"), rows))
+
+
+@command("collect", "openagent context collect 1a2b3c --dry-run", "openagent context collect 1a2b3c --collector evict")
+@click.argument("session")
+@click.option("--collector", default="", metavar="NAME", help="truncate, summarize, hybrid, evict, or a plugin's.")
+@click.option("--dry-run", is_flag=True, help="Only show what would go. No model is asked.")
+@as_json
+def collect(session: str, collector: str, dry_run: bool, as_json: bool) -> None:
+    """Shrink what the model is shown, now. `restore` takes it back."""
+    op = ContextCollect(id="-", session=session, collector=collector, dry_run=dry_run)
+    done = complete(_ask(op, ContextProposal))
+    if as_json:
+        print_json(plain(done))
+    elif not done.hidden and not done.shortened:
+        say(f"{clean(done.collector)} has nothing to gain here ({done.tokens_before:,} tokens).")
+    else:
+        _say_collected(done)
+
+
+def _say_collected(done: ContextProposal) -> None:
+    gone = sum(high - low + 1 for low, high in done.hidden)
+    places = ", ".join(f"{low}–{high}" if high > low else str(low) for low, high in done.hidden)
+    verb = "Left out" if done.done else "Would leave out"
+    what = [f"{gone} messages ({places})"] if gone else []
+    if done.shortened:
+        what.append(f"the text of {len(done.shortened)} tool results")
+    tokens = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
+    say(f"{verb} {' and '.join(what)}: {tokens}, by {clean(done.collector)}.")
+    if done.note:
+        say(clean(done.note))
+    if done.summary:
+        say("\n" + paint(clean(done.summary), DIM))
+    if done.collection:
+        say(f"\nCollection {done.collection}. `openagent context restore` takes it back.")
+
+
+@command("pin", "openagent context pin 1a2b3c 12")
+@click.argument("session")
+@click.argument("message", type=int)
+@as_json
+def pin(session: str, message: int, as_json: bool) -> None:
+    """Keep a message from every collector. A tool's result is kept together with its call."""
+    _switch(session, message, on=True, as_json=as_json)
+
+
+@command("unpin", "openagent context unpin 1a2b3c 12")
+@click.argument("session")
+@click.argument("message", type=int)
+@as_json
+def unpin(session: str, message: int, as_json: bool) -> None:
+    """Let collectors have a message again."""
+    _switch(session, message, on=False, as_json=as_json)
+
+
+def _switch(session: str, message: int, *, on: bool, as_json: bool) -> None:
+    complete(_ask(ContextPin(id="-", session=session, message=message, on=on), Done))
+    if as_json:
+        print_json({"message": message, "pinned": on})
+    else:
+        say(f"Message {message} is {'pinned' if on else 'no longer pinned'}.")
+
+
+@command("restore", "openagent context restore 1a2b3c", "openagent context restore 1a2b3c 3", "… restore 1a2b3c --all")
+@click.argument("session")
+@click.argument("collection", type=int, default=0)
+@click.option("--all", "every", is_flag=True, help="All collections.")
+@as_json
+def restore(session: str, collection: int, every: bool, as_json: bool) -> None:
+    """Show the model again what a collection took away; without a number, the newest one."""
+    op = ContextRestore(id="-", session=session, collection=collection, every=every)
+    back = complete(_ask(op, ContextGivenBack))
+    if as_json:
+        print_json(plain(back))
+    else:
+        numbers = ", ".join(map(str, back.collections))
+        say(f"Restored {numbers}: {back.tokens_before:,} → {back.tokens_after:,} tokens.")
+        say("It is collected again when it passes the threshold; pinned messages are not.")
+
+
+async def _ask(op: Op, kind: type[R]) -> R:
+    async with daemon() as client:
+        return await client.request(op, kind)
+
+
+for _command in (show, collect, pin, unpin, restore):
+    context.add_command(_command)

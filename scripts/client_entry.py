@@ -16,7 +16,7 @@ try:
 except ModuleNotFoundError as missing:
     if not (missing.name or "").startswith("openagent."):
         raise
-    print(  # noqa: T201
+    print(
         "openagent: This is the client alone; a daemon runs from the installed package. Get it with "
         "`pip install openagent`, or name a daemon that runs elsewhere with --connect.",
         file=sys.stderr,

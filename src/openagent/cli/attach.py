@@ -5,10 +5,10 @@ import json
 import signal
 import sys
 
-import click
 import msgspec
 
 from openagent.cli.command import as_json, command, complete, say
+from openagent.cli.completion import session_argument
 from openagent.cli.conversation import Conversation
 from openagent.cli.keyboard import Keyboard
 from openagent.cli.terminal import DIM, RED, paint
@@ -23,7 +23,7 @@ RETRY_SECONDS = 0.25
 
 
 @command("attach", "openagent attach 06gx", "openagent attach 06gx --json | jq .type")
-@click.argument("session", metavar="SESSION")
+@session_argument(metavar="SESSION")
 @as_json
 def attach(session: str, as_json: bool) -> int:
     """Show a session's last messages, then what happens in it, live.

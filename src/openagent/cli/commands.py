@@ -45,6 +45,7 @@ COMMANDS = {
     "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background."),
     "config": Entry("openagent.cli.config:config", "Show the settings and where each came from."),
     "doctor": Entry("openagent.cli.doctor:doctor", "Check what is missing and how to get it."),
+    "completion": Entry("openagent.cli.completion:completion", "Let a shell complete commands, sessions and models."),
     "protocol": Entry("openagent.cli.protocol:protocol", "Print the protocol's JSON Schema."),
     "acp": Entry("openagent.cli.serve:acp", "Work inside an editor: the Agent Client Protocol on stdio."),
     "rpc": Entry("openagent.cli.serve:rpc", "Speak JSON-RPC 2.0 on stdin and stdout."),

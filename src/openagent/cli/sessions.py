@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.completion import session_argument
 from openagent.cli.terminal import table
 from openagent.cli.transcript import Transcript, markdown
 from openagent.cli.undo import diff, rewind
@@ -104,7 +105,7 @@ async def _list(cwd: str, query: str, limit: int | None) -> list[SessionInfo]:
 
 
 @command("show", "openagent sessions show 06gx", "openagent sessions show 06gx | less")
-@click.argument("session", metavar="ID")
+@session_argument()
 @as_json
 def show(session: str, as_json: bool) -> None:
     """Print a conversation."""
@@ -126,7 +127,7 @@ async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
     "openagent sessions export 06gx > session.json",
     "openagent sessions export 06gx --format markdown --output session.md",
 )
-@click.argument("session", metavar="ID")
+@session_argument()
 @click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json", show_default=True)
 @click.option("--output", metavar="FILE", help="Write there instead of to the terminal.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -175,7 +176,7 @@ Writer = Callable[[Client, SessionInfo, TextIO], Awaitable[None]]
 
 
 @command("delete", "openagent sessions delete 06gx", "openagent sessions delete --yes 06gx 06gy")
-@click.argument("session", metavar="ID...", nargs=-1, required=True)
+@session_argument(metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @as_json
 def delete(session: tuple[str, ...], yes: bool, as_json: bool) -> None:
@@ -199,7 +200,7 @@ async def _delete(names: Sequence[str], *, ask: bool, as_json: bool) -> None:
 
 
 @command("fork", "openagent sessions fork 06gx", "openagent sessions fork 06gx --through 12 --name 'another way'")
-@click.argument("session", metavar="ID")
+@session_argument()
 @click.option("--through", type=click.IntRange(min=1), metavar="N", help="The last message the fork keeps.")
 @click.option("--name", default="", help="What to call it.")
 @as_json

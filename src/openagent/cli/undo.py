@@ -4,6 +4,7 @@ import click
 
 from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.completion import session_argument
 from openagent.client.text import clean
 from openagent.protocol.ops import Changes, Rewound, SessionChanges, SessionRewind
 
@@ -16,7 +17,7 @@ _SHOWN = 20
     "openagent sessions rewind 06gx --turn 3 --no-conversation",
     "openagent sessions rewind 06gx --turn 3 --git",
 )
-@click.argument("session", metavar="ID")
+@session_argument()
 @click.option("--turn", type=click.IntRange(min=1), required=True, metavar="N", help="Back to before this turn.")
 @click.option("--files/--no-files", default=True, show_default=True, help="Bring the workspace's files back.")
 @click.option(
@@ -53,7 +54,7 @@ async def _rewind(session: str, turn: int, files: bool, conversation: bool, git_
 
 
 @command("diff", "openagent sessions diff 06gx", "openagent sessions diff 06gx --turn 3 --names")
-@click.argument("session", metavar="ID")
+@session_argument()
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn changed.")
 @click.option("--names", is_flag=True, help="Only which files.")
 @as_json

@@ -29,7 +29,7 @@ def test_a_workspace_is_built_searched_and_described(machine: Machine, tmp_path:
 def test_watching_notices_what_changes(machine: Machine, tmp_path: Path) -> None:
     here = ("--cwd", str(tmp_path))
     (tmp_path / "a.py").write_text("apple = 1\n")
-    with machine.start("index", "watch", *here, "--every", "0.5") as process:
+    with machine.start("index", "watch", *here) as process:
         try:
             assert process.stdout is not None
             assert b"1 files: 1 read" in process.stdout.readline()

@@ -17,6 +17,6 @@ class _Run(click.Command):
 
 
 @click.command("run", cls=_Run, context_settings={"ignore_unknown_options": True}, add_help_option=False)
-@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, shell_complete=run_words)
 def run(words: tuple[str, ...]) -> int:
     return run_main(list(words))

@@ -24,7 +24,12 @@ async def changes(workspace: Path) -> AsyncGenerator[list[str] | None, None]:
         yield_on_timeout=True,
         ignore_permission_denied=True,
     )
+    watching = False
     async for found in watched:
+        if not watching:  # what changed before it began to watch was seen by nobody
+            watching = True
+            yield None
+            continue
         paths = sorted({path for _, path in found})
         whole = len(paths) > MANY or any(_may_hold_others(Path(path)) for path in paths)
         yield None if whole else [str(Path(path).relative_to(root)) for path in paths]

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
@@ -27,9 +27,38 @@ function firstLoadLimit(): Plugin {
   }
 }
 
+/** Each text file also compressed, as the daemon serves it. */
+function compressed(): Plugin {
+  return {
+    name: 'compressed',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        for (const file of Object.values(bundle)) {
+          if (!/\.(js|css|svg|html)$/.test(file.fileName)) continue
+          const content = file.type === 'chunk' ? file.code : file.source
+          this.emitFile({ type: 'asset', fileName: `${file.fileName}.gz`, source: gzipSync(content, { level: 9 }) })
+          this.emitFile({ type: 'asset', fileName: `${file.fileName}.br`, source: brotliCompressSync(content) })
+        }
+      },
+    },
+  }
+}
+
+const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname
+
 export default defineConfig({
-  plugins: [react(), firstLoadLimit()],
-  resolve: { alias: { '@': new URL('./src', import.meta.url).pathname } },
+  plugins: [react(), firstLoadLimit(), compressed()],
+  resolve: {
+    alias: {
+      '@': source('.'),
+      'rehype-raw': source('parts/streamdown/no-html.ts'),
+      'rehype-sanitize': source('parts/streamdown/no-html.ts'),
+      'rehype-harden': source('parts/streamdown/no-html.ts'),
+      'remark-gfm': source('parts/streamdown/gfm.ts'),
+      'tailwind-merge': source('parts/streamdown/class-names.ts'),
+    },
+  },
   build: { outDir: '../src/openagent/web_dist', emptyOutDir: true, target: 'es2022', chunkSizeWarningLimit: 5000 },
   server: {
     proxy: Object.fromEntries(

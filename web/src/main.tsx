@@ -1,20 +1,16 @@
 import '@fontsource-variable/inter/wght.css'
 import '@fontsource-variable/jetbrains-mono/wght.css'
 import '@mantine/core/styles.css'
-import '@mantine/notifications/styles.css'
-import '@mantine/spotlight/styles.css'
 import './styles.css'
 import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { router } from './router'
-import { daemon, takeTokenFromAddress } from './state/daemon'
+import { daemon } from './state/daemon'
 import { colours, theme } from './theme'
 
-takeTokenFromAddress()
 daemon.start()
 
 // The line says itself when it is down, and events say when something is stale: no polling, no refetch on focus.
@@ -32,7 +28,6 @@ createRoot(document.getElementById('root')!).render(
       defaultColorScheme="dark"
     >
       <QueryClientProvider client={queries}>
-        <Notifications position="bottom-right" limit={4} autoClose={6000} />
         <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>

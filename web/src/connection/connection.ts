@@ -17,7 +17,6 @@ export class Refusal extends Error {
   }
 }
 
-const UNAUTHORIZED = 4401
 const FIRST_WAIT = 250
 const LONGEST_WAIT = 8000
 /** A proxy or a sleeping laptop can end a line without a word. Silence for this long is asked about. */
@@ -50,6 +49,7 @@ export class Connection {
       event: (event: AnyEvent) => void
       link: (link: Link) => void
       opened: () => void
+      notOpened: () => void
     },
   ) {}
 
@@ -136,6 +136,7 @@ export class Connection {
   }
 
   private closed(closed: CloseEvent): void {
+    const wasOpen = this.greeted
     this.socket = null
     this.greeted = false
     clearInterval(this.pulse)
@@ -145,10 +146,8 @@ export class Connection {
       this.waiting.delete(id)
       entry.reject(lost)
     }
-    if (closed.code === UNAUTHORIZED) {
-      this.refuse('This browser has no valid token for the daemon.')
-      return
-    }
+    // A browser does not say why a line was not opened: logged out looks like a daemon that is not there.
+    if (!wasOpen) this.heard.notOpened()
     const wait = Math.min(FIRST_WAIT * 2 ** this.attempt, LONGEST_WAIT)
     this.attempt += 1
     this.heard.link({ state: 'lost', retryAt: Date.now() + wait, why: closed.reason })

@@ -1,8 +1,8 @@
-import { notifications } from '@mantine/notifications'
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query'
 import type { OpFields, OpName } from '@/connection/connection'
 import type { Results } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
+import { tell } from './tell'
 
 /** An op as a query: `useAsk('models.list', {})`. Its key is the op's name and fields. */
 export function useAsk<K extends OpName>(
@@ -24,9 +24,5 @@ export async function act<K extends OpName>(op: K, fields: OpFields<K>): Promise
 }
 
 export function tellProblem(problem: unknown): void {
-  notifications.show({
-    color: 'red',
-    title: 'This did not work',
-    message: problem instanceof Error ? problem.message : String(problem),
-  })
+  tell({ tone: 'bad', title: 'This did not work', text: problem instanceof Error ? problem.message : String(problem) })
 }

@@ -8,7 +8,7 @@ import { useShell } from '@/shell/shell-state'
 import { useOverview } from '@/state/overview'
 import './new-session.css'
 
-export function NewSession() {
+export default function NewSession() {
   const opened = useShell((state) => state.newSession)
   const close = () => useShell.setState({ newSession: false })
   return (

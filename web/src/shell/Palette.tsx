@@ -1,22 +1,19 @@
 import { useMantineColorScheme } from '@mantine/core'
-import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData, spotlight } from '@mantine/spotlight'
+import '@mantine/spotlight/styles.css'
+import { Spotlight, type SpotlightActionGroupData, spotlight } from '@mantine/spotlight'
 import { IconKeyboard, IconMessage, IconMoon, IconPlus, IconSearch } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
-import { useMemo } from 'react'
-import { create } from 'zustand'
+import { useEffect, useMemo } from 'react'
 import { folderName, modelName } from '@/lib/format'
 import { pages } from '@/pages/pages'
 import { useOverview } from '@/state/overview'
+import { usePageCommands } from './palette-state'
 import { useShell } from './shell-state'
 import { useShortcuts } from './shortcuts'
 
-export const openPalette = (): void => spotlight.open()
-
-/** What the page that is open adds to the palette. */
-export const usePageCommands = create<{ commands: SpotlightActionData[] }>(() => ({ commands: [] }))
-
-export function Palette() {
+export default function Palette() {
   const navigate = useNavigate()
+  useEffect(() => spotlight.open(), [])
   const { toggleColorScheme } = useMantineColorScheme()
   const cards = useOverview((state) => state.cards)
   const commands = usePageCommands((state) => state.commands)
@@ -72,6 +69,7 @@ export function Palette() {
     <Spotlight
       actions={actions}
       shortcut={null}
+      onSpotlightClose={() => useShell.setState({ palette: false })}
       limit={12}
       nothingFound="Nothing is called that."
       highlightQuery

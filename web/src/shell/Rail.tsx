@@ -1,14 +1,15 @@
-import { Tooltip, UnstyledButton } from '@mantine/core'
+import { UnstyledButton } from '@mantine/core'
 import { IconKeyboard } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { pages } from '@/pages/pages'
+import { Tip } from '@/parts/Tip'
 import { useShortcuts } from './shortcuts'
 
 export function Rail({ close }: { close: () => void }) {
   return (
     <>
       {pages.map(({ path, label, icon: Icon, key }) => (
-        <Tooltip key={path} label={`${label} (g ${key})`} position="right">
+        <Tip key={path} label={`${label} (g ${key})`} side="right">
           <Link
             to={path}
             className="rail-link"
@@ -19,15 +20,15 @@ export function Rail({ close }: { close: () => void }) {
             <Icon size={20} stroke={1.6} />
             <span className="rail-label">{label}</span>
           </Link>
-        </Tooltip>
+        </Tip>
       ))}
       <div className="rail-gap" />
-      <Tooltip label="Keys (?)" position="right">
+      <Tip label="Keys (?)" side="right">
         <UnstyledButton className="rail-link" onClick={() => useShortcuts.setState({ helpOpen: true })}>
           <IconKeyboard size={20} stroke={1.6} />
           <span className="rail-label">Keys</span>
         </UnstyledButton>
-      </Tooltip>
+      </Tip>
     </>
   )
 }

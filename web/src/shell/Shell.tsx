@@ -1,15 +1,14 @@
 import { AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Outlet, useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useTold } from '@/lib/tell'
 import { pages } from '@/pages/pages'
-import { NewSession } from '@/parts/NewSession'
 import { useLink } from '@/state/link'
 import { ConnectionBar } from './ConnectionBar'
-import { openPalette, Palette } from './Palette'
+import { openPalette } from './palette-state'
 import { Rail } from './Rail'
-import { ShortcutHelp } from './ShortcutHelp'
-import { SignIn } from './SignIn'
+import { Refused } from './Refused'
 import './shell.css'
 import { useShell } from './shell-state'
 import { listenToKeys, useKeys, useShortcuts } from './shortcuts'
@@ -20,7 +19,7 @@ export function Shell() {
   const refused = useLink(({ link }) => link.state === 'refused')
   useEffect(listenToKeys, [])
   useGlobalKeys()
-  if (refused) return <SignIn />
+  if (refused) return <Refused />
   return (
     <AppShell
       header={{ height: 44 }}
@@ -43,10 +42,29 @@ export function Shell() {
           <Outlet />
         </div>
       </AppShell.Main>
-      <Palette />
-      <ShortcutHelp />
-      <NewSession />
+      <Overlays />
     </AppShell>
+  )
+}
+
+const Palette = lazy(() => import('./Palette'))
+const ShortcutHelp = lazy(() => import('./ShortcutHelp'))
+const Toasts = lazy(() => import('./Toasts'))
+const NewSession = lazy(() => import('@/parts/NewSession'))
+
+/** What can lie over any page is loaded when it is first asked for. */
+function Overlays() {
+  const palette = useShell((state) => state.palette)
+  const newSession = useShell((state) => state.newSession)
+  const told = useTold((state) => state.any)
+  const help = useShortcuts((state) => state.helpOpen)
+  return (
+    <Suspense>
+      {palette && <Palette />}
+      {help && <ShortcutHelp />}
+      {newSession && <NewSession />}
+      {told && <Toasts />}
+    </Suspense>
   )
 }
 

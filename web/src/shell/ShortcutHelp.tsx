@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core'
 import { type Shortcut, shown, useShortcuts } from './shortcuts'
 
-export function ShortcutHelp() {
+export default function ShortcutHelp() {
   const { known, helpOpen } = useShortcuts()
   const groups = grouped(known)
   return (

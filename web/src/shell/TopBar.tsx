@@ -1,10 +1,11 @@
-import { ActionIcon, Burger, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Burger, UnstyledButton, useMantineColorScheme } from '@mantine/core'
 import { IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { money } from '@/lib/format'
+import { Tip } from '@/parts/Tip'
 import { isRunning } from '@/state/conversation'
 import { useOverview } from '@/state/overview'
-import { openPalette } from './Palette'
+import { openPalette } from './palette-state'
 import { useShell } from './shell-state'
 import { shown } from './shortcuts'
 
@@ -28,7 +29,7 @@ export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail
         <kbd>{shown('mod+k')}</kbd>
       </UnstyledButton>
       <Figures />
-      <Tooltip label="New session (n)">
+      <Tip label="New session (n)">
         <ActionIcon
           variant="subtle"
           color="gray"
@@ -37,7 +38,7 @@ export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail
         >
           <IconPlus size={18} />
         </ActionIcon>
-      </Tooltip>
+      </Tip>
       <ThemeSwitch />
     </>
   )
@@ -70,7 +71,7 @@ function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const light = colorScheme === 'light'
   return (
-    <Tooltip label={light ? 'Dark' : 'Light'}>
+    <Tip label={light ? 'Dark' : 'Light'}>
       <ActionIcon
         variant="subtle"
         color="gray"
@@ -79,6 +80,6 @@ function ThemeSwitch() {
       >
         {light ? <IconMoon size={18} /> : <IconSun size={18} />}
       </ActionIcon>
-    </Tooltip>
+    </Tip>
   )
 }

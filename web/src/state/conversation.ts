@@ -3,6 +3,7 @@ import type {
   ErrorInfo,
   LiveAnswer,
   Message,
+  MessagePage,
   PermissionAsk,
   PlanItem,
   Question,
@@ -62,8 +63,10 @@ export interface Conversation {
   notes: Note[]
   agents: Record<string, Agent>
   turnStartedAt: number | null
-  /** Turns before which the files were saved. */
-  checkpoints: number[]
+  /** Ranges of message numbers that were taken back. */
+  rewound: [number, number][]
+  /** Calls that a person ran: no part of what was said. */
+  runs: { callId: string; after: number }[]
   /** Set when what a turn changed may be another now. */
   changedAt: number
   deleted: boolean
@@ -90,7 +93,8 @@ export function fromSnapshot(snapshot: Snapshot, known: Conversation | null): Co
     notes: known?.notes ?? [],
     agents: known?.agents ?? {},
     turnStartedAt: isRunning(snapshot.info) ? (known?.turnStartedAt ?? snapshot.info.updated_at) : null,
-    checkpoints: known?.checkpoints ?? [],
+    rewound: snapshot.rewound ?? [],
+    runs: known?.runs ?? [],
     changedAt: snapshot.seq,
     deleted: false,
   }
@@ -101,15 +105,21 @@ export function isRunning(info: SessionInfo): boolean {
 }
 
 /** Older messages, put before what is there. */
-export function withOlder(state: Conversation, older: Message[], hasMore: boolean): Conversation {
+export function withOlder(state: Conversation, page: MessagePage): Conversation {
   const first = state.messages[0]?.number ?? Number.POSITIVE_INFINITY
-  const added = older.filter((message) => message.number < first)
+  const added = page.messages.filter((message) => message.number < first)
   return {
     ...state,
     messages: [...added, ...state.messages],
     results: resultsOf(added, state.results),
-    hasMore,
+    hasMore: page.has_more,
+    rewound: joined(state.rewound, page.rewound ?? []),
   }
+}
+
+function joined(known: [number, number][], more: [number, number][]): [number, number][] {
+  const fresh = more.filter(([from, to]) => !known.some((range) => range[0] === from && range[1] === to))
+  return fresh.length > 0 ? [...known, ...fresh] : known
 }
 
 function resultsOf(messages: Message[], known: Record<string, ToolResultPart>): Record<string, ToolResultPart> {
@@ -149,15 +159,7 @@ function step(state: Conversation, event: AnyEvent): Conversation {
     case 'message.queued':
       return { ...state, queued: [...state.queued.filter((one) => one.id !== event.queued.id), event.queued] }
     case 'tool.started':
-      return withCall(state, event.call_id, {
-        tool: event.tool,
-        summary: event.summary ?? '',
-        arguments: event.arguments ?? {},
-        startedAt: event.at ?? 0,
-        output: '',
-        dropped: 0,
-        finished: null,
-      })
+      return withStarted(state, event)
     case 'tool.output':
       return withOutput(state, event.call_id, event.text)
     case 'tool.finished':
@@ -221,10 +223,8 @@ function withInfo(state: Conversation, event: AnyEvent): Conversation {
         questions: [],
         changedAt: event.seq ?? 0,
       }
-    case 'checkpoint.created':
-      return { ...state, checkpoints: [...state.checkpoints, event.turn] }
     case 'checkpoint.restored':
-      return { ...state, changedAt: event.seq ?? 0 }
+      return { ...state, changedAt: event.seq ?? 0, rewound: joined(state.rewound, event.rewound ?? []) }
     default:
       return state
   }
@@ -250,6 +250,21 @@ function withMessage(state: Conversation, message: Message, opId: string): Conve
     queued: message.role === 'user' ? state.queued.filter((one) => !opId || one.op_id !== opId) : state.queued,
     info: { ...state.info, message_count: Math.max(state.info.message_count ?? 0, message.number) },
   }
+}
+
+function withStarted(state: Conversation, event: Extract<AnyEvent, { type: 'tool.started' }>): Conversation {
+  const started = withCall(state, event.call_id, {
+    tool: event.tool,
+    summary: event.summary ?? '',
+    arguments: event.arguments ?? {},
+    startedAt: event.at ?? 0,
+    output: '',
+    dropped: 0,
+    finished: null,
+  })
+  const asked = state.messages.findLast((message) => message.role === 'assistant')
+  if (asked?.parts.some((part) => part.type === 'tool_call' && part.id === event.call_id)) return started
+  return { ...started, runs: [...state.runs, { callId: event.call_id, after: state.messages.at(-1)?.number ?? 0 }] }
 }
 
 function withCall(state: Conversation, id: string, call: Call): Conversation {

@@ -36,6 +36,7 @@ class Daemon {
       useLink.setState({ link })
     },
     opened: () => this.begin(),
+    notOpened: () => void goToLoginIfLoggedOut(),
   })
 
   start(): void {
@@ -79,7 +80,7 @@ class Daemon {
       const before = conversation.messages[0]?.number
       const page = await this.request('messages.page', { session: id, before, limit: OLDER_PAGE })
       one.store.setState((state) =>
-        state.conversation ? { conversation: withOlder(state.conversation, page.messages, page.has_more) } : state,
+        state.conversation ? { conversation: withOlder(state.conversation, page) } : state,
       )
     } finally {
       one.loadingOlder = false
@@ -151,31 +152,13 @@ class Daemon {
 }
 
 function socketAddress(): string {
-  const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
-  const token = sessionToken()
-  return `${scheme}://${location.host}/ws${token ? `?token=${encodeURIComponent(token)}` : ''}`
+  return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`
 }
 
-const TOKEN_KEY = 'openagent.token'
-
-function sessionToken(): string {
-  try {
-    return sessionStorage.getItem(TOKEN_KEY) ?? ''
-  } catch {
-    return ''
-  }
-}
-
-/** A token given behind the `#` of the address: kept for this tab, and gone from the address at once. */
-export function takeTokenFromAddress(): void {
-  const given = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (!given) return
-  keepToken(given)
-  history.replaceState(null, '', location.pathname + location.search)
-}
-
-export function keepToken(token: string): void {
-  sessionStorage.setItem(TOKEN_KEY, token)
+/** Without a login every page leads to the one that gives one. */
+async function goToLoginIfLoggedOut(): Promise<void> {
+  const answer = await fetch('/api/me').catch(() => null)
+  if (answer?.status === 401) location.assign('/login')
 }
 
 export const daemon = new Daemon()

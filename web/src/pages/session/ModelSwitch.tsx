@@ -1,0 +1,110 @@
+import { Combobox, Loader, SegmentedControl, useCombobox } from '@mantine/core'
+import { useMemo, useState } from 'react'
+import { act, useAsk } from '@/lib/ask'
+import { modelName, tokens } from '@/lib/format'
+import type { ModelEntry, SessionInfo, Settings } from '@/protocol/types'
+import { ModelTrigger } from './triggers'
+
+const EFFORTS = ['default', 'off', 'low', 'medium', 'high'] as const
+
+/** Provider and model, and how much it thinks, for the next message. */
+export default function ModelSwitch({ info }: { info: SessionInfo }) {
+  const [query, setQuery] = useState('')
+  const combobox = useCombobox({
+    defaultOpened: true,
+    onDropdownClose: () => setQuery(''),
+    onDropdownOpen: () => combobox.focusSearchInput(),
+  })
+  const models = useAsk(
+    'models.list',
+    { cwd: info.cwd },
+    { enabled: combobox.dropdownOpened, staleTime: 300_000, placeholderData: (before) => before },
+  )
+  const current = info.settings?.model ?? ''
+  const groups = useMemo(() => byProvider(models.data?.models ?? [], query), [models.data, query])
+  const choose = (model: string) => {
+    combobox.closeDropdown()
+    if (model !== current) void act('session.update', { session: info.id, settings: { model } })
+  }
+  const exact = query.includes('/') && !models.data?.models.some(({ name }) => name === query)
+  return (
+    <Combobox store={combobox} onOptionSubmit={choose} width={360} position="bottom-start" withinPortal>
+      <Combobox.Target targetType="button">
+        <ModelTrigger info={info} onClick={() => combobox.toggleDropdown()} />
+      </Combobox.Target>
+      <Combobox.Dropdown className="model-list">
+        <Combobox.Search
+          value={query}
+          onChange={(event) => {
+            setQuery(event.currentTarget.value)
+            combobox.updateSelectedOptionIndex()
+          }}
+          placeholder="Search, or type provider/model"
+          aria-label="Search models"
+        />
+        <Combobox.Options mah={320} style={{ overflowY: 'auto' }}>
+          {models.isLoading && (
+            <Combobox.Empty>
+              <Loader size="xs" /> Asking the providers …
+            </Combobox.Empty>
+          )}
+          {exact && <Combobox.Option value={query}>Use {query}</Combobox.Option>}
+          {groups.map(([provider, entries]) => (
+            <Combobox.Group key={provider} label={provider}>
+              {entries.map((entry) => (
+                <Combobox.Option key={entry.name} value={entry.name} active={entry.name === current}>
+                  <span className="model-option">
+                    <span className="cut">{modelName(entry.name)}</span>
+                    <span className="dim mono">{figures(entry)}</span>
+                  </span>
+                </Combobox.Option>
+              ))}
+            </Combobox.Group>
+          ))}
+          {models.data && groups.length === 0 && !exact && <Combobox.Empty>No model is called that.</Combobox.Empty>}
+          {models.data?.problems?.map(({ provider, error }) => (
+            <Combobox.Empty key={provider}>
+              {provider}: {error.message}
+            </Combobox.Empty>
+          ))}
+        </Combobox.Options>
+        <Combobox.Footer>
+          <div className="effort">
+            <span className="dim" id="effort-label">
+              Thinking
+            </span>
+            <SegmentedControl
+              size="xs"
+              aria-labelledby="effort-label"
+              data={[...EFFORTS]}
+              value={info.settings?.thinking ?? 'default'}
+              onChange={(value) =>
+                void act('session.update', {
+                  session: info.id,
+                  settings: { thinking: value === 'default' ? null : (value as Settings['thinking']) },
+                })
+              }
+            />
+          </div>
+        </Combobox.Footer>
+      </Combobox.Dropdown>
+    </Combobox>
+  )
+}
+
+function byProvider(models: ModelEntry[], query: string): [string, ModelEntry[]][] {
+  const wanted = query.toLowerCase()
+  const groups = new Map<string, ModelEntry[]>()
+  for (const entry of models) {
+    if (wanted && !entry.name.toLowerCase().includes(wanted)) continue
+    const provider = entry.name.slice(0, entry.name.indexOf('/'))
+    groups.set(provider, [...(groups.get(provider) ?? []), entry])
+  }
+  return [...groups]
+}
+
+function figures(entry: ModelEntry): string {
+  const window = entry.context_window ? tokens(entry.context_window) : ''
+  const price = typeof entry.input_usd === 'number' ? `$${entry.input_usd}/${entry.output_usd ?? '?'}` : ''
+  return [window, price].filter(Boolean).join(' · ')
+}

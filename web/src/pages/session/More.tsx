@@ -1,0 +1,45 @@
+import { Menu } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useNavigate } from '@tanstack/react-router'
+import { act } from '@/lib/ask'
+import type { SessionInfo } from '@/protocol/types'
+import ConfirmDelete from './ConfirmDelete'
+import { toggleThinking, useThinkingShown } from './open-rows'
+import { MoreTrigger } from './triggers'
+
+/** What is seldom done with a session. */
+export default function More({ info, rewind }: { info: SessionInfo; rewind: () => void }) {
+  const navigate = useNavigate()
+  const thinking = useThinkingShown((state) => state.shown)
+  const [deleting, confirm] = useDisclosure()
+  const fork = async () => {
+    const made = await act('session.fork', { session: info.id, name: `${info.name || 'session'} (fork)` })
+    if (made) void navigate({ to: '/sessions/$id', params: { id: made.id } })
+  }
+  return (
+    <>
+      <Menu defaultOpened position="bottom-end" width={220}>
+        <Menu.Target>
+          <MoreTrigger info={info} rewind={rewind} />
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={toggleThinking} rightSection={<kbd>t</kbd>}>
+            {thinking ? 'Fold thinking' : 'Show thinking'}
+          </Menu.Item>
+          <Menu.Item onClick={rewind} rightSection={<kbd>u</kbd>} disabled={!info.turn_count}>
+            Rewind …
+          </Menu.Item>
+          <Menu.Item onClick={() => void fork()}>Fork</Menu.Item>
+          <Menu.Item onClick={() => void navigator.clipboard.writeText(`openagent attach ${info.id}`)}>
+            Copy the attach command
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item className="menu-bad" onClick={confirm.open}>
+            Delete …
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {deleting && <ConfirmDelete info={info} close={confirm.close} />}
+    </>
+  )
+}

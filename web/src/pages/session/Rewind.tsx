@@ -1,0 +1,144 @@
+import { Button, Checkbox, Modal, Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { act } from '@/lib/ask'
+import { firstLine } from '@/lib/format'
+import { tell } from '@/lib/tell'
+import { Churn, Diff } from '@/parts/Diff'
+import { LoadingRows } from '@/parts/states'
+import type { ChangedFile } from '@/protocol/types'
+import type { Conversation } from '@/state/conversation'
+import { daemon } from '@/state/daemon'
+import './rewind.css'
+
+/** More turns than this are not shown one by one. */
+const MOST_TURNS = 30
+
+interface Props {
+  conversation: Conversation
+  turn: number
+  choose: (turn: number) => void
+  close: () => void
+}
+
+/** Back to before a turn: what that takes away is shown before anything happens. */
+export default function Rewind(props: Props) {
+  return (
+    <Modal opened onClose={props.close} title="Rewind" size="xl">
+      <Form {...props} />
+    </Modal>
+  )
+}
+
+function Form({ conversation, turn, choose, close }: Props) {
+  const { info } = conversation
+  const [files, setFiles] = useState(true)
+  const [talk, setTalk] = useState(true)
+  const [busy, setBusy] = useState(false)
+  const changes = useQuery({
+    queryKey: ['rewind-preview', info.id, turn, info.turn_count, conversation.changedAt],
+    queryFn: () => changesSince(info.id, turn, info.turn_count ?? turn),
+  })
+  const rewind = async () => {
+    setBusy(true)
+    const done = await act('session.rewind', { session: info.id, turn, files, conversation: talk })
+    setBusy(false)
+    if (!done) return
+    close()
+    const kept = done.kept ?? []
+    tell({
+      tone: kept.length > 0 ? 'warn' : 'plain',
+      title: `Back to before turn ${turn}`,
+      text: kept.length > 0 ? `Could not be restored: ${kept.join('; ')}` : restoredWords(done.written, done.removed),
+    })
+  }
+  return (
+    <div className="rewind">
+      <Select
+        label="To before"
+        allowDeselect={false}
+        value={String(turn)}
+        onChange={(value) => value && choose(Number(value))}
+        data={turnsOf(conversation)}
+      />
+      <div className="rewind-what">
+        <Checkbox label="Files" checked={files} onChange={(event) => setFiles(event.currentTarget.checked)} />
+        <Checkbox
+          label="Conversation: the model forgets what came since"
+          checked={talk}
+          onChange={(event) => setTalk(event.currentTarget.checked)}
+        />
+      </div>
+      {files && (
+        <section className="rewind-files" aria-label="What is taken back">
+          {changes.isLoading ? (
+            <LoadingRows count={3} height={28} />
+          ) : changes.error ? (
+            <p className="dim">{changes.error.message}</p>
+          ) : (changes.data ?? []).length === 0 ? (
+            <p className="dim">No file was changed since, so none changes now.</p>
+          ) : (
+            changes.data?.map((change) => <Change key={`${change.turn}-${change.file.path}`} change={change} />)
+          )}
+        </section>
+      )}
+      <p className="dim">Nothing is destroyed: what was said stays readable, and the files can be brought back.</p>
+      <div className="dialog-actions">
+        <Button variant="default" onClick={close}>
+          Cancel
+        </Button>
+        <Button loading={busy} disabled={!files && !talk} onClick={() => void rewind()} data-autofocus>
+          Rewind
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+interface TurnChange {
+  turn: number
+  file: ChangedFile
+}
+
+function Change({ change: { turn, file } }: { change: TurnChange }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <div className="rewind-file">
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span className={`mono change-${file.status}`}>{file.status}</span>
+        <span className="mono cut">{file.path}</span>
+        <span className="dim">turn {turn}</span>
+        <Churn added={file.added} removed={file.removed} />
+      </button>
+      {open && (file.binary ? <p className="dim">Not a text.</p> : <Diff patch={file.patch ?? ''} label={file.path} />)}
+    </div>
+  )
+}
+
+async function changesSince(session: string, first: number, last: number): Promise<TurnChange[]> {
+  const turns = Array.from({ length: Math.min(last - first + 1, MOST_TURNS) }, (_, index) => last - index)
+  const pages = await Promise.all(
+    turns.map(async (turn) =>
+      (await daemon.request('session.changes', { session, turn })).files.map((file) => ({ turn, file })),
+    ),
+  )
+  return pages.flat()
+}
+
+function turnsOf(conversation: Conversation): { value: string; label: string }[] {
+  const count = conversation.info.turn_count ?? 0
+  const firsts = new Map<number, string>()
+  for (const message of conversation.messages) {
+    if (message.role !== 'user' || message.turn === undefined || firsts.has(message.turn)) continue
+    firsts.set(message.turn, firstLine(message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(' ')))
+  }
+  return Array.from({ length: count }, (_, index) => count - index).map((turn) => ({
+    value: String(turn),
+    label: firsts.has(turn) ? `turn ${turn}: ${firsts.get(turn)?.slice(0, 80)}` : `turn ${turn}`,
+  }))
+}
+
+function restoredWords(written: string[] = [], removed: string[] = []): string {
+  const count = written.length + removed.length
+  return count === 0 ? 'No file had to change.' : `${count} ${count === 1 ? 'file is' : 'files are'} as before.`
+}

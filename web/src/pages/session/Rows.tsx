@@ -1,0 +1,148 @@
+import { ActionIcon } from '@mantine/core'
+import { IconArrowBackUp, IconChevronRight } from '@tabler/icons-react'
+import { memo } from 'react'
+import { modelName, tokens } from '@/lib/format'
+import { Ago } from '@/parts/Ago'
+import { CopyButton, Markdown } from '@/parts/Markdown'
+import { Tip } from '@/parts/Tip'
+import type { Message, NotePart } from '@/protocol/types'
+import type { Note } from '@/state/conversation'
+import { useRowOpen, useThinkingShown } from './open-rows'
+import { Pictures } from './Pictures'
+import type { Row } from './rows'
+import { ToolRow } from './ToolRow'
+
+export const RowView = memo(
+  function RowView({ session, row, rewind }: { session: string; row: Row; rewind: (turn: number) => void }) {
+    return (
+      <div className={row.rewound ? 'row row-rewound' : 'row'} data-kind={row.kind}>
+        <Content session={session} row={row} rewind={rewind} />
+      </div>
+    )
+  },
+  (one, other) => one.session === other.session && one.rewind === other.rewind && sameRow(one.row, other.row),
+)
+
+function sameRow(one: Row, other: Row): boolean {
+  const names = Object.keys(one) as (keyof Row)[]
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
+}
+
+function Content({ session, row, rewind }: { session: string; row: Row; rewind: (turn: number) => void }) {
+  switch (row.kind) {
+    case 'user':
+      return <UserRow row={row} rewind={rewind} />
+    case 'text':
+      return <TextRow text={row.text} live={row.live} message={row.message} />
+    case 'thinking':
+      return <ThinkingRow session={session} rowKey={row.key} text={row.text} live={row.live} />
+    case 'tool':
+      return (
+        <ToolRow
+          session={session}
+          rowKey={row.key}
+          call={row.call}
+          state={row.state}
+          result={row.result}
+          open={row.open}
+        />
+      )
+    case 'told':
+      return <ToldRow session={session} rowKey={row.key} part={row.part} />
+    case 'image':
+      return <Pictures images={[row.image]} />
+    case 'note':
+      return <NoteRow note={row.note} />
+  }
+}
+
+function UserRow({ row, rewind }: { row: Extract<Row, { kind: 'user' }>; rewind: (turn: number) => void }) {
+  const { message, rewound } = row
+  return (
+    <article className="said" aria-label="You said">
+      <div className="said-head">
+        <strong>You</strong>
+        <span className="dim said-at">{message.created_at ? <Ago at={message.created_at} /> : null}</span>
+        {rewound && <span className="dim">taken back</span>}
+        <span className="row-actions">
+          <CopyButton text={row.text} />
+          {!rewound && message.turn !== undefined && message.turn > 0 && (
+            <Tip label="Back to before this message">
+              <ActionIcon
+                size="xs"
+                variant="subtle"
+                color="gray"
+                aria-label="Back to before this message"
+                onClick={() => rewind(message.turn ?? 0)}
+              >
+                <IconArrowBackUp size={13} />
+              </ActionIcon>
+            </Tip>
+          )}
+        </span>
+      </div>
+      <div className="said-text">{row.text}</div>
+      <Pictures images={row.images} />
+    </article>
+  )
+}
+
+const CUT_SHORT: Partial<Record<NonNullable<Message['stop_reason']>, string>> = {
+  cancelled: 'stopped here',
+  interrupted: 'interrupted here',
+  error: 'broke off here',
+  max_tokens: 'longest allowed length reached',
+  refusal: 'refused',
+}
+
+function TextRow({ text, live, message }: { text: string; live: boolean; message: Message | null }) {
+  const cut = message?.stop_reason ? CUT_SHORT[message.stop_reason] : undefined
+  return (
+    <article className="answer" aria-label="The agent said" aria-busy={live}>
+      <Markdown text={text} live={live} />
+      {cut && <span className="answer-cut">— {cut}</span>}
+      <span className="row-actions answer-actions">
+        {message?.model && <span className="dim">{modelName(message.model)}</span>}
+        {message?.usage && <span className="dim mono">{tokens(message.usage.output_tokens ?? 0)} out</span>}
+        {!live && <CopyButton text={text} />}
+      </span>
+    </article>
+  )
+}
+
+function ThinkingRow(props: { session: string; rowKey: string; text: string; live: boolean }) {
+  const shown = useThinkingShown((state) => state.shown)
+  const [open, toggle] = useRowOpen(props.session, props.rowKey, shown)
+  const words = props.text.trim().split(/\s+/).length
+  return (
+    <div className="thinking">
+      <button type="button" className="thinking-line" aria-expanded={open} onClick={toggle}>
+        <IconChevronRight size={14} className={open ? 'tool-chevron tool-chevron-open' : 'tool-chevron'} />
+        {props.live ? 'thinking' : 'thought'} · <span className="mono">{words}</span> words
+      </button>
+      {open && <div className="thinking-text">{props.text}</div>}
+    </div>
+  )
+}
+
+function ToldRow({ session, rowKey, part }: { session: string; rowKey: string; part: NotePart }) {
+  const [open, toggle] = useRowOpen(session, rowKey, false)
+  return (
+    <div className="thinking">
+      <button type="button" className="thinking-line" aria-expanded={open} onClick={toggle}>
+        <IconChevronRight size={14} className={open ? 'tool-chevron tool-chevron-open' : 'tool-chevron'} />
+        the model was told · <span className="mono">{part.source}</span>
+      </button>
+      {open && <div className="thinking-text">{part.text}</div>}
+    </div>
+  )
+}
+
+function NoteRow({ note }: { note: Note }) {
+  return (
+    <div className={`note note-${note.tone}`} role={note.tone === 'bad' ? 'alert' : undefined}>
+      <span>{note.text}</span>
+      {note.hint && <span className="note-hint">{note.hint}</span>}
+    </div>
+  )
+}

@@ -1,0 +1,195 @@
+import { Button, UnstyledButton } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { useAsk } from '@/lib/ask'
+import { duration, money, tokens } from '@/lib/format'
+import { Churn } from '@/parts/Diff'
+import { StatusMark } from '@/parts/StatusMark'
+import type { ChangedFile, PlanItem } from '@/protocol/types'
+import type { Agent, Conversation } from '@/state/conversation'
+import { useOverview } from '@/state/overview'
+import './side.css'
+
+const ChangedFileDialog = lazy(() => import('./ChangedFileDialog'))
+
+/** What goes along with the conversation: plan, changed files, agents, usage. */
+export function SidePane({ conversation, rewind }: { conversation: Conversation; rewind: (turn: number) => void }) {
+  return (
+    <div className="side">
+      <Plan plan={conversation.plan} />
+      <Changes conversation={conversation} rewind={rewind} />
+      <Agents conversation={conversation} />
+      <Usage conversation={conversation} />
+    </div>
+  )
+}
+
+const PLAN_MARKS: Record<NonNullable<PlanItem['state']>, string> = {
+  done: '✓',
+  active: '▸',
+  pending: '·',
+  dropped: '×',
+}
+
+function Plan({ plan }: { plan: PlanItem[] }) {
+  const done = plan.filter(({ state }) => state === 'done').length
+  return (
+    <Section title="Plan" extra={plan.length > 0 ? `${done}/${plan.length}` : ''}>
+      {plan.length === 0 ? (
+        <p className="dim side-empty">The agent writes one when the work takes several steps.</p>
+      ) : (
+        <ol className="plan">
+          {plan.map((item, index) => {
+            const state = item.state ?? 'pending'
+            return (
+              <li key={index} className={`plan-${state}`}>
+                <span className="plan-mark" role="img" aria-label={state}>
+                  {PLAN_MARKS[state]}
+                </span>
+                {item.text}
+              </li>
+            )
+          })}
+        </ol>
+      )}
+    </Section>
+  )
+}
+
+function Changes({ conversation, rewind }: { conversation: Conversation; rewind: (turn: number) => void }) {
+  const { info, changedAt } = conversation
+  const changes = useAsk(
+    'session.changes',
+    { session: info.id },
+    { enabled: (info.turn_count ?? 0) > 0, staleTime: 0, placeholderData: (before) => before },
+  )
+  const refresh = changes.refetch
+  const [seen, setSeen] = useState(changedAt)
+  if (seen !== changedAt) {
+    setSeen(changedAt)
+    void refresh()
+  }
+  const [shown, setShown] = useState<ChangedFile | null>(null)
+  const files = changes.data?.files ?? []
+  return (
+    <Section
+      title="Files changed"
+      extra={files.length > 0 ? String(files.length) : ''}
+      action={
+        files.length > 0 && (
+          <Button size="compact-xs" variant="subtle" color="gray" onClick={() => rewind(info.turn_count ?? 1)}>
+            Undo …
+          </Button>
+        )
+      }
+    >
+      {files.length === 0 ? (
+        <p className="dim side-empty">{changes.error ? changes.error.message : 'Nothing so far.'}</p>
+      ) : (
+        <ul className="changes">
+          {files.map((file) => (
+            <li key={file.path}>
+              <UnstyledButton className="change" onClick={() => setShown(file)} title={file.path}>
+                <span className={`mono change-${file.status}`}>{file.status}</span>
+                <span className="change-path mono">
+                  <bdi>{file.path}</bdi>
+                </span>
+                <Churn added={file.added} removed={file.removed} />
+              </UnstyledButton>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Suspense>{shown && <ChangedFileDialog file={shown} close={() => setShown(null)} />}</Suspense>
+    </Section>
+  )
+}
+
+function Agents({ conversation }: { conversation: Conversation }) {
+  const cards = useOverview((state) => state.cards)
+  const children = Object.values(cards).filter(({ info }) => info.parent === conversation.info.id)
+  const agents = Object.values(conversation.agents)
+  const others = children.filter(({ info }) => !conversation.agents[info.id])
+  const parent = conversation.info.parent ? cards[conversation.info.parent] : undefined
+  if (agents.length === 0 && others.length === 0 && !parent) return null
+  return (
+    <Section title="Agents" extra={String(agents.length + others.length || '')}>
+      {parent && (
+        <p className="side-empty">
+          Works for{' '}
+          <Link to="/sessions/$id" params={{ id: parent.info.id }}>
+            {parent.info.name || 'another session'}
+          </Link>
+          .
+        </p>
+      )}
+      <ul className="agents">
+        {agents.map((agent) => (
+          <AgentLine key={agent.child} agent={agent} cost={cards[agent.child]?.info.usage?.cost_usd} />
+        ))}
+        {others.map(({ info }) => (
+          <li key={info.id} className="agent">
+            <StatusMark status={info.status} />
+            <Link to="/sessions/$id" params={{ id: info.id }} className="cut">
+              {info.name || 'Unnamed'}
+            </Link>
+            <span className="mono dim">{money(info.usage?.cost_usd ?? 0)}</span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function AgentLine({ agent, cost }: { agent: Agent; cost: number | undefined }) {
+  const { finished } = agent
+  const status = !finished ? 'thinking' : finished.reason === 'done' ? 'idle' : 'error'
+  return (
+    <li className="agent" title={agent.task}>
+      <StatusMark status={status} />
+      <Link to="/sessions/$id" params={{ id: agent.child }} className="cut">
+        {agent.template || agent.task || agent.child}
+      </Link>
+      {finished && <span className="mono dim">{duration(finished.durationMs)}</span>}
+      <span className="mono dim">{money(finished?.costUsd ?? cost ?? 0)}</span>
+    </li>
+  )
+}
+
+function Usage({ conversation }: { conversation: Conversation }) {
+  const { usage, settings, turn_count: turns, message_count: messages } = conversation.info
+  const input = usage?.tokens?.input_tokens ?? 0
+  const cached = usage?.tokens?.cached_tokens ?? 0
+  const rows: [string, string][] = [
+    ['In', input > 0 ? `${tokens(input)} (${Math.round((100 * cached) / input)} % cached)` : '0'],
+    ['Out', tokens(usage?.tokens?.output_tokens ?? 0)],
+    ['Requests', String(usage?.requests ?? 0)],
+    ['Turns', `${turns ?? 0} (${messages ?? 0} messages)`],
+    ['Cost', money(usage?.cost_usd ?? 0) + (settings?.budget_usd ? ` of ${money(settings.budget_usd)}` : '')],
+  ]
+  return (
+    <Section title="Usage">
+      <dl className="usage">
+        {rows.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd className="mono">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
+  )
+}
+
+function Section(props: { title: string; extra?: string; action?: React.ReactNode; children: React.ReactNode }) {
+  return (
+    <section className="side-section">
+      <header>
+        <h2>{props.title}</h2>
+        <span className="mono dim">{props.extra}</span>
+        <span className="side-action">{props.action}</span>
+      </header>
+      {props.children}
+    </section>
+  )
+}

@@ -1,0 +1,95 @@
+import type { ImagePart, Message, NotePart, TextPart, ToolCallPart, ToolResultPart } from '@/protocol/types'
+import type { Call, Conversation, Note } from '@/state/conversation'
+
+/** What the chat shows, top to bottom. A row keeps its key from its first letter on, so that nothing jumps. */
+export type Row = { key: string; rewound: boolean } & (
+  | { kind: 'user'; message: Message; text: string; images: ImagePart[] }
+  | { kind: 'text'; message: Message | null; text: string; live: boolean }
+  | { kind: 'thinking'; text: string; live: boolean }
+  | { kind: 'tool'; call: ToolCallPart; state: Call | null; result: ToolResultPart | null; open: boolean }
+  | { kind: 'told'; part: NotePart }
+  | { kind: 'image'; image: ImagePart }
+  | { kind: 'note'; note: Note }
+)
+
+export function rowsOf(state: Conversation): Row[] {
+  const rows: Row[] = []
+  const asides = asidesOf(state)
+  const first = state.messages[0]?.number ?? 0
+  // What stands after a message that is not loaded yet waits for it, unless there is none before.
+  if (!state.hasMore) for (const [after, found] of asides) if (after < first) rows.push(...found)
+  for (const message of state.messages) {
+    pushMessage(rows, state, message, isRewound(state, message.number))
+    rows.push(...(asides.get(message.number) ?? []))
+  }
+  if (state.messages.length === 0) for (const found of asides.values()) rows.push(...found)
+  if (state.live)
+    for (const [index, part] of (state.live.parts ?? []).entries()) {
+      const key = `m${state.live.message_number}.${index}`
+      if (part.type === 'text')
+        rows.push({ kind: 'text', key, rewound: false, message: null, text: part.text, live: true })
+      if (part.type === 'thinking') rows.push({ kind: 'thinking', key, rewound: false, text: part.text, live: true })
+    }
+  return rows
+}
+
+function isRewound(state: Conversation, number: number): boolean {
+  return state.rewound.some(([from, to]) => from <= number && number <= to)
+}
+
+function asidesOf(state: Conversation): Map<number, Row[]> {
+  const found = new Map<number, Row[]>()
+  const put = (after: number, row: Row) => {
+    const there = found.get(after)
+    if (there) there.push(row)
+    else found.set(after, [row])
+  }
+  for (const { callId, after } of state.runs) {
+    const call = state.calls[callId]
+    if (call) {
+      const part: ToolCallPart = { type: 'tool_call', id: callId, name: call.tool, arguments: call.arguments }
+      put(after, { kind: 'tool', key: `t${callId}`, rewound: false, call: part, state: call, result: null, open: true })
+    }
+  }
+  for (const note of state.notes) put(note.after, { kind: 'note', key: note.key, rewound: false, note })
+  return found
+}
+
+function pushMessage(rows: Row[], state: Conversation, message: Message, rewound: boolean): void {
+  if (message.role === 'tool') return
+  if (message.role === 'user') {
+    pushUser(rows, message, rewound)
+    return
+  }
+  for (const [index, part] of message.parts.entries()) {
+    const key = `m${message.number}.${index}`
+    switch (part.type) {
+      case 'text':
+        if (part.text.trim()) rows.push({ kind: 'text', key, rewound, message, text: part.text, live: false })
+        break
+      case 'thinking':
+        if (part.text.trim()) rows.push({ kind: 'thinking', key, rewound, text: part.text, live: false })
+        break
+      case 'tool_call': {
+        const result = state.results[part.id] ?? null
+        const call = state.calls[part.id] ?? null
+        rows.push({ kind: 'tool', key: `t${part.id}`, rewound, call: part, state: call, result, open: false })
+        break
+      }
+      case 'image':
+        rows.push({ kind: 'image', key, rewound, image: part })
+        break
+    }
+  }
+}
+
+function pushUser(rows: Row[], message: Message, rewound: boolean): void {
+  for (const [index, part] of message.parts.entries())
+    if (part.type === 'note') rows.push({ kind: 'told', key: `m${message.number}.${index}`, rewound, part })
+  const text = message.parts
+    .filter((part): part is TextPart => part.type === 'text')
+    .map((part) => part.text)
+    .join('\n')
+  const images = message.parts.filter((part): part is ImagePart => part.type === 'image')
+  if (text || images.length > 0) rows.push({ kind: 'user', key: `m${message.number}`, rewound, message, text, images })
+}

@@ -1,0 +1,29 @@
+import { type ComponentType, lazy, type ReactElement, Suspense, useState } from 'react'
+
+export interface TriggerProps {
+  onClick: () => void
+  onPointerEnter?: () => void
+  onFocus?: () => void
+}
+
+/**
+ * Something that opens, loaded when a person comes near. Until it is pressed there is only its button; then the loaded
+ * one takes its place, open.
+ */
+export function onDemand<P extends object>(
+  load: () => Promise<{ default: ComponentType<P> }>,
+  Trigger: (props: P & TriggerProps) => ReactElement,
+): ComponentType<P> {
+  const Loaded = lazy(load)
+  return function Demand(props: P) {
+    const [wanted, setWanted] = useState(false)
+    const near = () => void load()
+    const waiting = <Trigger {...props} onClick={() => setWanted(true)} onPointerEnter={near} onFocus={near} />
+    if (!wanted) return waiting
+    return (
+      <Suspense fallback={waiting}>
+        <Loaded {...props} />
+      </Suspense>
+    )
+  }
+}

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, BudgetExceeded, BudgetWarning, Event, McpServerStatus
+from openagent.protocol.sessions import SessionInfo
 from openagent.services.web import WebDoor
 from openagent.vault.redact import RedactingFilter, Redactor
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from openagent.jail.host import HostJail
     from openagent.plugins.jail import BackgroundCommand
     from openagent.plugins.store import Store
+    from openagent.plugins.tool import Tool
     from openagent.services.wiring import Services
     from openagent.telemetry.ledger import BudgetLedger
     from openagent.telemetry.prices import PriceBook
@@ -63,7 +65,8 @@ def build_manager(
     from openagent.services.mcp_servers import own_file
     from openagent.services.recall import StoredMemory
     from openagent.services.safety import Safety
-    from openagent.services.templates import Surroundings, TemplateService
+    from openagent.services.team import Team
+    from openagent.services.templates import TEAM_TOOLS, Surroundings
     from openagent.services.wiring import Services
     from openagent.store import open_store
     from openagent.store.access import SqlAccess
@@ -98,15 +101,21 @@ def build_manager(
 
     def make_host(on_change: "Callable[[Path, McpServer], None]") -> MCPHost:
         start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
-        names = [tool.name for tool in offered()]
+        names = [*TEAM_TOOLS, *(tool.name for tool in offered())]
         return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
+    around = Surroundings(mcp.tool_names, mcp.server_names, services.catalog.resolve)
+    team = services.team = Team(configs, store, safety, tools, around)
+
+    async def more_tools(session: SessionInfo) -> "Sequence[Tool]":
+        return [*await team.tools(session), *await mcp.tools(session)]
+
     runtime = Runtime(
         store=store,
         resolve_model=services.catalog.resolve,
         tools=tools,
-        more_tools=mcp.tools,
+        more_tools=more_tools,
         offers=mcp.host.offers,
         jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,
@@ -117,27 +126,21 @@ def build_manager(
         ),
         checkpoints=safety.checkpoints,
         open_workspace=safety.open_workspace,
-        rules=safety.rules.holding,
+        rules=team.lineage.rules,
         notices=safety.notices,
-        remember_grant=safety.rules.remember,
+        remember_grant=team.lineage.remember,
         ask_timeout=configs.ask_timeout,
         explain_cache=lambda session, model, request, usage: (
             caches.observe(session, model, request, usage, time.time()).detail
         ),
     )
-    templates = TemplateService(
-        configs,
-        store,
-        tools,
-        Surroundings(mcp.tool_names, mcp.server_names, services.catalog.resolve),
-    )
-    manager = SessionManager(runtime, daemon.bus, configs.session_settings, templates.settings)
+    manager = SessionManager(runtime, daemon.bus, configs.session_settings, team.templates.settings)
     daemon.serve_ops(services.handlers(manager, daemon.bus))
     services.access = Access(home, SqlAccess(store), daemon.dismiss)
     daemon.serve_ops(services.access.handlers())
     daemon.serve_ops(safety.handlers(store))
     daemon.serve_ops(mcp.handlers(manager))
-    daemon.serve_ops(templates.handlers())
+    daemon.serve_ops(team.handlers(manager, daemon.bus))
     return manager, services
 
 
@@ -301,12 +304,15 @@ async def _load(
     door.access.set_result(services.access)
     daemon.ready(manager, configs.show)
     services.start()
-    await manager.recover_all()
+    assert services.team is not None
+    await services.team.recover(manager)
     return manager, services
 
 
 async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, Services]]") -> None:
     await asyncio.wait([loading])
+    if loading.exception() is None and (team := loading.result()[1].team) is not None:
+        await team.close()
     await daemon.close()
     if loading.exception() is None:
         manager, services = loading.result()

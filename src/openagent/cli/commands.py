@@ -33,6 +33,7 @@ COMMANDS = {
     "models": Entry("openagent.cli.models:models", "List models, test them, install an offline one."),
     "usage": Entry("openagent.cli.usage:usage", "Show the tokens and the money that were used."),
     "mcp": Entry("openagent.cli.mcp:mcp", "Add, list, test and switch MCP servers."),
+    "agents": Entry("openagent.cli.agents:agents", "Show agents and their sub-agents as a tree; end one."),
     "templates": Entry("openagent.cli.templates:templates", "Save, list and share personas for agents."),
     "workspaces": Entry("openagent.cli.workspaces:workspaces", "Copy workspaces, review and merge copies, back up."),
     "index": Entry("openagent.cli.index:index", "Index a workspace's code, and search it."),

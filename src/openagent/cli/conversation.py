@@ -48,6 +48,10 @@ class Conversation:
             e.BackgroundStarted: lambda event: self.note(
                 f"{event.command_id} goes on in the background: {one_line(event.command)}", DIM
             ),
+            e.SubagentStarted: lambda event: self.note(
+                f"→ {event.template} ({event.child}): {one_line(event.task)}", DIM
+            ),
+            e.SubagentFinished: self._subagent_finished,
             e.MessageQueued: lambda event: self.note("Queued; it is next when this turn has ended.", DIM),
             e.RetryScheduled: lambda event: self.note(
                 f"{event.error.message} Trying again in {event.delay_s:g} s.", YELLOW
@@ -86,6 +90,14 @@ class Conversation:
 
     def note(self, text: str, style: str) -> None:
         self._print(paint(clean(text), style))
+
+    def _subagent_finished(self, event: e.SubagentFinished) -> None:
+        ended = "is done" if event.reason == "done" else f"ended: {event.reason.replace('_', ' ')}"
+        merged = f", {len(event.changed)} files merged" if event.changed else ""
+        self.note(f"← {event.template} ({event.child}) {ended}, ${event.cost_usd:.4f}{merged}", DIM)
+        if event.copy:
+            why = f"conflicts in {', '.join(event.conflicts)}" if event.conflicts else "edits that have not come back"
+            self.note(f"! {event.template}: {why}. Look with `openagent workspaces diff {event.copy}`.", YELLOW)
 
     def end_line(self) -> None:
         if self._in_line:

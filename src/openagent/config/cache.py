@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,9 +31,12 @@ class ConfigCache:
         self._env = dict(env)
         self._cache: dict[tuple[str, tuple[tuple[str, str], ...]], _Cached] = {}
         self.trust = TrustList(Path(locations.data_home(env)))
+        self.origin_of: Callable[[Path], Path] = lambda workspace: workspace
+        """From a copy of a workspace to the workspace, whose settings hold there too."""
 
     def load(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Config:
         extra = env or {}
+        cwd = self.origin_of(cwd) if cwd else None
         key = (str(cwd or ""), tuple(sorted(extra.items())))
         cached = self._cache.get(key)
         now = time.monotonic()
@@ -60,7 +63,7 @@ class ConfigCache:
         return {**self._env, **extra}
 
     def project_folder(self, workspace: Path) -> Path:
-        return project_folder(workspace, self._env)
+        return project_folder(self.origin_of(workspace), self._env)
 
     def session_settings(self, cwd: Path, env: Mapping[str, str]) -> SessionSettings:
         settings = self.load(cwd, env).settings

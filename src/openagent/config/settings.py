@@ -158,6 +158,17 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     search: SearchSettings = SearchSettings()
 
 
+class AgentSettings(Struct, frozen=True, kw_only=True):
+    """Sub-agents: templates that an agent calls to work for it."""
+
+    max_depth: Annotated[int, Meta(ge=0)] = 2
+    """How deep they may call each other; 0: no sub-agents."""
+    max_parallel: Count = 4
+    """How many of one caller work at once. The others wait."""
+    timeout: Seconds = 3600.0
+    """Seconds one may take, unless its template says otherwise."""
+
+
 class ContextSettings(Struct, frozen=True, kw_only=True):
     """How a context that has grown too large is shrunk."""
 
@@ -294,6 +305,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     budget: BudgetSettings = BudgetSettings()
     jail: JailSettings = JailSettings()
     tools: ToolSettings = ToolSettings()
+    agents: AgentSettings = AgentSettings()
     context: ContextSettings = ContextSettings()
     store: StoreSettings = StoreSettings()
     limits: LimitSettings = LimitSettings()

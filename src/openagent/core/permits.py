@@ -21,29 +21,29 @@ _MODES: tuple[Mode, ...] = get_args(Mode)
 class Permits:
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self._granted: list[Rule] = []
+        self.granted: list[Rule] = []
         self._rules = RuleSet()
-        self._at_most: Mode = "ask"
+        self.at_most: Mode = "ask"
         self._told: Sequence[ErrorInfo] | None = () if session.info.turn_count == 0 else None
         """The notices people have seen; None: those of an earlier life of this session."""
         self.renew()
 
     def renew(self) -> None:
         """The files may have changed. What was allowed in this session stays allowed."""
-        holding = self._session.runtime.rules(self._session.workspace)
-        self._at_most = holding.at_most
+        holding = self._session.runtime.rules(self._session.info)
+        self.at_most = holding.at_most
         self._rules = holding.rules
-        for rule in self._granted:
+        for rule in self.granted:
             self._rules = self._rules.granting(rule)
 
     def decide(self, facts: CallFacts) -> Decision:
-        mode = _MODES[min(_MODES.index(self._session.info.settings.mode), _MODES.index(self._at_most))]
+        mode = _MODES[min(_MODES.index(self._session.info.settings.mode), _MODES.index(self.at_most))]
         return decide(facts, mode, self._rules)
 
     def grant(self, facts: CallFacts, scope: GrantScope) -> Rule:
         """From now on calls like this one need not be asked for."""
         rule = grant_rule(facts, scope)
-        self._granted.append(rule)
+        self.granted.append(rule)
         self._rules = self._rules.granting(rule)
         if scope == "always":
             try:

@@ -72,7 +72,7 @@ class Runtime:
     open_workspace: Callable[[Path], Awaitable[None]] = _is_open
     """Called before a session works somewhere: a copy may have to be mounted again."""
     context: Callable[[Path], ContextSettings] = lambda _workspace: ContextSettings()
-    rules: Callable[[Path], WorkspaceRules] = lambda _workspace: WorkspaceRules()
+    rules: Callable[[SessionInfo], WorkspaceRules] = lambda _session: WorkspaceRules()
     """Asked at the start of every turn."""
     notices: Callable[[Path], Sequence[ErrorInfo]] = lambda _workspace: ()
     """What a person should know about a workspace's own settings and rules before an agent works there."""

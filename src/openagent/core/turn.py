@@ -139,7 +139,7 @@ class Turn:
         request = view.request(session.id, resolved, session.info.settings, session.tool_schemas(window))
         threshold = session.runtime.context(session.workspace).threshold
         watch = ThresholdWatch(view.tokens(), window, threshold, session.post)
-        asking = self._asking = Asking(session, "conversation" if self._steps == 1 else "tool_use", watch=watch)
+        asking = self._asking = Asking(session, self._activity, watch=watch)
         began = time.monotonic()
         answer = await asking.ask(resolved, request)
         paid = asking.spent[-1]
@@ -172,6 +172,10 @@ class Turn:
             changes={"usage": usage},
         )
 
+    @property
+    def _activity(self) -> Activity:
+        return "subagent" if self.session.info.parent else "conversation" if self._steps == 1 else "tool_use"
+
     def _account(self, message_number: int, context_tokens: int, window: int) -> tuple[list[UsageRecord], SessionUsage]:
         """Enter what the last request has cost into this turn's sums and the session's."""
         asking, self._asking = self._asking, None
@@ -183,9 +187,9 @@ class Turn:
             cost_usd += paid.cost_usd or 0.0
             self._usage += paid.usage
             self._cost_usd += paid.cost_usd or 0.0
-        activity: Activity = "conversation" if self._steps == 1 else "tool_use"
         records = [
-            UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, activity, time.time()) for paid in spent
+            UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, self._activity, time.time())
+            for paid in spent
         ]
         usage = SessionUsage(tokens, cost_usd, totals.requests + len(spent), context_tokens, window)
         return records, usage

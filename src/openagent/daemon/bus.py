@@ -55,11 +55,16 @@ class Outlet(Protocol):
 E = TypeVar("E", bound=Event)
 
 
+Watcher = Callable[[Event], None]
+"""Something inside the daemon that hears of one session, before any client does."""
+
+
 class EventBus:
     def __init__(self) -> None:
         self._subscribers: dict[type[Event], list[Callable[[Event], None]]] = {}
         self._attached: dict[str, set[Outlet]] = {}
         self._followers: set[Outlet] = set()
+        self._watchers: dict[str, list[Watcher]] = {}
 
     def attach(self, session: str, outlet: Outlet) -> None:
         self._attached.setdefault(session, set()).add(outlet)
@@ -69,6 +74,16 @@ class EventBus:
             outlets.discard(outlet)
             if not outlets:
                 del self._attached[session]
+
+    def watch(self, session: str, watcher: Watcher) -> None:
+        self._watchers.setdefault(session, []).append(watcher)
+
+    def unwatch(self, session: str, watcher: Watcher) -> None:
+        watching = self._watchers.get(session, [])
+        if watcher in watching:
+            watching.remove(watcher)
+        if not watching:
+            self._watchers.pop(session, None)
 
     def follow(self, outlet: Outlet) -> None:
         self._followers.add(outlet)
@@ -94,6 +109,8 @@ class EventBus:
     def publish(self, event: Event) -> None:
         for hear in self._subscribers.get(type(event), ()):
             hear(event)
+        for watcher in list(self._watchers.get(event.session, ())):
+            watcher(event)
         outlets = self._attached.get(event.session)
         followed = self._followers and isinstance(event, OVERVIEW)
         if not outlets and not followed:

@@ -109,18 +109,44 @@ class SessionManager:
             await self.runtime.open_workspace(Path(stored.info.cwd))
         except OpenAgentError:
             _log.exception("the workspace could not be opened", extra={"session": stored.info.id})
-        session = Session(stored, self.runtime, self._bus.publish, lambda: self._bus.someone_can_answer(stored.info.id))
+        if stored.info.parent:  # whose rules, grants and budget hold for this one
+            try:
+                await self.get(stored.info.parent)
+            except OpenAgentError:
+                _log.info("works for a session that is gone", extra={"session": stored.info.id})
+        session = Session(stored, self.runtime, self._bus.publish, lambda: self._someone_can_answer(stored.info))
         await session.recover()
         self._loaded[session.id] = session
         await self._put_away_idle()
         return session
 
+    def elders(self, info: SessionInfo) -> "list[Session]":
+        """The session that this one works for, the one that that one works for, and so on."""
+        found: list[Session] = []
+        while info.parent and (above := self._loaded.get(info.parent)):
+            found.append(above)
+            info = above.info
+        return found
+
+    def _someone_can_answer(self, info: SessionInfo) -> bool:
+        """Also clients of the sessions it works for, which are asked too."""
+        return any(self._bus.someone_can_answer(name) for name in (info.id, *(each.id for each in self.elders(info))))
+
+    async def put_away(self, session: Session) -> None:
+        """Whoever asks for it next gets it as it is in the store."""
+        await session.close()
+        self._loaded.pop(session.id, None)
+
     async def _put_away_idle(self) -> None:
+        needed = {session.info.parent for session in self._loaded.values()}
         spare = len(self._loaded) - IDLE_SESSIONS_KEPT
         idle = [
             session
             for session in self._loaded.values()
-            if not session.running and not session.queued and not self._bus.attached(session.id)
+            if not session.busy
+            and not session.queued
+            and not self._bus.attached(session.id)
+            and session.id not in needed
         ]
         for session in idle[: max(spare, 0)]:
             del self._loaded[session.id]

@@ -115,6 +115,10 @@ class Store(Protocol):
         """Most recently active first; of those active at the same time, the greater id first."""
         ...
 
+    async def descendants(self, session: str) -> list[SessionInfo]:
+        """The sessions that work for it, and those that work for them, oldest first."""
+        ...
+
     async def count_sessions(self) -> int: ...
 
     async def unfinished_sessions(self) -> list[str]:

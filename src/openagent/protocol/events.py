@@ -296,11 +296,36 @@ class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
     task: str
     model: str = ""
     call_id: str = ""
+    background: bool = False
+    copy: str = ""
+    """The copy of the workspace it works in; empty when it only reads."""
+
+
+class SubagentProgress(Event, frozen=True, kw_only=True, tag="subagent.progress"):
+    durable: ClassVar[bool] = False
+    child: str
+    template: str
+    status: Status
+    detail: str = ""
+    """The call it makes, on one line."""
+    steps: int = 0
+    cost_usd: float = 0.0
+    tokens: int = 0
 
 
 class SubagentFinished(Event, frozen=True, kw_only=True, tag="subagent.finished"):
     child: str
     reason: TurnEnd
+    template: str = ""
+    text: str = ""
+    """Its answer, cut at a bound."""
+    changed: list[str] = []
+    """Files that its caller's workspace took over."""
+    conflicts: list[str] = []
+    """Files that both changed: the caller's stay as they are, the copy keeps the sub-agent's."""
+    copy: str = ""
+    """The copy that was kept, because it holds edits that have not come back."""
+    error: ErrorInfo | None = None
     cost_usd: float = 0.0
     tokens: int = 0
     duration_ms: float = 0.0
@@ -435,6 +460,7 @@ AnyEvent = (
     | IndexProgress
     | IndexUpdated
     | SubagentStarted
+    | SubagentProgress
     | SubagentFinished
     | CheckpointCreated
     | CheckpointRestored

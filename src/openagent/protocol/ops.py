@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from openagent.protocol.agents import AgentsList, AgentTree
 from openagent.protocol.context import (
     ContextCollect,
     ContextGivenBack,
@@ -520,6 +521,7 @@ AnyOp = (
     | IndexAsk
     | IndexSetup
     | IndexWatch
+    | AgentsList
     | TemplatesList
     | TemplatesGet
     | TemplatesSave
@@ -789,6 +791,7 @@ RESULTS: dict[type[Op], type[Struct]] = {
     IndexAsk: IndexInfo,
     IndexSetup: IndexReady,
     IndexWatch: Done,
+    AgentsList: AgentTree,
     TemplatesList: TemplateList,
     TemplatesGet: TemplateInfo,
     TemplatesSave: TemplateInfo,

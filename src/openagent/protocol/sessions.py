@@ -105,6 +105,8 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     rule: str = ""
     """The rule that asked."""
+    child: str = ""
+    """The sub-agent that asks, where its caller's clients are asked too. The first answer counts, wherever given."""
 
 
 class Question(Struct, frozen=True, omit_defaults=True):
@@ -114,6 +116,8 @@ class Question(Struct, frozen=True, omit_defaults=True):
     text: str
     choices: list[str] = []
     call_id: str = ""
+    child: str = ""
+    """The sub-agent that asks, where its caller's clients are asked too."""
 
 
 class QueuedMessage(Struct, frozen=True, omit_defaults=True):

@@ -9,7 +9,6 @@ import msgspec
 
 from openagent.config.cache import ConfigCache
 from openagent.config.expand import expand
-from openagent.config.project import project_folder
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
@@ -42,7 +41,7 @@ class ServerBook:
         servers = {**own.servers, **added.servers}
         problems = [*added.problems, *own.problems]
         if workspace is not None:
-            folder = project_folder(workspace, self._configs.environment({}))
+            folder = self._configs.project_folder(workspace)
             files = [file for name in PROJECT_FILES if (file := folder / name).is_file() and file != self._file]
             if files and not self._configs.trust.trusts(folder):
                 problems.append(f"{folder}: its MCP servers are left out until `openagent trust` says so.")

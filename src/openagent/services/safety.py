@@ -21,16 +21,16 @@ class Safety:
         self.rules = RuleFiles(configs)
         self.checkpoints = GitCheckpoints(home)
         self.workspaces = WorkspaceCopies(home, self.checkpoints)
-        self._copies = home / "copies"
+        configs.origin_of = self.workspaces.origin_of
 
     def notices(self, workspace: Path) -> list[ErrorInfo]:
         """What a person should know before an agent works there."""
-        return [*self._configs.notices(workspace), *self.rules.notices(workspace)]
+        return [*self._configs.notices(workspace), *self.rules.notices(self.workspaces.origin_of(workspace))]
 
     async def open_workspace(self, workspace: Path) -> None:
         """A copy is mounted again, when the machine was restarted since."""
-        if self._copies in workspace.parents:
-            await self.workspaces.open(workspace.relative_to(self._copies).parts[0])
+        if copy := self.workspaces.copy_of(workspace):
+            await self.workspaces.open(copy)
 
     def handlers(self, store: Store) -> dict[type[ops.Op], Handler]:
         return {

@@ -40,6 +40,7 @@ AGENTS = "agents"
 """The folder of templates: under `.openagent` in a project, and beside the person's config.toml."""
 MAX_FILES = 200
 RECHECK_SECONDS = 1.0
+TEAM_TOOLS = frozenset({"agent", "agent_result"})
 _READS = frozenset({"read", "none", "network"})
 
 
@@ -61,8 +62,8 @@ class TemplateService:
         self._configs = configs
         self._store = store
         self._around = around
-        self._built_in = {tool.name for tool in built_in}
-        self._reading = {tool.name for tool in built_in if tool.effect in _READS}
+        self._built_in = {tool.name for tool in built_in} | TEAM_TOOLS
+        self._reading = {tool.name for tool in built_in if tool.effect in _READS} | TEAM_TOOLS
         self._own = Path(locations.config_file(configs.environment({}))).parent / AGENTS
         self._found: dict[Path | None, _Found] = {}
 

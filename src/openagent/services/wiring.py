@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from openagent.core.session import Session
     from openagent.daemon.bus import EventBus
     from openagent.daemon.manager import SessionManager
+    from openagent.services.team import Team
 
 PRELOAD_DELAY = 1.0
 """Seconds after the start at which heavy parts are loaded: whoever started the daemon asks something first."""
@@ -80,6 +81,7 @@ class Services:
         self._starting: asyncio.Task[None] | None = None
         self.mcp: McpService | None = None
         self.access: Access
+        self.team: Team | None = None
 
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
         """What the daemon serves through them, once there are sessions."""

@@ -30,11 +30,11 @@ _sessions_beginning_with = (
     .order_by(sessions.c.id)
     .limit(_MATCHES_SHOWN + 1)
 )
-_below = select(sessions.c.id, sessions.c.usage).where(sessions.c.parent == bindparam("session")).cte(recursive=True)
-_used_below = select(
-    _below.union(select(sessions.c.id, sessions.c.usage).join(_below, sessions.c.parent == _below.c.id)).c.usage
-)
-"""Of every session that works for one, at any depth."""
+_first = select(sessions.c.id).where(sessions.c.parent == bindparam("session")).cte(recursive=True)
+_below = _first.union(select(sessions.c.id).join(_first, sessions.c.parent == _first.c.id))
+"""Every session that works for one, at any depth."""
+_used_below = select(sessions.c.usage).join(_below, sessions.c.id == _below.c.id)
+_sessions_below = select(sessions).join(_below, sessions.c.id == _below.c.id)
 _insert_queued = HotStatement(insert(inbox))
 _delete_queued = HotStatement(
     delete(inbox).where(inbox.c.session_id == bindparam("session"), inbox.c.id == bindparam("queued"))
@@ -124,6 +124,11 @@ def page(
     if query:
         statement = statement.where(sessions.c.name.icontains(query, autoescape=True))
     return [rows.session_info(row) for row in connection.execute(statement).mappings()]
+
+
+def below(connection: Connection, session: str) -> list[SessionInfo]:
+    statement = _sessions_below.order_by(sessions.c.created_at, sessions.c.id)
+    return [rows.session_info(row) for row in connection.execute(statement, {"session": session}).mappings()]
 
 
 def count(connection: Connection) -> int:

@@ -66,6 +66,9 @@ class SqlStore:
     ) -> list[SessionInfo]:
         return await self._read(sessions.page, limit, before, before_id=before_id, cwd=cwd, query=query)
 
+    async def descendants(self, session: str) -> list[SessionInfo]:
+        return await self._read(sessions.below, session)
+
     async def count_sessions(self) -> int:
         return await self._read(sessions.count)
 

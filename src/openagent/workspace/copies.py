@@ -62,6 +62,7 @@ class WorkspaceCopies:
         self._directory = home / "copies"
         self._checkpoints = checkpoints
         self._overlays = Overlays(self._directory)
+        self._origins: dict[str, Path] = {}
 
     async def create(
         self, workspace: Path, name: str, *, how: Literal["auto"] | CopyMethod = "auto", quota: Quota | None = None
@@ -123,6 +124,21 @@ class WorkspaceCopies:
         wanted = str(real_workspace(workspace)) if workspace else None
         found = [record.copy for record in records if wanted in (None, record.copy.origin)]
         return sorted(found, key=lambda copy: copy.created_at)
+
+    def copy_of(self, workspace: Path) -> str:
+        """The id of the copy that this is; empty when it is none."""
+        return workspace.relative_to(self._directory).parts[0] if self._directory in workspace.parents else ""
+
+    def origin_of(self, workspace: Path) -> Path:
+        """What a copy, or a copy of a copy, was made from; the workspace itself when it is none."""
+        while copy := self.copy_of(workspace):
+            if copy not in self._origins:
+                try:
+                    self._origins[copy] = Path(self._record(copy).copy.origin)
+                except OpenAgentError:  # it was removed
+                    return workspace
+            workspace = self._origins[copy]
+        return workspace
 
     async def open(self, copy: str) -> Path:
         return await asyncio.to_thread(lambda: Path(self._opened(copy).copy.path))

@@ -2,7 +2,30 @@
 
 export const PROTOCOL_VERSION = "1.0"
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
+/** One session of a tree. */
+export interface AgentInfo {
+  session: SessionInfo
+  depth?: number
+  running?: boolean
+  background?: boolean
+  tree_cost_usd?: number
+  copy?: string
+  detail?: string
+}
+
+export interface AgentTree {
+  agents: AgentInfo[]
+}
+
+/** Sessions and their sub-agents. */
+export interface AgentsList {
+  op: "agents.list"
+  id: string
+  session?: string
+  limit?: number
+}
+
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -908,7 +931,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -930,6 +953,7 @@ export interface PermissionAsk {
   risk?: "high" | "low" | "medium"
   reason?: string
   rule?: string
+  child?: string
 }
 
 /** A decision that needed nobody: shown so that a person can see why something ran or was refused. */
@@ -1055,6 +1079,7 @@ export interface Question {
   text: string
   choices?: string[]
   call_id?: string
+  child?: string
 }
 
 export interface QuestionAnswer {
@@ -1168,6 +1193,7 @@ export interface Results {
   "index.status": IndexInfo
   "index.setup": IndexReady
   "index.watch": Done
+  "agents.list": AgentTree
   "templates.list": TemplateList
   "templates.get": TemplateInfo
   "templates.save": TemplateInfo
@@ -1442,9 +1468,30 @@ export interface SubagentFinished {
   at?: number
   child: string
   reason: "budget" | "cancelled" | "done" | "error" | "interrupted" | "loop" | "max_tokens" | "refused" | "step_limit" | "time_limit"
+  template?: string
+  text?: string
+  changed?: string[]
+  conflicts?: string[]
+  copy?: string
+  error?: ErrorInfo | null
   cost_usd?: number
   tokens?: number
   duration_ms?: number
+}
+
+export interface SubagentProgress {
+  type: "subagent.progress"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  child: string
+  template: string
+  status: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  detail?: string
+  steps?: number
+  cost_usd?: number
+  tokens?: number
 }
 
 export interface SubagentStarted {
@@ -1458,6 +1505,8 @@ export interface SubagentStarted {
   task: string
   model?: string
   call_id?: string
+  background?: boolean
+  copy?: string
 }
 
 export interface TaskUpdated {
@@ -1989,6 +2038,7 @@ export interface Ops {
   "index.status": IndexAsk
   "index.setup": IndexSetup
   "index.watch": IndexWatch
+  "agents.list": AgentsList
   "templates.list": TemplatesList
   "templates.get": TemplatesGet
   "templates.save": TemplatesSave
@@ -2047,6 +2097,7 @@ export interface Events {
   "index.progress": IndexProgress
   "index.updated": IndexUpdated
   "subagent.started": SubagentStarted
+  "subagent.progress": SubagentProgress
   "subagent.finished": SubagentFinished
   "checkpoint.created": CheckpointCreated
   "checkpoint.restored": CheckpointRestored

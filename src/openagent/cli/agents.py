@@ -1,0 +1,98 @@
+"""`openagent agents`"""
+
+import time
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import DIM, GREEN, YELLOW, paint, table
+from openagent.client.text import ago, clean, one_line
+from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
+
+_STEP = "  "
+
+
+class _Group(click.Group):
+    """`openagent agents ID` is `openagent agents list ID`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            return super().resolve_command(ctx, ["list", *args])
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    "agents",
+    cls=_Group,
+    invoke_without_command=True,
+    epilog=examples("openagent agents", "openagent agents 06gx --json", "openagent agents cancel 06gy"),
+)
+@click.pass_context
+def agents(ctx: click.Context) -> None:
+    """Sessions and the sub-agents that work for them, as a tree: status, cost, edits that have not come back."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_agents, session="", limit=20, as_json=False)
+
+
+@command("list", "openagent agents list", "openagent agents list 06gx", "openagent agents list --json")
+@click.argument("session", default="", metavar="[ID]")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Trees, at most.")
+@as_json
+def list_agents(session: str, limit: int, as_json: bool) -> None:
+    """List trees of agents, the ones last active first; with an ID, the tree it belongs to."""
+    found = complete(_list(session, limit)).agents
+    if as_json:
+        print_json(plain(found))
+        return
+    if not found:
+        say("No agent has called a sub-agent yet. `openagent templates list` shows which there are.")
+        return
+    now = time.time()
+    say(table(("AGENT", "STATUS", "ACTIVE", "COST", "ID", "TASK"), [_row(each, now) for each in found]))
+    for each in found:
+        if each.copy and not each.running:
+            where = f"{each.session.template} ({each.session.id}) left edits in the copy {each.copy}"
+            look = f"`openagent workspaces diff {each.copy}`, `openagent workspaces merge {each.copy}`"
+            say(paint(f"! {clean(where)}: {look}", YELLOW))
+
+
+async def _list(session: str, limit: int) -> AgentTree:
+    async with daemon() as client:
+        return await client.request(AgentsList(id=client.next_id(), session=session, limit=limit), AgentTree)
+
+
+def _row(each: AgentInfo, now: float) -> tuple[str, ...]:
+    info = each.session
+    name = f"{_STEP * each.depth}{'└ ' if each.depth else ''}{info.template or 'agent'}"
+    status = info.status if info.status != "idle" else "done" if each.depth else "idle"
+    if each.running:
+        status = paint(f"{info.status}{' in background' if each.background else ''}", GREEN)
+    elif status != "error":
+        status = paint(status, DIM)
+    cost = f"${each.tree_cost_usd:.4f}" if each.tree_cost_usd else "–"
+    task = each.detail if each.running and each.detail else info.name
+    return name, status, ago(info.updated_at, now), cost, info.id, one_line(task, 50)
+
+
+@command("cancel", "openagent agents cancel 06gy")
+@click.argument("session", metavar="ID")
+@as_json
+def cancel(session: str, as_json: bool) -> int:
+    """End what an agent is doing. Its caller goes on without it; those that it waits for end too."""
+    was_running = complete(_cancel(session))
+    if as_json:
+        print_json({"cancelled": was_running})
+    else:
+        say("Cancelled." if was_running else "It was not at work.")
+    return 0 if was_running else 1
+
+
+async def _cancel(session: str) -> bool:
+    async with daemon() as client:
+        return await client.cancel(session)
+
+
+for _command in (list_agents, cancel):
+    agents.add_command(_command)

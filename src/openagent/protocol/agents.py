@@ -1,0 +1,38 @@
+"""Sub-agents: sessions that work for another one."""
+
+from msgspec import Struct
+
+from openagent.protocol.op import Op
+from openagent.protocol.sessions import SessionInfo
+
+
+class AgentInfo(Struct, frozen=True, omit_defaults=True):
+    """One session of a tree."""
+
+    session: SessionInfo
+    depth: int = 0
+    """0: the one that works for nobody."""
+    running: bool = False
+    background: bool = False
+    """Its caller does not wait for it."""
+    tree_cost_usd: float = 0.0
+    """Its own cost and that of all that work for it."""
+    copy: str = ""
+    """The copy of the workspace with edits that have not come back: `workspaces.diff` shows, `workspaces.merge` brings
+    them back."""
+    detail: str = ""
+    """What it is doing."""
+
+
+class AgentTree(Struct, frozen=True):
+    agents: list[AgentInfo]
+    """A caller stands before those that work for it."""
+
+
+class AgentsList(Op, frozen=True, kw_only=True, tag="agents.list"):
+    """Sessions and their sub-agents."""
+
+    session: str = ""
+    """Only the tree that this one belongs to. Empty: of all trees, the ones last active."""
+    limit: int = 20
+    """Trees, at most."""

@@ -1,0 +1,102 @@
+"""What a sub-agent's caller reads when it has ended."""
+
+import difflib
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from openagent.plugins.tool import ToolOutcome
+from openagent.plugins.workspace import Conflict
+from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.sessions import TurnEnd
+
+LONGEST_ANSWER = 12_000
+LONGEST_CONFLICT = 3_000
+MOST_FILES = 40
+_ENDS: dict[TurnEnd, str] = {
+    "cancelled": "it was cancelled by a person",
+    "step_limit": "it reached its limit of steps",
+    "time_limit": "it reached its limit of time",
+    "budget": "the budget is used up",
+    "loop": "it did the same over and over",
+    "max_tokens": "its answer was cut off",
+    "refused": "its model refused",
+    "error": "it failed",
+    "interrupted": "the daemon stopped meanwhile",
+}
+
+
+class Report(Struct, frozen=True):
+    session: str
+    """Empty when it could not be started."""
+    template: str
+    reason: TurnEnd
+    text: str = ""
+    steps: int = 0
+    cost_usd: float = 0.0
+    tokens: int = 0
+    changed: list[str] = []
+    conflicts: list[Conflict] = []
+    copy: str = ""
+    error: ErrorInfo | None = None
+
+    @property
+    def well(self) -> bool:
+        return self.reason == "done" and not self.conflicts and self.error is None
+
+
+def told(reports: Sequence[Report]) -> ToolOutcome:
+    """One outcome for all that one call started."""
+    share = LONGEST_ANSWER // len(reports)
+    texts = [_text(report, share) for report in reports]
+    done = sum(report.well for report in reports)
+    cost = sum(report.cost_usd for report in reports)
+    summary = f"{done} of {len(reports)} done" if len(reports) > 1 or not done else "done"
+    agents = [
+        {
+            "session": report.session,
+            "template": report.template,
+            "reason": report.reason,
+            "cost_usd": report.cost_usd,
+            "changed": report.changed,
+            "conflicts": [conflict.path for conflict in report.conflicts],
+            "copy": report.copy,
+        }
+        for report in reports
+    ]
+    display = {"summary": f"{summary}, ${cost:.4f}" if cost else summary, "agents": agents}
+    return ToolOutcome("\n\n".join(texts), is_error=done == 0, display=display)
+
+
+def _text(report: Report, share: int) -> str:
+    state = "done" if report.reason == "done" else f"NOT done, {_ENDS[report.reason]}"
+    steps = f", {report.steps} steps" if report.steps else ""
+    lines = [f"## {report.template} ({report.session or 'not started'}): {state}{steps}"]
+    if report.error:
+        lines.append(f"{report.error.message} {report.error.hint}".strip())
+    if report.text:
+        cut = len(report.text) > share
+        lines.append(report.text[:share] + (f"\n[… {len(report.text) - share} characters more]" if cut else ""))
+    if report.changed:
+        shown = ", ".join(report.changed[:MOST_FILES])
+        more = len(report.changed) - MOST_FILES
+        lines.append(f"Merged into this workspace: {shown}{f' and {more} more' if more > 0 else ''}.")
+    lines += [_conflict(conflict) for conflict in report.conflicts]
+    if report.copy:
+        why = "What conflicts" if report.conflicts else "What it wrote"
+        lines.append(
+            f"{why} is kept in the copy {report.copy}: `openagent workspaces diff {report.copy}` shows it, "
+            f"`openagent workspaces merge {report.copy}` brings it back."
+        )
+    return "\n".join(lines)
+
+
+def _conflict(conflict: Conflict) -> str:
+    """The sub-agent's side as a change of this one, so that whoever reads it can make it."""
+    line = f"Conflict in {conflict.path}: {conflict.reason}. This workspace keeps its own version."
+    if conflict.origin is None or conflict.copy is None:
+        return line
+    change = difflib.unified_diff(
+        conflict.origin.splitlines(), conflict.copy.splitlines(), "here", "sub-agent", lineterm="", n=2
+    )
+    return f"{line} What would make it the sub-agent's:\n" + "\n".join(change)[:LONGEST_CONFLICT]

@@ -1,0 +1,363 @@
+"""Sub-agents: sessions that work for another one, in a copy of its workspace when they write."""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from openagent.config.settings import AgentSettings
+from openagent.core.session import Session
+from openagent.daemon.bus import EventBus
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.daemon.manager import SessionManager
+from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, has_tool
+from openagent.plugins.workspace import Copy, Merged
+from openagent.policy.facts import Decision
+from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.events import SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
+from openagent.protocol.messages import TextPart
+from openagent.protocol.op import Op
+from openagent.protocol.ops import SessionCreate
+from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.templates import TemplateInfo
+from openagent.services.agent_report import Report, told
+from openagent.services.agent_watch import AgentWatch
+from openagent.services.lineage import Lineage, strictest
+from openagent.services.safety import Safety
+from openagent.services.templates import TemplateService
+from openagent.tools.agent import Assignment, agent_tools
+
+_MERGING = Decision(kind="allow", risk="low", reason="A sub-agent's edits come back.", rule="agent:merge")
+_log = logging.getLogger(__name__)
+
+
+class AgentService:
+    def __init__(
+        self,
+        manager: SessionManager,
+        bus: EventBus,
+        templates: TemplateService,
+        safety: Safety,
+        *,
+        lineage: Lineage,
+        settings_of: Callable[[Path], AgentSettings],
+    ) -> None:
+        self._manager = manager
+        self._bus = bus
+        self._templates = templates
+        self._copies = safety.workspaces
+        self._checkpoints = safety.checkpoints
+        self._lineage = lineage
+        self._settings_of = settings_of
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self.watches: dict[str, AgentWatch] = {}
+        """Of the sub-agents at work, by session."""
+        self._background: dict[str, asyncio.Task[Report]] = {}
+        self._collected: set[str] = set()
+        """Background sub-agents whose answer their caller has fetched, or will."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
+
+    async def tools(self, info: SessionInfo) -> Sequence[Tool]:
+        """What a session may call to hand work on: nothing when it stands too deep."""
+        workspace = Path(info.cwd)
+        if len(self._manager.elders(info)) >= self._settings_of(workspace).max_depth:
+            return ()
+        return agent_tools(self, (await self._templates.all(workspace)).templates)
+
+    async def close(self) -> None:
+        """Sub-agents at work are cancelled and saved; what they wrote stays in their copies."""
+        self._closing = True
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def tell_cut_off(self, sessions: Sequence[str]) -> None:
+        """After a crash: whoever looks at a caller sees what became of its sub-agents, and where their edits are."""
+        for name in sessions:
+            session = await self._manager.get(name)
+            for elder in self._manager.elders(session.info)[:1]:
+                copy = self._copies.copy_of(session.workspace)
+                elder.post(_finished(session.info, Report(session.id, session.info.template, "interrupted", copy=copy)))
+
+    # What a model calls
+
+    async def delegate(self, context: ToolContext, work: Sequence[Assignment], *, background: bool) -> ToolOutcome:
+        parent = await self._manager.get(context.session)
+        chosen = [await self._templates.find(each.template, parent.workspace) for each in work]
+        tasks: list[asyncio.Task[Report]] = []
+        for info, each in zip(chosen, work, strict=True):
+            tasks.append(self._spawn(self.work(parent, info, each.task, context.call_id, background=background)))
+        if background:
+            return await self._in_background(parent, tasks, chosen)
+        reports = await asyncio.gather(*tasks)
+        return told(reports)
+
+    async def _in_background(
+        self, parent: Session, tasks: "list[asyncio.Task[Report]]", chosen: Sequence[TemplateInfo]
+    ) -> ToolOutcome:
+        lines: list[str] = []
+        for task, info in zip(tasks, chosen, strict=True):
+            agent = f"{info.template.name}-{uuid4().hex[:6]}"
+            self._background[agent] = task
+            self._spawn(self._deliver(parent.id, agent, task))
+            lines.append(f"{agent} works in the background.")
+        lines.append("Each answer arrives as a message; `agent_result` reads or awaits one earlier.")
+        return ToolOutcome("\n".join(lines), display={"summary": f"{len(tasks)} in the background"})
+
+    async def _deliver(self, parent: str, agent: str, task: "asyncio.Task[Report]") -> None:
+        await asyncio.wait([task])
+        if task.cancelled() or agent in self._collected:
+            return
+        outcome = told([task.result()])
+        heading = f"[The background sub-agent {agent} has ended. What follows is its report, not a person's words.]"
+        try:
+            session = await self._manager.get(parent)
+            await session.send([TextPart(f"{heading}\n\n{outcome.text}")], "")
+        except OpenAgentError as problem:
+            _log.warning("nobody is left to hear of a sub-agent", extra={"agent": agent, "reason": str(problem)})
+
+    async def result(self, context: ToolContext, agent: str, *, wait: float, cancel: bool) -> ToolOutcome:
+        task = self._background.get(agent)
+        if task is None:
+            known = ", ".join(self._background) or "none"
+            return ToolOutcome(f"There is no background sub-agent {agent!r}. There are: {known}.", is_error=True)
+        if cancel:
+            task.cancel()
+        self._collected.add(agent)
+        if wait or cancel:
+            await asyncio.wait([task], timeout=wait or 10.0)
+        if not task.done():
+            self._collected.discard(agent)
+            return ToolOutcome(f"{agent} is still at work.{self._doing(task)}")
+        if task.cancelled():
+            return ToolOutcome(f"{agent} was ended before it was done.")
+        return told([task.result()])
+
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {AgentsList: self._list}
+
+    async def _list(self, connection: Connection, op: AgentsList) -> AgentTree:
+        store = self._manager.runtime.store
+        if op.session:
+            named = (await self._manager.get(op.session)).info
+            roots = [(await self._root(named)).id]
+        else:
+            recent = await store.sessions(limit=500)
+            roots = list(dict.fromkeys([(await self._root(info)).id for info in recent if info.parent]))[: op.limit]
+        found: list[AgentInfo] = []
+        for root in roots:
+            info = (await self._manager.get(root)).info
+            found += self._tree(info, await store.descendants(root))
+        return AgentTree(found)
+
+    async def _root(self, info: SessionInfo) -> SessionInfo:
+        while info.parent:
+            try:
+                info = (await self._manager.get(info.parent)).info
+            except OpenAgentError:  # it was deleted
+                break
+        return info
+
+    def _tree(self, info: SessionInfo, family: Sequence[SessionInfo], depth: int = 0) -> list[AgentInfo]:
+        loaded, watch = self._manager.loaded(info.id), self.watches.get(info.id)
+        info = loaded.info if loaded else info
+        below = [each for child in family if child.parent == info.id for each in self._tree(child, family, depth + 1)]
+        cost = info.usage.cost_usd + sum(each.tree_cost_usd for each in below if each.depth == depth + 1)
+        own = AgentInfo(
+            session=info,
+            depth=depth,
+            running=loaded is not None and loaded.busy,
+            background=watch is not None and watch.background,
+            tree_cost_usd=cost,
+            copy=self._copies.copy_of(Path(info.cwd)),
+            detail=watch.detail if watch else "",
+        )
+        return [own, *below]
+
+    def _doing(self, task: "asyncio.Task[Report]") -> str:
+        watch = next((watch for watch in self.watches.values() if watch.task is task), None)
+        return f" {watch.steps} steps so far; now: {watch.detail or watch.status}." if watch else " It waits its turn."
+
+    # One sub-agent's life
+
+    async def work(
+        self, parent: Session, info: TemplateInfo, task: str, call_id: str = "", *, background: bool = False
+    ) -> Report:
+        """From its start to its edits being merged. Cancel it to end the sub-agent."""
+        async with self._slot(parent):
+            try:
+                session, copy = await self._create(parent, info, task)
+            except OpenAgentError as problem:
+                return Report("", info.template.name, "error", error=problem.info)
+            watch = AgentWatch(parent, session, info.template.name, self._lineage, background=background)
+            watch.task = asyncio.current_task()
+            self.watches[session.id] = watch
+            self._bus.watch(session.id, watch.hear)
+            self._bus.watch(parent.id, watch.hear_parent)
+            started = time.monotonic()
+            try:
+                await parent.record(_started(session.info, task, call_id, copy, background=background))
+                await session.send([TextPart(task)], "")
+                completed = await watch.completed
+                report = await self._finish(parent, session, copy, completed)
+            except asyncio.CancelledError:
+                # Whoever cancels waits for the turn to end, and for nothing slower.
+                await session.cancel()
+                if not self._closing:
+                    self._spawn(self._leave(parent, session, copy))
+                raise
+            finally:
+                watch.close()
+                self._bus.unwatch(session.id, watch.hear)
+                self._bus.unwatch(parent.id, watch.hear_parent)
+                del self.watches[session.id]
+            parent.post(_finished(session.info, report, (time.monotonic() - started) * 1000))
+            return report
+
+    def _slot(self, parent: Session) -> asyncio.Semaphore:
+        """Per caller: one that waits for its own sub-agents takes no place from them."""
+        if parent.id not in self._slots:
+            self._slots[parent.id] = asyncio.Semaphore(self._settings_of(parent.workspace).max_parallel)
+        return self._slots[parent.id]
+
+    async def _create(self, parent: Session, info: TemplateInfo, task: str) -> tuple[Session, Copy | None]:
+        template = info.template
+        settings = self._settings_of(parent.workspace)
+        if len(self._manager.elders(parent.info)) >= settings.max_depth:
+            raise OpenAgentError(
+                "permission_denied",
+                f"Sub-agents may not call each other deeper than {settings.max_depth}.",
+                hint="Do it yourself, or raise `max_depth` under [agents].",
+            )
+        own = parent.info.settings
+        mode = strictest(template.mode or own.mode, own.mode, parent.permits.at_most)
+        said: dict[str, Any] = {"mode": mode, "model": template.model or own.model}
+        said["turn_timeout"] = template.timeout or settings.timeout
+        if own.disabled_tools:
+            said["disabled_tools"] = own.disabled_tools
+        copy = None
+        if info.writes and mode != "plan" and self._can_write(parent):
+            copy = await self._copies.create(parent.workspace, _copy_name(template.name))
+        op = SessionCreate(
+            id=uuid4().hex[:12],
+            cwd=copy.path if copy else parent.info.cwd,
+            name=" ".join(f"{template.name}: {task}".split())[:60],
+            parent=parent.id,
+            template=template.name,
+            settings=SettingsChange(**said),
+        )
+        try:
+            session = await self._manager.create(op, parent.env)
+        except BaseException:
+            if copy:
+                await self._copies.remove(copy.id, force=True)
+            raise
+        session.env = parent.env
+        return session, copy
+
+    def _can_write(self, parent: Session) -> bool:
+        """One that has no tool to write with cannot have others write for it: it has none to hand out."""
+        return any(has_tool(parent.info.settings, tool) and not tool.read_only for tool in self._manager.runtime.tools)
+
+    async def _finish(self, parent: Session, session: Session, copy: Copy | None, completed: TurnCompleted) -> Report:
+        merged: Merged | None = None
+        kept = ""
+        problem: ErrorInfo | None = completed.error
+        if copy and completed.reason == "done":
+            try:
+                await parent.undo.before(_MERGING, parent.info.turn_count)
+                merged = await self._copies.merge_back(copy.id)
+            except OpenAgentError as failed:
+                problem = failed.info
+        if copy:
+            kept = await self._put_away_copy(parent, session, copy)
+        return Report(
+            session.id,
+            session.info.template,
+            completed.reason,
+            text=completed.text,
+            steps=completed.steps,
+            cost_usd=session.info.usage.cost_usd + await self._spent_below(session),
+            tokens=session.info.usage.tokens.input_tokens + session.info.usage.tokens.output_tokens,
+            changed=[*merged.applied, *merged.merged] if merged else [],
+            conflicts=merged.conflicts if merged else [],
+            copy=kept,
+            error=problem,
+        )
+
+    async def _spent_below(self, session: Session) -> float:
+        return sum(info.usage.cost_usd for info in await self._manager.runtime.store.descendants(session.id))
+
+    async def _put_away_copy(self, parent: Session, session: Session, copy: Copy) -> str:
+        """Gone when all its edits are back; the session goes on in the workspace itself. Else it stays, and its id is
+        returned."""
+        if await self._copies.diff(copy.id):
+            return copy.id
+        info = session.info
+        await session.record(SessionUpdated(info=info), changes={"cwd": parent.info.cwd})
+        await self._manager.put_away(session)
+        try:
+            await self._copies.remove(copy.id)
+        except OpenAgentError:  # somebody wrote there after all
+            again = await self._manager.get(session.id)
+            await again.record(SessionUpdated(info=info), changes={"cwd": info.cwd})
+            return copy.id
+        await self._checkpoints.forget(session.id)
+        return ""
+
+    async def _leave(self, parent: Session, session: Session, copy: Copy | None) -> None:
+        """It was cancelled. Edits stay in the copy."""
+        kept = await self._put_away_copy(parent, session, copy) if copy else ""
+        usage = session.info.usage
+        report = Report(session.id, session.info.template, "cancelled", cost_usd=usage.cost_usd, copy=kept)
+        parent.post(_finished(session.info, report))
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            _log.error("a sub-agent's work failed", exc_info=problem)
+
+
+def _copy_name(template: str) -> str:
+    return re.sub(r"[^a-z0-9-]", "-", template.lower())[:40]
+
+
+def _started(info: SessionInfo, task: str, call_id: str, copy: Copy | None, *, background: bool) -> SubagentStarted:
+    return SubagentStarted(
+        child=info.id,
+        template=info.template,
+        task=task[:2000],
+        model=info.settings.model,
+        call_id=call_id,
+        background=background,
+        copy=copy.id if copy else "",
+    )
+
+
+def _finished(info: SessionInfo, report: Report, duration_ms: float = 0.0) -> SubagentFinished:
+    return SubagentFinished(
+        child=info.id,
+        template=info.template,
+        reason=report.reason,
+        text=report.text[:2000],
+        cost_usd=report.cost_usd,
+        tokens=report.tokens,
+        duration_ms=round(duration_ms, 3),
+        changed=report.changed,
+        conflicts=[conflict.path for conflict in report.conflicts],
+        copy=report.copy,
+        error=report.error,
+    )

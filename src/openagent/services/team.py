@@ -1,0 +1,54 @@
+"""Templates, sub-agents and flows of one daemon, and what they share."""
+
+from collections.abc import Sequence
+
+from openagent.config.cache import ConfigCache
+from openagent.daemon.bus import EventBus
+from openagent.daemon.daemon import Handler
+from openagent.daemon.manager import SessionManager
+from openagent.plugins.store import Store
+from openagent.plugins.tool import Tool
+from openagent.protocol.op import Op
+from openagent.protocol.sessions import SessionInfo
+from openagent.services.agents import AgentService
+from openagent.services.lineage import Lineage
+from openagent.services.safety import Safety
+from openagent.services.templates import Surroundings, TemplateService
+
+
+class Team:
+    def __init__(
+        self, configs: ConfigCache, store: Store, safety: Safety, built_in: Sequence[Tool], around: Surroundings
+    ) -> None:
+        self.templates = TemplateService(configs, store, built_in, around)
+        self.lineage = Lineage(safety.rules, safety.workspaces)
+        self._safety = safety
+        self._configs = configs
+        self._agents: AgentService | None = None
+
+    async def tools(self, info: SessionInfo) -> Sequence[Tool]:
+        return await self._agents.tools(info) if self._agents else ()
+
+    def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[Op], Handler]:
+        """What the daemon serves through them, once there are sessions."""
+        self.lineage.manager = manager
+        self._agents = AgentService(
+            manager,
+            bus,
+            self.templates,
+            self._safety,
+            lineage=self.lineage,
+            settings_of=lambda workspace: self._configs.load(workspace).settings.agents,
+        )
+        return {**self.templates.handlers(), **self._agents.handlers()}
+
+    async def recover(self, manager: SessionManager) -> None:
+        """After a crash: turns left open are closed, and callers are told of their sub-agents."""
+        cut_off = await manager.runtime.store.unfinished_sessions()
+        await manager.recover_all()
+        if self._agents:
+            await self._agents.tell_cut_off(cut_off)
+
+    async def close(self) -> None:
+        if self._agents:
+            await self._agents.close()

@@ -1,0 +1,69 @@
+"""Handing work to sub-agents: one tool to start them, one to hear of those in the background."""
+
+from collections.abc import Sequence
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta, Struct
+
+from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
+from openagent.protocol.templates import TemplateInfo
+
+LONGEST_DESCRIPTION = 150
+MOST_LISTED = 20
+MOST_TASKS = 16
+
+
+class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
+    template: str
+    task: str
+
+
+class Team(Protocol):
+    async def delegate(self, context: ToolContext, work: Sequence[Assignment], *, background: bool) -> ToolOutcome: ...
+
+    async def result(self, context: ToolContext, agent: str, *, wait: float, cancel: bool) -> ToolOutcome: ...
+
+
+def agent_tools(team: Team, templates: Sequence[TemplateInfo]) -> list[FunctionTool]:
+    @tool(effect="none", summary=lambda given: _summary(given.get("tasks")))
+    async def agent(
+        context: ToolContext,
+        tasks: Annotated[list[Assignment], Meta(min_length=1, max_length=MOST_TASKS)],
+        background: Annotated[bool, "Do not wait: each answer arrives later as a message."] = False,
+    ) -> ToolOutcome:
+        """Hand tasks to sub-agents, which work side by side. A sub-agent sees nothing of this conversation: say all it
+        needs, with paths and how to check. Those that write work in a copy; their edits are merged here. Templates:
+        """
+        return await team.delegate(context, tasks, background=background)
+
+    @tool(effect="none", summary="agent")
+    async def agent_result(
+        context: ToolContext,
+        agent: Annotated[str, "The id that `agent` gave."],
+        wait: Annotated[float, "Seconds to wait for the end.", Meta(ge=0, le=3600)] = 0,
+        cancel: Annotated[bool, "End it now."] = False,
+    ) -> ToolOutcome:
+        """How far a background sub-agent is, or its answer."""
+        return await team.result(context, agent, wait=wait, cancel=cancel)
+
+    listed = "\n".join(_line(info) for info in templates[:MOST_LISTED])
+    described = f"{' '.join(agent.schema.description.split())}\n{listed}"
+    agent.schema = msgspec.structs.replace(agent.schema, description=described)
+    return [agent, agent_result]
+
+
+def _summary(tasks: object) -> str:
+    """Arguments may not have been checked yet."""
+    try:
+        given = msgspec.convert(tasks, list[Assignment])
+    except msgspec.ValidationError:
+        return "sub-agents"
+    return "; ".join(f"{each.template}: {' '.join(each.task.split())[:80]}" for each in given)
+
+
+def _line(info: TemplateInfo) -> str:
+    said = info.template.description or info.template.role or info.template.prompt
+    plain = " ".join(said.split())
+    cut = plain if len(plain) <= LONGEST_DESCRIPTION else plain[: LONGEST_DESCRIPTION - 1] + "…"
+    return f"- {info.template.name}: {cut}"

@@ -105,8 +105,9 @@ def build_manager(
         return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
-    around = Surroundings(mcp.tool_names, mcp.server_names, services.catalog.resolve)
-    team = services.team = Team(configs, store, safety, tools, around)
+    team = services.team = Team(
+        configs, store, safety, tools, Surroundings(mcp.tool_names, mcp.server_names, services.catalog.resolve)
+    )
 
     async def more_tools(session: SessionInfo) -> "Sequence[Tool]":
         return [*await team.tools(session), *await mcp.tools(session)]

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,6 @@ from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, BudgetExceeded, BudgetWarning, Event, McpServerStatus
-from openagent.protocol.sessions import SessionInfo
 from openagent.services.web import WebDoor
 from openagent.vault.redact import RedactingFilter, Redactor
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from openagent.jail.host import HostJail
     from openagent.plugins.jail import BackgroundCommand
     from openagent.plugins.store import Store
-    from openagent.plugins.tool import Tool
     from openagent.services.wiring import Services
     from openagent.telemetry.ledger import BudgetLedger
     from openagent.telemetry.prices import PriceBook
@@ -105,18 +103,13 @@ def build_manager(
         return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
-    team = services.team = Team(
-        configs, store, safety, tools, Surroundings(mcp.tool_names, mcp.server_names, services.catalog.resolve)
-    )
-
-    async def more_tools(session: SessionInfo) -> "Sequence[Tool]":
-        return [*await team.tools(session), *await mcp.tools(session)]
-
+    around = Surroundings(mcp.tools, mcp.tool_names, mcp.server_names, services.catalog.resolve)
+    team = services.team = Team(configs, store, safety, tools, around)
     runtime = Runtime(
         store=store,
         resolve_model=services.catalog.resolve,
         tools=tools,
-        more_tools=more_tools,
+        more_tools=team.tools,
         offers=mcp.host.offers,
         jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,

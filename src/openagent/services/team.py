@@ -22,12 +22,15 @@ class Team:
     ) -> None:
         self.templates = TemplateService(configs, store, built_in, around)
         self.lineage = Lineage(safety.rules, safety.workspaces)
+        self._around = around
         self._safety = safety
         self._configs = configs
         self._agents: AgentService | None = None
 
     async def tools(self, info: SessionInfo) -> Sequence[Tool]:
-        return await self._agents.tools(info) if self._agents else ()
+        """What a session has beside the built-in ones."""
+        own = await self._agents.tools(info) if self._agents else ()
+        return [*own, *await self._around.more_tools(info)]
 
     def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[Op], Handler]:
         """What the daemon serves through them, once there are sessions."""

@@ -22,6 +22,7 @@ from openagent.plugins.tool import Tool
 from openagent.protocol import locations, ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
+from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.templates import (
     Template,
     TemplateInfo,
@@ -47,6 +48,7 @@ _READS = frozenset({"read", "none", "network"})
 class Surroundings(NamedTuple):
     """What a template may name, in one workspace."""
 
+    more_tools: Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
     mcp_tools: Callable[[Path], Awaitable[Collection[str]]]
     mcp_servers: Callable[[Path], Awaitable[Collection[str]]]
     resolve_model: ModelResolver

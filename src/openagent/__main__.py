@@ -23,15 +23,13 @@ def main() -> int:
 
             return run(rest)
         case ["serve", *rest] if not _SERVE_AS_CLIENT.intersection(rest):
-            from openagent.app import main as serve
-
-            return serve(rest)
+            return _load("openagent.app")(rest)
         case ["rpc" | "acp" | "tui" as program, *rest] if not _HELP.intersection(rest):
             return _load(_PROGRAMS[program])(rest)
+        case ["mcp", "serve", *rest] if not _HELP.intersection(rest):
+            return _load("openagent.mcp_serve")(rest)
         case ["simulator", *rest]:
-            from openagent.simulator.__main__ import main as simulate
-
-            return simulate(rest)
+            return _load("openagent.simulator.__main__")(rest)
         case _:
             from openagent.cli.commands import main as command
 

@@ -29,6 +29,7 @@ def test_help_lists_every_command_without_loading_any(machine: Machine) -> None:
         *(f"sessions {each}" for each in ("list", "show", "diff", "rewind", "export", "fork", "delete")),
         *(f"index {each}" for each in ("build", "search", "symbols", "map", "status", "watch", "setup")),
         *(f"workspaces {each}" for each in ("list", "create", "diff", "merge", "remove", "backup", "restore", "gc")),
+        "mcp serve",
         "policy explain",
         "policy test",
         "config show",

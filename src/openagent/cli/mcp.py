@@ -25,7 +25,7 @@ _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YEL
     ),
 )
 def mcp() -> None:
-    """The MCP servers whose tools agents may call."""
+    """The MCP servers whose tools agents may call, and sessions as tools for other agents."""
 
 
 _in_session = click.option("--session", default="", metavar="SESSION", help="Of this session alone.")
@@ -196,5 +196,16 @@ async def _send(make: Callable[[str], Op]) -> None:
         await client.request(make(client.next_id()), Done)
 
 
-for _command in (list_servers, test, add, remove, enable, disable, import_servers):
+@command("serve", "openagent mcp serve", "openagent mcp add team openagent mcp serve")
+def serve() -> None:
+    """Offer sessions to other agents as MCP tools, on stdin and stdout. Other programs start this, not people.
+
+    \b
+    Tools:      start_session  send_message  read_session  list_sessions
+                cancel_turn  answer_permission  answer_question
+    Resources:  openagent://sessions/SESSION/transcript
+    """
+
+
+for _command in (list_servers, test, add, remove, enable, disable, import_servers, serve):
     mcp.add_command(_command)

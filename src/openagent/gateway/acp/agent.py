@@ -76,7 +76,7 @@ class Agent:
         self._models: Sequence[str] = ()
         self._asked_for_models = False
         self._doing: set[asyncio.Task[None]] = set()
-        self.editor_name = "acp"
+        self.name = "acp"
         self.methods: Mapping[str, Method] = {
             "initialize": Method(wire.Initialize, self._initialize),
             "authenticate": Method(wire.Authenticate, self._authenticate),
@@ -110,7 +110,7 @@ class Agent:
         self._can = params.client_capabilities or wire.Capabilities()
         self._asking = Asking(self._link, self._editor, self._can)
         if params.client_info and params.client_info.name:
-            self.editor_name = params.client_info.name
+            self.name = params.client_info.name
         return {
             "protocolVersion": wire.VERSION,
             "agentInfo": {"name": "openagent", "title": "OpenAgent", "version": __version__},

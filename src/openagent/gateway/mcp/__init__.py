@@ -1,0 +1,1 @@
+"""Sessions as tools for other agents, over the Model Context Protocol."""

@@ -1,0 +1,286 @@
+"""The tools and resources themselves, on the official SDK. Loads the SDK: import it only to serve."""
+
+import os
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp_types import (
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+    Resource,
+    TextContent,
+    ToolAnnotations,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import Field
+
+from openagent import __version__
+from openagent.gateway.mcp.sessions import Ask, Awaited, Sessions, transcript
+from openagent.protocol import events as e
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import PermissionAsk, SessionInfo, SettingsChange
+
+TRANSCRIPT = "openagent://sessions/{session}/transcript"
+TRANSCRIPT_MESSAGES = 2000
+_INSTRUCTIONS = (
+    "Each session is a coding agent with its own conversation and workspace. start_session, then send_message; it "
+    "returns when the agent has answered, or when it waits for a permission or an answer."
+)
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+SessionId = Annotated[str, Field(description="As start_session or list_sessions gave it.")]
+Result = CallToolResult | InputRequiredResult
+
+
+class SessionServer(MCPServer[Any]):
+    def __init__(self, sessions: Sessions) -> None:
+        super().__init__("openagent", title="OpenAgent", version=__version__, instructions=_INSTRUCTIONS)
+        self._sessions = sessions
+
+    async def list_resources(self) -> list[Resource]:
+        return [
+            Resource(
+                name=info.id,
+                title=info.name or info.id,
+                uri=TRANSCRIPT.format(session=info.id),
+                mime_type="text/markdown",
+            )
+            for info in await self._sessions.list()
+        ]
+
+
+def build(sessions: Sessions) -> MCPServer[Any]:
+    server = SessionServer(sessions)
+    desk = Desk(sessions)
+    server.tool()(desk.start_session)
+    server.tool()(desk.send_message)
+    server.tool(annotations=_READS)(desk.list_sessions)
+    server.tool(annotations=_READS)(desk.read_session)
+    server.tool()(desk.cancel_turn)
+    server.tool()(desk.answer_permission)
+    server.tool()(desk.answer_question)
+    server.resource(TRANSCRIPT, name="transcript", description="All a session has said.", mime_type="text/markdown")(
+        desk.transcript
+    )
+    return server
+
+
+class Desk:
+    """Where other agents come with their wishes."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def start_session(
+        self,
+        cwd: Annotated[str, Field(description="The workspace, an absolute path. Here when left out.")] = "",
+        name: str = "",
+        model: Annotated[str, Field(description="provider/model; the configured one when left out.")] = "",
+        mode: Annotated[
+            Literal["plan", "ask", "edits", "full"] | None,
+            Field(description="What it may do unasked; as configured when left out."),
+        ] = None,
+    ) -> CallToolResult:
+        """Start a coding agent in a workspace. Returns its id."""
+        settings = SettingsChange(model=model or msgspec.UNSET, mode=mode or msgspec.UNSET)
+        try:
+            return _told(_described(await self._sessions.start(cwd or os.getcwd(), name, settings)))
+        except OpenAgentError as problem:
+            return _refused(problem)
+
+    async def send_message(self, session: SessionId, text: str, ctx: Context[Any, Any]) -> Result:
+        """Give a session something to do and wait for its answer. Progress is reported meanwhile."""
+        try:
+            if ctx.request_state:
+                return await self._go_on(ctx)
+            return await self._follow(ctx, self._sessions.send(await self._id(session), text))
+        except OpenAgentError as problem:
+            return _refused(problem)
+
+    async def list_sessions(
+        self, cwd: Annotated[str, Field(description="Only those of this workspace.")] = "", limit: int = 50
+    ) -> CallToolResult:
+        """List sessions, the latest active first."""
+        try:
+            found = await self._sessions.list(cwd, max(1, min(limit, 200)))
+        except OpenAgentError as problem:
+            return _refused(problem)
+        return _told({"sessions": [_described(info) for info in found]})
+
+    async def read_session(
+        self, session: SessionId, last: Annotated[int, Field(description="How many messages.")] = 20
+    ) -> CallToolResult:
+        """Read a session's last messages, and what it waits for."""
+        try:
+            info = await self._sessions.info(session)
+            messages = await self._sessions.messages(info.id, max(1, min(last, TRANSCRIPT_MESSAGES)))
+            waiting = [_ask_told(ask) for ask in await self._sessions.open_asks(info.id)]
+        except OpenAgentError as problem:
+            return _refused(problem)
+        return _told({**_described(info), "waiting_for": waiting}, transcript(info, messages))
+
+    async def cancel_turn(self, session: SessionId) -> CallToolResult:
+        """Stop what a session is doing. What it has said and done stays."""
+        try:
+            was_running = await self._sessions.cancel(session)
+        except OpenAgentError as problem:
+            return _refused(problem)
+        return _told({"was_running": was_running})
+
+    async def answer_permission(
+        self,
+        session: SessionId,
+        permission: Annotated[str, Field(description="Its id, as send_message told it.")],
+        decision: Literal["allow", "deny"],
+        ctx: Context[Any, Any],
+    ) -> Result:
+        """Allow, this once, or deny what a session asked to do, then wait for its answer as send_message does."""
+        return await self._answer(ctx, session, permission, decision)
+
+    async def answer_question(
+        self,
+        session: SessionId,
+        question: Annotated[str, Field(description="Its id, as send_message told it.")],
+        answer: str,
+        ctx: Context[Any, Any],
+    ) -> Result:
+        """Answer what a session asked, then wait for its answer as send_message does."""
+        return await self._answer(ctx, session, question, answer)
+
+    async def transcript(self, session: str) -> str:
+        info = await self._sessions.info(session)
+        return transcript(info, await self._sessions.messages(info.id, TRANSCRIPT_MESSAGES))
+
+    async def _id(self, session: str) -> str:
+        return (await self._sessions.info(session)).id
+
+    async def _answer(self, ctx: Context[Any, Any], session: str, ask: str, answer: str) -> Result:
+        try:
+            if ctx.request_state:
+                return await self._go_on(ctx)
+            session = await self._id(session)
+            answers = [(await self._sessions.find_ask(session, ask), answer)]
+            return await self._follow(ctx, self._sessions.answer_and_wait(Awaited(session), answers))
+        except OpenAgentError as problem:
+            return _refused(problem)
+
+    # A turn
+
+    async def _go_on(self, ctx: Context[Any, Any]) -> Result:
+        """The client comes back with what its person said."""
+        awaited = msgspec.json.decode(ctx.request_state or "", type=Awaited)
+        still_open = {ask.id: ask for ask in await self._sessions.open_asks(awaited.session)}
+        answers = [
+            (still_open[ask], _answer_in(still_open[ask], reply))
+            for ask, reply in (ctx.input_responses or {}).items()
+            if ask in still_open and isinstance(reply, ElicitResult)
+        ]
+        return await self._follow(ctx, self._sessions.answer_and_wait(awaited, answers), awaited)
+
+    async def _follow(
+        self,
+        ctx: Context[Any, Any],
+        events: AsyncGenerator[e.AnyEvent | Awaited, None] | AsyncGenerator[e.AnyEvent, None],
+        awaited: Awaited | None = None,
+    ) -> Result:
+        steps = 0
+        async for event in events:
+            match event:
+                case Awaited():
+                    awaited = event
+                case e.ToolStarted():
+                    steps += 1
+                    await ctx.report_progress(steps, message=f"{event.tool} {event.summary}".strip()[:200])
+                case e.PermissionRequested() | e.QuestionAsked():
+                    ask = event.ask if isinstance(event, e.PermissionRequested) else event.question
+                    if result := await self._put(ctx, ask, awaited or Awaited(event.session)):
+                        return result
+                case e.TurnCompleted():
+                    return _ended(event)
+                case e.SessionDeleted():
+                    raise OpenAgentError("not_found", "The session was deleted.")
+                case _:
+                    pass
+        return _told({"session": awaited.session if awaited else "", "reason": "idle"}, "No turn is running.")
+
+    async def _put(self, ctx: Context[Any, Any], ask: Ask, awaited: Awaited) -> Result | None:
+        """Ask the client's person, or tell that somebody has to be asked. None: it was answered, go on."""
+        can = ctx.client_capabilities
+        if can is None or can.elicitation is None:
+            return _told({"session": awaited.session, "reason": "waiting", "waiting_for": [_ask_told(ask)]})
+        message, schema = _form(ask)
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            form = ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=schema))
+            state = msgspec.json.encode(awaited).decode()
+            return InputRequiredResult(input_requests={ask.id: form}, request_state=state)
+        reply = await ctx.session.elicit_form(message, schema, ctx.request_id)
+        try:
+            await self._sessions.answer(awaited.session, ask, _answer_in(ask, reply))
+        except OpenAgentError:
+            return None  # answered elsewhere, or the turn has ended
+        return None
+
+
+def _form(ask: Ask) -> tuple[str, dict[str, Any]]:
+    field: dict[str, Any] = {"type": "string", "title": "Answer"}
+    if isinstance(ask, PermissionAsk):
+        message = f"{ask.tool}: {ask.summary}\n{ask.risk} risk. {ask.reason}".strip()
+        field |= {"title": "Decision", "enum": ["allow", "deny"]}
+    else:
+        message = ask.text
+        field |= {"enum": ask.choices} if ask.choices else {}
+    return message, {"type": "object", "properties": {"answer": field}, "required": ["answer"]}
+
+
+def _answer_in(ask: Ask, reply: ElicitResult) -> str:
+    """What a person said; turning away is a no."""
+    said = str((reply.content or {}).get("answer", "")) if reply.action == "accept" else ""
+    return said or ("deny" if isinstance(ask, PermissionAsk) else "The person did not answer.")
+
+
+def _ask_told(ask: Ask) -> dict[str, Any]:
+    if isinstance(ask, PermissionAsk):
+        told = {"permission": ask.id, "tool": ask.tool, "wants": ask.summary, "risk": ask.risk, "reason": ask.reason}
+        return {**told, "answer_with": "answer_permission"}
+    return {"question": ask.id, "text": ask.text, "choices": ask.choices, "answer_with": "answer_question"}
+
+
+def _ended(event: e.TurnCompleted) -> CallToolResult:
+    told: dict[str, Any] = {
+        "session": event.session,
+        "reason": event.reason,
+        "steps": event.steps,
+        "cost_usd": event.cost_usd,
+    }
+    if event.error is not None:
+        told["error"] = f"{event.error.message} {event.error.hint}".strip()
+    text = event.text or told.get("error", "") or f"The turn ended: {event.reason}."
+    return _told(told, text, is_error=event.reason == "error")
+
+
+def _described(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "session": info.id,
+        "name": info.name,
+        "cwd": info.cwd,
+        "model": info.settings.model,
+        "mode": info.settings.mode,
+        "status": info.status,
+        "messages": info.message_count,
+    }
+
+
+def _told(told: dict[str, Any], text: str = "", *, is_error: bool = False) -> CallToolResult:
+    said = text or msgspec.json.encode(told).decode()
+    content = cast("list[Any]", [TextContent(type="text", text=said)])
+    return CallToolResult(content=content, structured_content=told, is_error=is_error)
+
+
+def _refused(problem: OpenAgentError) -> CallToolResult:
+    return _told({"code": problem.info.code}, str(problem), is_error=True)

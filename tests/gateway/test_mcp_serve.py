@@ -1,0 +1,204 @@
+"""`openagent mcp serve`: sessions as tools, used by the official SDK's client and by our own host."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import mcp_types as types
+import pytest
+from mcp import Client as McpClient
+from mcp import StdioServerParameters, stdio_client
+from mcp.client.context import ClientRequestContext
+
+from openagent.client.line import Line
+from openagent.gateway.mcp.server import build
+from openagent.gateway.mcp.sessions import Sessions
+from openagent.protocol import events as e
+
+from ..interaction.doing import call, one_turn, results_of
+from ..interaction.house import MODEL, House, house
+from ..mcp_host.bench import plant
+
+pytestmark = pytest.mark.anyio
+
+Mode = Literal["legacy", "auto"]
+MODES: list[Mode] = ["legacy", "auto"]
+
+
+def shell(command: str) -> dict[str, Any]:
+    return {"tool_calls": [{"name": "shell", "arguments": {"command": command}}]}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the server looks for its daemon."""
+    monkeypatch.setenv("OPENAGENT_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@asynccontextmanager
+async def daemon(home: Path, script: Any, mode: str = "ask") -> AsyncGenerator[House, None]:
+    async with house(home, script, config=f'model = "{MODEL}"\nmode = "{mode}"\n[jail]\nkind = "host"') as h:
+        yield h
+
+
+@asynccontextmanager
+async def visiting(mode: Mode = "auto", **more: Any) -> AsyncGenerator[McpClient, None]:
+    line = Line()
+    sessions = line.follower = Sessions(line)
+    try:
+        async with McpClient(build(sessions), mode=mode, **more) as client:
+            yield client
+    finally:
+        await line.close()
+
+
+def told(result: types.CallToolResult) -> dict[str, Any]:
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+def said(result: types.CallToolResult) -> str:
+    return "".join(part.text for part in result.content if isinstance(part, types.TextContent))
+
+
+async def start(client: McpClient, h: House) -> str:
+    return told(await client.call_tool("start_session", {"cwd": str(h.workspace), "name": "made over MCP"}))["session"]
+
+
+class Person:
+    """At the other agent's end."""
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self.asked: list[str] = []
+
+    async def __call__(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        self.asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"answer": self._answer})
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_message_is_answered_with_progress_on_the_way(home: Path, mode: Mode) -> None:
+    script = [shell("echo one"), shell("echo two"), {"text": "Both are there."}]
+    seen: list[str] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(message or "")
+
+    async with daemon(home, script, "full") as h, visiting(mode) as client:
+        session = await start(client, h)
+        arguments = {"session": session, "text": "look"}
+        result = await client.call_tool("send_message", arguments, progress_callback=report)
+        assert (said(result), told(result)["reason"], told(result)["steps"]) == ("Both are there.", "done", 3)
+        assert seen == ["shell echo one", "shell echo two"]
+        listed = told(await client.call_tool("list_sessions", {"cwd": str(h.workspace)}))["sessions"]
+        assert [(one["session"], one["name"]) for one in listed] == [(session, "made over MCP")]
+        read = said(await client.call_tool("read_session", {"session": session}))
+        assert "Both are there." in read
+        assert "echo two" in read
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("answer", ["allow", "deny"])
+async def test_a_permission_is_asked_of_the_person_at_the_other_end(home: Path, mode: Mode, answer: str) -> None:
+    person = Person(answer)
+    async with daemon(home, [shell("touch a"), shell("touch b"), {"text": "Then."}]) as h:
+        async with visiting(mode, elicitation_callback=person) as client:
+            result = await client.call_tool("send_message", {"session": await start(client, h), "text": "go"})
+        assert said(result) == "Then."
+        assert [asked.splitlines()[0] for asked in person.asked] == ["shell: touch a", "shell: touch b"]
+        assert (h.workspace / "a").exists() == (h.workspace / "b").exists() == (answer == "allow")
+
+
+async def test_without_a_person_there_the_permission_waits_and_is_reported(home: Path) -> None:
+    async with daemon(home, [shell("touch a"), {"text": "Made."}]) as h, visiting() as client:
+        session = await start(client, h)
+        result = told(await client.call_tool("send_message", {"session": session, "text": "go"}))
+        (waiting,) = result["waiting_for"]
+        assert (result["reason"], waiting["wants"]) == ("waiting", "touch a")
+        assert told(await client.call_tool("read_session", {"session": session}))["waiting_for"] == [waiting]
+        answer = {"session": session, "permission": waiting["permission"], "decision": "allow"}
+        assert said(await client.call_tool("answer_permission", answer)) == "Made."
+        assert (h.workspace / "a").exists()
+        late = await client.call_tool("answer_permission", answer)
+        assert (late.is_error, told(late)["code"]) == (True, "not_found")
+
+
+async def test_a_question_is_reported_and_answered(home: Path) -> None:
+    async with daemon(home, [call("ask_user", question="Which?"), {"text": "Blue it is."}]) as h, visiting() as client:
+        session = await start(client, h)
+        result = told(await client.call_tool("send_message", {"session": session, "text": "go"}))
+        answer = {"session": session, "question": result["waiting_for"][0]["question"], "answer": "blue"}
+        assert said(await client.call_tool("answer_question", answer)) == "Blue it is."
+
+
+async def test_a_turn_can_be_cancelled_from_a_second_call(home: Path) -> None:
+    async with daemon(home, [shell("sleep 60")], "full") as h, visiting() as client, await h.client() as watcher:
+        session = await start(client, h)
+        watched = await watcher.attach(session)
+        turn = asyncio.create_task(client.call_tool("send_message", {"session": session, "text": "go"}))
+        async for event in watched.events():
+            if isinstance(event, e.ToolStarted):
+                break
+        assert told(await client.call_tool("cancel_turn", {"session": session}))["was_running"] is True
+        assert told(await turn)["reason"] == "cancelled"
+
+
+async def test_what_cannot_be_is_an_error_in_words(home: Path) -> None:
+    async with daemon(home, [{"text": "", "fault": "401"}]) as h, visiting() as client:
+        unknown = await client.call_tool("send_message", {"session": "none", "text": "hi"})
+        assert (unknown.is_error, told(unknown)["code"]) == (True, "not_found")
+        nowhere = await client.call_tool("start_session", {"cwd": "/not/there"})
+        assert (nowhere.is_error, told(nowhere)["code"]) == (True, "invalid_argument")
+        failed = await client.call_tool("send_message", {"session": await start(client, h), "text": "hi"})
+        assert failed.is_error
+        assert "key" in said(failed)
+
+
+async def test_transcripts_are_resources(home: Path) -> None:
+    async with daemon(home, [{"text": "Hello."}]) as h, visiting() as client:
+        session = await start(client, h)
+        await client.call_tool("send_message", {"session": session, "text": "hi"})
+        (resource,) = (await client.list_resources()).resources
+        assert (resource.title, resource.uri) == ("made over MCP", f"openagent://sessions/{session}/transcript")
+        (content,) = (await client.read_resource(resource.uri)).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert "Hello." in content.text
+
+
+async def test_the_real_program_serves_on_stdio(home: Path) -> None:
+    async with daemon(home, [{"text": "From the real program."}]) as h:
+        env = {"OPENAGENT_HOME": str(h.home), "HOME": str(home)}
+        program = StdioServerParameters(command=sys.executable, args=["-m", "openagent", "mcp", "serve"], env=env)
+        async with McpClient(stdio_client(program)) as client:
+            session = await start(client, h)
+            assert said(await client.call_tool("send_message", {"session": session, "text": "hi"})) == (
+                "From the real program."
+            )
+
+
+async def test_our_own_agents_can_use_it(home: Path) -> None:
+    """One session gives another one its work, through the MCP host and this server."""
+    env = {"OPENAGENT_HOME": str(home / "home"), "HOME": str(home)}
+    plant(home, team={"command": sys.executable, "args": ["-m", "openagent", "mcp", "serve"], "env": env})
+    script = {
+        "conversations": [
+            {"match": {"user": "the inner task"}, "steps": [{"text": "The inner answer."}]},
+            {"steps": [call("start_session", mode="plan"), {"text": "Delegated."}]},
+        ]
+    }
+    async with daemon(home, script, "full") as h, await h.client() as client:
+        session, completed, _ = await one_turn(h, client)
+        (started,) = await results_of(client, session)
+        inner = json.loads(started.text)["session"]
+        assert (completed.text, started.is_error) == ("Delegated.", False)
+        async with visiting() as visitor:
+            answer = await visitor.call_tool("send_message", {"session": inner, "text": "the inner task"})
+        assert said(answer) == "The inner answer."

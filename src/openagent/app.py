@@ -23,7 +23,7 @@ import uvloop
 from openagent import __version__, config
 from openagent.config.cache import ConfigCache
 from openagent.config.project import RULES
-from openagent.config.settings import PROVIDER_KINDS
+from openagent.config.settings import PROVIDER_KINDS, SearchSettings
 from openagent.daemon.daemon import Daemon, Place
 from openagent.daemon.lifecycle import HomeLock, report_ready
 from openagent.daemon.logs import start_logging
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from openagent.telemetry.prices import PriceBook
     from openagent.tools.mcp.definitions import ServerDefinition
     from openagent.tools.mcp.server import McpServer
+    from openagent.tools.web_search import JsonSearch
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +72,6 @@ def build_manager(
     from openagent.telemetry.cache_misses import CacheWatch
     from openagent.tools.mcp.host import MCPHost
     from openagent.tools.registry import built_in_tools
-    from openagent.tools.web_search import JsonSearch
 
     settings = configs.load().settings
     store = open_store(settings.store.url)
@@ -85,9 +85,8 @@ def build_manager(
     services = Services(home, configs.load, configs.environment, redactor=redactor, prices=prices)
     safety = Safety(home, configs)
     scratch = home / "scratch"
-    found_by = settings.tools.search
-    search = JsonSearch(found_by.kind, found_by.base_url, found_by.api_key) if found_by.kind else None
-    offered = functools.partial(built_in_tools, search=search, index=services.index, memory=StoredMemory(store))
+    search, memory = _web_search(settings.tools.search), StoredMemory(store)
+    offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory)
     tools = offered(disabled=settings.tools.disabled)
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
@@ -136,6 +135,12 @@ def build_manager(
     daemon.serve_ops(mcp.handlers(manager))
     daemon.serve_ops(team.handlers(manager, daemon.bus))
     return manager, services
+
+
+def _web_search(settings: SearchSettings) -> "JsonSearch | None":
+    from openagent.tools.web_search import JsonSearch
+
+    return JsonSearch(settings.kind, settings.base_url, settings.api_key) if settings.kind else None
 
 
 def _kept_from_agents(home: Path, env: Mapping[str, str]) -> list[Path]:

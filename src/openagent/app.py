@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,10 +36,7 @@ from openagent.vault.redact import RedactingFilter, Redactor
 
 if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
-    from openagent.jail.bwrap import BwrapJail
-    from openagent.jail.docker import DockerJail
-    from openagent.jail.host import HostJail
-    from openagent.plugins.jail import BackgroundCommand
+    from openagent.plugins.jail import BackgroundCommand, Jail
     from openagent.plugins.store import Store
     from openagent.services.wiring import Services
     from openagent.telemetry.ledger import BudgetLedger
@@ -59,7 +56,9 @@ def build_manager(
     from openagent.core.runtime import Runtime
     from openagent.daemon.manager import SessionManager
     from openagent.plugins.collector import ContextSettings
+    from openagent.plugins.loading import Collectors, PluginLoader
     from openagent.services.access import Access
+    from openagent.services.customizing.service import Customizing
     from openagent.services.mcp import McpService
     from openagent.services.mcp_servers import own_file
     from openagent.services.recall import StoredMemory
@@ -82,7 +81,8 @@ def build_manager(
             loaded.post(event)
 
     prices = price_book(settings)
-    services = Services(home, configs.load, configs.environment, redactor=redactor, prices=prices)
+    plugins = PluginLoader()
+    services = Services(home, configs.load, configs.environment, redactor=redactor, prices=prices, plugins=plugins)
     safety = Safety(home, configs)
     scratch = home / "scratch"
     search, memory = _web_search(settings.tools.search), StoredMemory(store)
@@ -102,7 +102,8 @@ def build_manager(
         return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
-    around = Surroundings(mcp.tools, mcp.tool_names, mcp.server_names, services.catalog.resolve)
+    custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
+    around = Surroundings(custom.tools_beside(mcp.tools), mcp.tool_names, mcp.server_names, services.catalog.resolve)
     team = services.team = Team(configs, store, safety, tools, around)
     runtime = Runtime(
         store=store,
@@ -113,14 +114,15 @@ def build_manager(
         jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
-        collectors=built_in_collectors(redactor.redact),
+        collectors=Collectors(built_in_collectors(redactor.redact), plugins),
         context=lambda workspace: msgspec.convert(
             configs.load(workspace).settings.context, ContextSettings, from_attributes=True
         ),
         checkpoints=safety.checkpoints,
         open_workspace=safety.open_workspace,
         rules=team.lineage.rules,
-        notices=safety.notices,
+        notices=lambda workspace: [*safety.notices(workspace), *custom.notices(workspace)],
+        gate=custom.gate,
         remember_grant=team.lineage.remember,
         ask_timeout=configs.ask_timeout,
         explain_cache=lambda session, model, request, usage: (
@@ -128,12 +130,16 @@ def build_manager(
         ),
     )
     manager = SessionManager(runtime, daemon.bus, configs.session_settings, team.templates.settings)
-    daemon.serve_ops(services.handlers(manager, daemon.bus))
     services.access = Access(home, SqlAccess(store), daemon.dismiss)
-    daemon.serve_ops(services.access.handlers())
-    daemon.serve_ops(safety.handlers(store))
-    daemon.serve_ops(mcp.handlers(manager))
-    daemon.serve_ops(team.handlers(manager, daemon.bus))
+    for served in (
+        services.handlers(manager, daemon.bus),
+        services.access.handlers(),
+        safety.handlers(store),
+        mcp.handlers(manager),
+        team.handlers(manager, daemon.bus),
+        custom.handlers(manager, daemon.bus),
+    ):
+        daemon.serve_ops(served)
     return manager, services
 
 
@@ -152,7 +158,7 @@ def _kept_from_agents(home: Path, env: Mapping[str, str]) -> list[Path]:
 
 def build_jail(
     settings: config.JailSettings, scratch: Path, hidden: list[Path], tell: Callable[[str, Event], None]
-) -> "BwrapJail | DockerJail | HostJail":
+) -> "Jail":
     from openagent.jail.bwrap import BwrapJail
     from openagent.jail.docker import DockerJail
     from openagent.jail.host import HostJail
@@ -164,6 +170,8 @@ def build_jail(
             BackgroundFinished(command_id=command.id, exit_code=command.exit_code, duration_ms=command.duration_ms),
         )
 
+    if settings.kind == "plugin":
+        return _plugged_jail(settings, scratch, hidden, ended)
     if settings.kind == "host":
         return HostJail(background_after=settings.background_after, log_dir=scratch, on_background_end=ended)
     limits = Limits(
@@ -193,6 +201,46 @@ def build_jail(
     )
 
 
+def _plugged_jail(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], ended: "Callable[[str, BackgroundCommand], None]"
+) -> "Jail":
+    from openagent.plugins.loading import JailOptions, PluginLoader
+
+    options = JailOptions(
+        network=settings.network,
+        memory=config.size_in_bytes(settings.memory),
+        processes=settings.processes,
+        hidden=hidden,
+        scratch=scratch,
+        background_after=settings.background_after,
+        on_background_end=ended,
+    )
+    return PluginLoader().jail(settings.plugin)(options)
+
+
+def jailed_starter(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path]
+) -> "Callable[[Path, Sequence[str], Mapping[str, str]], Awaitable[asyncio.subprocess.Process]]":
+    """Starts programs that are no part of a session's shell behind the same walls."""
+    from openagent.plugins.jail import ProcessJail
+
+    @functools.cache
+    def jail() -> "Jail":
+        return build_jail(settings, scratch, hidden, lambda _session, _event: None)
+
+    async def start(workspace: Path, argv: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
+        built = jail()
+        if not isinstance(built, ProcessJail):
+            raise OpenAgentError(
+                "jail_error",
+                "Programs beside a session's shell (MCP servers, hooks of projects) cannot run in this kind of jail.",
+                hint='Choose `[jail] kind = "bwrap"`.',
+            )
+        return await built.start_process(workspace, argv, env=env)
+
+    return start
+
+
 async def start_mcp_server(
     jail_settings: config.JailSettings,
     scratch: Path,
@@ -201,18 +249,10 @@ async def start_mcp_server(
     workspace: Path,
 ) -> asyncio.subprocess.Process:
     """In the jail, with the network that the server needs where its entry names one."""
-    from openagent.jail.docker import DockerJail
-
     if definition.network:
         jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
-    jail = build_jail(jail_settings, scratch, hidden, lambda _session, _event: None)
-    if isinstance(jail, DockerJail):
-        raise OpenAgentError(
-            "jail_error",
-            "MCP servers that are commands cannot run in the docker jail.",
-            hint='Choose `[jail] kind = "bwrap"`, or a server with an address.',
-        )
-    return await jail.start_process(workspace, [definition.command, *definition.args], env=definition.env)
+    start = jailed_starter(jail_settings, scratch, hidden)
+    return await start(workspace, [definition.command, *definition.args], definition.env)
 
 
 def price_book(settings: config.Settings) -> "PriceBook":

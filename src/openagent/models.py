@@ -13,6 +13,7 @@ import msgspec
 
 from openagent import config
 from openagent.core.runtime import ResolvedModel
+from openagent.plugins.loading import PluginLoader, ProviderOptions
 from openagent.plugins.provider import ModelInfo, ModelRequest, Provider, ProviderError, StreamItem
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV
@@ -73,7 +74,7 @@ class Known(NamedTuple):
 
     kind: str
     settings: ProviderSettings | None
-    """None for the offline model."""
+    """None for the offline model and for plugins."""
     given: config.ProviderSettings | None
     """From the config; None when it follows from the environment or the vault."""
 
@@ -90,6 +91,7 @@ class ModelCatalog:
         redact: Callable[[str], str],
         facts: ModelFacts,
         offline: Path,
+        plugins: PluginLoader,
     ) -> None:
         """`offline` is where offline models are installed."""
         self._load = load
@@ -98,6 +100,7 @@ class ModelCatalog:
         self._redact = redact
         self._facts = facts
         self._offline = offline
+        self._plugins = plugins
         self._plain: dict[tuple[str, bytes], Provider] = {}
         self._wrapped: dict[bytes, Provider] = {}
         self._resolved: dict[tuple[str, str, tuple[tuple[str, str], ...]], tuple[object, int, ResolvedModel]] = {}
@@ -135,6 +138,8 @@ class ModelCatalog:
     def provider(self, name: str, place: Place) -> Provider:
         """As it is: no retries, no detours."""
         known = self._find(name, place)
+        if known.kind == "plugin" and known.given is not None:
+            return self._of_plugin(name, known.given)
         if known.settings is None:
             return self._remember(name, b"", lambda: LocalProvider(name, self._offline))
         env = self._environment(place.env)
@@ -151,6 +156,14 @@ class ModelCatalog:
             return built if built.scripted else Discreet(built, self._redact)
 
         return self._remember(name, identity, build)
+
+    def _of_plugin(self, name: str, given: config.ProviderSettings) -> Provider:
+        def build() -> Provider:
+            options = ProviderOptions(name, given.api_key, given.base_url, given.headers)
+            built = self._plugins.provider(given.plugin)(options)
+            return built if built.scripted else Discreet(built, self._redact)
+
+        return self._remember(name, msgspec.json.encode(given), build)
 
     def kind_of(self, name: str, place: Place) -> str:
         return self._find(name, place).kind
@@ -307,7 +320,7 @@ def _split(full_name: str) -> tuple[str, str]:
 
 
 def _convert(given: config.ProviderSettings) -> ProviderSettings | None:
-    if given.kind == "local":
+    if given.kind in ("local", "plugin"):
         return None
     return ProviderSettings(
         kind=given.kind,

@@ -40,7 +40,7 @@ USER = ".config/openagent/config.toml"
         ("jail = 'bwrap'", "1: `jail` must be a table, not text in quotes."),
         (
             "jail.kind = 'dcker'",
-            '1: `jail.kind` must be one of "bwrap", "docker", "host", not "dcker"; did you mean "docker"?',
+            '1: `jail.kind` must be one of "bwrap", "docker", "host", "plugin", not "dcker"; did you mean "docker"?',
         ),
         ("jail.memory = 2048", '1: `jail.memory` must be a size such as "512m" or "2g", not 2048.'),
         ("jail.processes = 1.5", "1: `jail.processes` must be a whole number of at least 1, not 1.5."),

@@ -26,7 +26,7 @@ class ProjectFile(Struct, frozen=True):
 def find_project_file(cwd: Path, env: Mapping[str, str], name: str = CONFIG) -> ProjectFile:
     """The nearest one from `cwd` up to the root of its git repository or the home directory; elsewhere, `cwd` alone."""
     cwd = Path(os.path.abspath(cwd))
-    for directory in _reach(cwd, env):
+    for directory in reach(cwd, env):
         path = directory / FOLDER / name
         if not path.is_file():
             continue
@@ -40,10 +40,11 @@ def find_project_file(cwd: Path, env: Mapping[str, str], name: str = CONFIG) -> 
 def project_folder(cwd: Path, env: Mapping[str, str]) -> Path:
     """The nearest one that says something about agents; `cwd` itself when none does."""
     cwd = Path(os.path.abspath(cwd))
-    return next((place for place in _reach(cwd, env) if any(os.path.lexists(place / name) for name in GOVERNED)), cwd)
+    return next((place for place in reach(cwd, env) if any(os.path.lexists(place / name) for name in GOVERNED)), cwd)
 
 
-def _reach(cwd: Path, env: Mapping[str, str]) -> list[Path]:
+def reach(cwd: Path, env: Mapping[str, str]) -> list[Path]:
+    """From `cwd` up to the root of its git repository or the home directory; elsewhere, `cwd` alone."""
     home = Path(env["HOME"]) if env.get("HOME") else Path.home()
     above = [cwd, *cwd.parents]
     for index, directory in enumerate(above):

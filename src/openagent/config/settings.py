@@ -7,7 +7,7 @@ from msgspec import Meta, Struct, structs
 from openagent.config.secrets import masked
 from openagent.protocol.sessions import Mode
 
-ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "local", "demo"]
+ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "local", "demo", "plugin"]
 PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 
 DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset({("store",), ("log",), ("web",), ("tools", "search")})
@@ -57,6 +57,8 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
 
     kind: ProviderKind
     """Which wire format and login it uses. May be left out when NAME is itself a kind."""
+    plugin: str = ""
+    """For the kind `plugin`: the name of an installed plugin's provider."""
     api_key: str = ""
     """The key. Write `"${VARIABLE}"`, so that the file holds no secret; an unset variable means no key."""
     base_url: Address = ""
@@ -114,8 +116,10 @@ class BudgetSettings(Struct, frozen=True, kw_only=True):
 class JailSettings(Struct, frozen=True, kw_only=True):
     """Where an agent's commands run, and what bounds them."""
 
-    kind: Literal["bwrap", "docker", "host"] = "bwrap"
+    kind: Literal["bwrap", "docker", "host", "plugin"] = "bwrap"
     """`host` is no jail at all: commands run as you, with all you may do."""
+    plugin: str = ""
+    """For the kind `plugin`: the name of an installed plugin's jail."""
     image: str = ""
     """The image of the `docker` jail's containers; it must have bash. Left out: `python:3.12-slim`."""
     network: Literal["off", "on"] | list[str] = "off"
@@ -184,6 +188,22 @@ class ContextSettings(Struct, frozen=True, kw_only=True):
     """It also runs when the model is shown more turns than this; 0: as many as fit."""
     auto: bool = True
     """Run it when needed. If not, only `openagent context collect` runs it."""
+
+
+class RulesSettings(Struct, frozen=True, kw_only=True):
+    """Files with rules for agents, in folders and beside your config.toml."""
+
+    files: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+    """Their names. In each folder the first of these that is there counts."""
+    max_bytes: Count = 32768
+    """What agents are shown of one file, with all it imports."""
+
+
+class HookSettings(Struct, frozen=True, kw_only=True):
+    """Commands that run when something happens in a session."""
+
+    claude_settings: bool = False
+    """Also those in `.claude/settings.json`, yours and the project's."""
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True):
@@ -307,6 +327,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     tools: ToolSettings = ToolSettings()
     agents: AgentSettings = AgentSettings()
     context: ContextSettings = ContextSettings()
+    rules: RulesSettings = RulesSettings()
+    hooks: HookSettings = HookSettings()
     store: StoreSettings = StoreSettings()
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()

@@ -17,7 +17,7 @@ from msgspec import Struct
 from openagent.protocol.errors import OpenAgentError
 
 FOLDER = ".openagent"
-GOVERNED = (FOLDER, ".mcp.json", "mcpServers.json")
+GOVERNED = (FOLDER, ".mcp.json", "mcpServers.json", ".claude/settings.json")
 """What steers an agent, by its name in a project's folder."""
 MAX_FILES = 1000
 MAX_BYTES = 8 << 20

@@ -1,8 +1,9 @@
 """Where an agent's commands run."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -88,4 +89,15 @@ class Jail(Protocol):
 
     def describe(self) -> str:
         """A few words for the status line: `bwrap, no network`."""
+        ...
+
+
+@runtime_checkable
+class ProcessJail(Protocol):
+    """A jail that can also hold programs beside the shell."""
+
+    async def start_process(
+        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> asyncio.subprocess.Process:
+        """Its three streams are pipes, and it leads a process group of its own."""
         ...

@@ -14,6 +14,20 @@ from openagent.protocol.context import (
     ContextRestore,
     ContextShow,
 )
+from openagent.protocol.customizing import (
+    CommandsList,
+    Hooks,
+    HooksList,
+    HooksTest,
+    HooksTried,
+    Plugins,
+    PluginsList,
+    SkillContent,
+    Skills,
+    SkillShow,
+    SkillsList,
+    SlashCommands,
+)
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.index import (
     CodeHits,
@@ -536,6 +550,12 @@ AnyOp = (
     | ContextCollect
     | ContextPin
     | ContextRestore
+    | CommandsList
+    | SkillsList
+    | SkillShow
+    | HooksList
+    | HooksTest
+    | PluginsList
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -806,6 +826,12 @@ RESULTS: dict[type[Op], type[Struct]] = {
     ContextCollect: ContextProposal,
     ContextPin: Done,
     ContextRestore: ContextGivenBack,
+    CommandsList: SlashCommands,
+    SkillsList: Skills,
+    SkillShow: SkillContent,
+    HooksList: Hooks,
+    HooksTest: HooksTried,
+    PluginsList: Plugins,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

@@ -13,6 +13,7 @@ from openagent import config
 from openagent.daemon.daemon import Handler
 from openagent.index.code_index import CodeIndex
 from openagent.models import ModelCatalog, Place
+from openagent.plugins.loading import PluginLoader
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
@@ -21,6 +22,7 @@ from openagent.services.access import Access
 from openagent.services.auth import AuthService
 from openagent.services.context import ContextManager
 from openagent.services.credentials import CredentialBook
+from openagent.services.customizing.service import Customizing
 from openagent.services.index import IndexService
 from openagent.services.index_learning import IndexLearning
 from openagent.services.mcp import McpService
@@ -51,6 +53,7 @@ class Services:
         *,
         redactor: Redactor,
         prices: PriceBook,
+        plugins: PluginLoader,
     ) -> None:
         """Reads the vault's table of contents: make it off the event loop."""
         self._load = load
@@ -73,6 +76,7 @@ class Services:
             redact=redactor.redact,
             facts=self._facts,
             offline=self._offline,
+            plugins=plugins,
         )
         self._auth = AuthService(self._book, self.catalog, load)
         self.index = CodeIndex(home / "index", vectors=load(None, {}).settings.index.vectors)
@@ -82,6 +86,7 @@ class Services:
         self.mcp: McpService | None = None
         self.access: Access
         self.team: Team | None = None
+        self.customizing: Customizing | None = None
 
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
         """What the daemon serves through them, once there are sessions."""
@@ -104,6 +109,8 @@ class Services:
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
+        if self.customizing is not None:
+            await self.customizing.gate.close()
         if self.mcp is not None:
             await self.mcp.host.close()
         await self._auth.close()

@@ -1,0 +1,218 @@
+"""`openagent commands`, `openagent skills`, `openagent hooks`, `openagent plugins`"""
+
+import os
+from typing import Any
+
+import click
+import msgspec
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
+from openagent.client.text import clean, one_line
+from openagent.protocol import customizing as c
+
+_STYLES = {"done": GREEN, "blocked": YELLOW, "failed": RED, "timeout": RED}
+in_workspace = click.option("--cwd", default=".", metavar="DIR", help="The workspace; this directory.")
+
+
+def _directory(cwd: str) -> str:
+    return os.path.abspath(os.path.expanduser(cwd))
+
+
+def _notices(notices: list[str]) -> None:
+    for notice in notices:
+        say(paint(clean(f"! {notice}"), YELLOW))
+
+
+@click.group("commands", epilog=examples("openagent commands list", 'openagent run "/review src/app.py"'))
+def commands() -> None:
+    """Slash commands: Markdown files whose text is sent when you write /name.
+
+    Yours are in commands/ beside your config.toml, a project's in .openagent/commands/ or .claude/commands/.
+    """
+
+
+@command("list", "openagent commands list", "openagent commands list --json | jq -r '.commands[].name'")
+@in_workspace
+@as_json
+def commands_list(cwd: str, as_json: bool) -> None:
+    """Show the slash commands of a workspace."""
+
+    async def ask() -> c.SlashCommands:
+        async with daemon() as client:
+            return await client.request(c.CommandsList(id=client.next_id(), cwd=_directory(cwd)), c.SlashCommands)
+
+    found = complete(ask())
+    if as_json:
+        print_json(plain(found))
+        return
+    if found.commands:
+        rows = [
+            (f"/{each.name} {each.arguments}".strip(), each.origin, one_line(each.description))
+            for each in found.commands
+        ]
+        say(table(("COMMAND", "FROM", "WHAT IT DOES"), rows))
+    else:
+        say("There are no slash commands here. A file .openagent/commands/NAME.md makes one.")
+    _notices(found.notices)
+
+
+@click.group("skills", epilog=examples("openagent skills list", "openagent skills show release"))
+def skills() -> None:
+    """Skills: folders with a SKILL.md that an agent loads when a task calls for it.
+
+    Yours are in skills/ beside your config.toml, a project's in .openagent/skills/ or .claude/skills/.
+    """
+
+
+@command("list", "openagent skills list", "openagent skills list --cwd ~/project")
+@in_workspace
+@as_json
+def skills_list(cwd: str, as_json: bool) -> None:
+    """Show the skills of a workspace."""
+
+    async def ask() -> c.Skills:
+        async with daemon() as client:
+            return await client.request(c.SkillsList(id=client.next_id(), cwd=_directory(cwd)), c.Skills)
+
+    found = complete(ask())
+    if as_json:
+        print_json(plain(found))
+        return
+    if found.skills:
+        say(table(("SKILL", "FROM", "FOR"), [(s.name, s.origin, one_line(s.description)) for s in found.skills]))
+    else:
+        say("There are no skills here. A folder .openagent/skills/NAME with a SKILL.md makes one.")
+    _notices(found.notices)
+
+
+@command("show", "openagent skills show release")
+@click.argument("name")
+@in_workspace
+@as_json
+def skills_show(name: str, cwd: str, as_json: bool) -> None:
+    """Show what an agent reads when it loads a skill."""
+
+    async def ask() -> c.SkillContent:
+        async with daemon() as client:
+            op = c.SkillShow(id=client.next_id(), name=name, cwd=_directory(cwd))
+            return await client.request(op, c.SkillContent)
+
+    found = complete(ask())
+    if as_json:
+        print_json(plain(found))
+        return
+    say(paint(clean(f"{found.skill.name}  ·  {found.skill.origin}  ·  {found.skill.folder}"), DIM))
+    say(clean(found.body))
+    for file in found.files:
+        say(paint(clean(f"  {file}"), DIM))
+
+
+@click.group("hooks", epilog=examples("openagent hooks list", "openagent hooks test PreToolUse --tool Bash"))
+def hooks() -> None:
+    """Hooks: commands of yours that run when something happens in a session, and may hold it up.
+
+    Yours are in hooks.json beside your config.toml, a project's in .openagent/hooks.json (trusted folders only).
+    """
+
+
+@command("list", "openagent hooks list", "openagent hooks list --json")
+@in_workspace
+@as_json
+def hooks_list(cwd: str, as_json: bool) -> None:
+    """Show the hooks that run in a workspace."""
+
+    async def ask() -> c.Hooks:
+        async with daemon() as client:
+            return await client.request(c.HooksList(id=client.next_id(), cwd=_directory(cwd)), c.Hooks)
+
+    found = complete(ask())
+    if as_json:
+        print_json(plain(found))
+        return
+    if found.hooks:
+        rows = [(h.event, h.matcher or "*", f"{h.timeout:g} s", h.origin, one_line(h.command)) for h in found.hooks]
+        say(table(("EVENT", "MATCHER", "TIMEOUT", "FROM", "COMMAND"), rows))
+    else:
+        say("There are no hooks here. docs/customizing.md shows how to write one.")
+    _notices(found.notices)
+
+
+@command(
+    "test",
+    'openagent hooks test PreToolUse --tool Bash --input \'{"command": "rm -rf build"}\'',
+    'openagent hooks test UserPromptSubmit --input \'{"prompt": "hello"}\'',
+)
+@click.argument("event")
+@click.option("--tool", default="", help="The tool of the call, by its name here or in Claude Code.")
+@click.option("--input", "given", default="{}", metavar="JSON", help="The call's arguments, or the event's fields.")
+@in_workspace
+@as_json
+def hooks_test(event: str, tool: str, given: str, cwd: str, as_json: bool) -> int:
+    """Run the hooks of an event now and show what they say. Exit code 1 when one fails."""
+    try:
+        fields = msgspec.json.decode(given.encode(), type=dict[str, Any])
+    except msgspec.DecodeError as problem:
+        raise click.UsageError(f"--input is no JSON object: {problem}.") from None
+
+    async def ask() -> c.HooksTried:
+        async with daemon() as client:
+            op = c.HooksTest(id=client.next_id(), event=event, cwd=_directory(cwd), tool=tool, input=fields)
+            return await client.request(op, c.HooksTried)
+
+    found = complete(ask())
+    failed = any(tried.outcome in ("failed", "timeout") for tried in found.tried)
+    if as_json:
+        print_json(plain(found))
+        return int(failed)
+    if not found.tried:
+        say(f"No hook runs on {clean(event)}{f' for {clean(tool)}' if tool else ''}.")
+    for tried in found.tried:
+        outcome = paint(tried.outcome, _STYLES[tried.outcome])
+        say(f"{outcome}  {clean(one_line(tried.hook.command))}  ({tried.duration_ms:.0f} ms)")
+        if tried.detail:
+            say(paint(clean(f"  {tried.detail}"), DIM))
+    _notices(found.notices)
+    return int(failed)
+
+
+@click.group("plugins", epilog=examples("openagent plugins list"))
+def plugins() -> None:
+    """Plugins: installed Python packages that add tools, providers, collectors, jails or commands."""
+
+
+@command("list", "openagent plugins list", "openagent plugins list --json")
+@as_json
+def plugins_list(as_json: bool) -> int:
+    """Show the plugins there are, and which are broken. Exit code 1 when one is."""
+
+    async def ask() -> c.Plugins:
+        async with daemon() as client:
+            return await client.request(c.PluginsList(id=client.next_id()), c.Plugins)
+
+    found = complete(ask())
+    broken = any(plugin.error for plugin in found.plugins)
+    if as_json:
+        print_json(plain(found.plugins))
+        return int(broken)
+    if not found.plugins:
+        say("There are no plugins. docs/plugins.md shows how to make one.")
+        return 0
+    rows = [
+        (
+            plugin.kind,
+            plugin.name,
+            f"{plugin.distribution} {plugin.version}".strip(),
+            one_line(plugin.error or ", ".join(plugin.offers) or "ok"),
+        )
+        for plugin in found.plugins
+    ]
+    say(table(("KIND", "NAME", "PACKAGE", "OFFERS OR PROBLEM"), rows))
+    return int(broken)
+
+
+for group, listed in ((commands, [commands_list]), (skills, [skills_list, skills_show]), (plugins, [plugins_list])):
+    for each in listed:
+        group.add_command(each)
+hooks.add_command(hooks_list)
+hooks.add_command(hooks_test)

@@ -1,0 +1,1 @@
+"""What people and projects add in files: rules, skills, slash commands, hooks."""

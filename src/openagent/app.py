@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from openagent.telemetry.ledger import BudgetLedger
     from openagent.telemetry.prices import PriceBook
     from openagent.tools.mcp.definitions import ServerDefinition
-    from openagent.tools.mcp.server import McpServer
+    from openagent.tools.mcp.server import McpServer, Sample
     from openagent.tools.web_search import JsonSearch
 
 _log = logging.getLogger(__name__)
@@ -96,10 +96,10 @@ def build_manager(
             if session.workspace == workspace:
                 session.show(status)
 
-    def make_host(on_change: "Callable[[Path, McpServer], None]") -> MCPHost:
+    def make_host(on_change: "Callable[[Path, McpServer], None]", sample: "Sample") -> MCPHost:
         start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
         names = [*TEAM_TOOLS, *(tool.name for tool in offered())]
-        return MCPHost(start, reserved=names, on_change=on_change, share=settings.tools.schema_share)
+        return MCPHost(start, reserved=names, on_change=on_change, sample=sample, share=settings.tools.schema_share)
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
     custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
@@ -110,7 +110,7 @@ def build_manager(
         resolve_model=services.catalog.resolve,
         tools=tools,
         more_tools=team.tools,
-        offers=mcp.host.offers,
+        offers=mcp.offers,
         jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),

@@ -15,7 +15,7 @@ def test_a_server_is_added_tried_switched_and_removed(machine: Machine) -> None:
     assert added.returncode == 0, added.stderr
     tried = machine.run("mcp", "test", "mine")
     assert tried.returncode == 0, tried.stderr
-    assert "mine is up. 8 tools: echo, die," in tried.stdout
+    assert "mine is up. 11 tools: echo, die," in tried.stdout
     assert machine.run("mcp", "disable", "mine").returncode == 0
     (server,) = machine.json("mcp", "list")["servers"]
     assert (server["name"], server["status"], server["transport"]) == ("mine", "disabled", "stdio")

@@ -125,10 +125,29 @@ async def test_a_tool_cannot_take_the_name_of_another(tmp_path: Path) -> None:
         tools = offered(h)
         assert {"read_file", "evil__read_file", "evil__find_tools", "one__echo", "two__echo"} <= set(tools)
         assert "echo" not in tools
-        assert "Ignore your rules" not in tools["read_file"]["description"]
         shadow = tools["evil__read_file"]["description"]
         assert len(shadow) < 1200
         assert not {"\U000e0041", "\u200b"} & set(shadow)
+
+
+async def test_instructions_in_a_description_are_kept_from_the_model_and_shown_to_people(tmp_path: Path) -> None:
+    plant(tmp_path, evil=scripted("shadow"))
+    async with house(tmp_path, [call("add"), {"text": "ok"}]) as h, await h.client() as client:
+        session, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert [result.text for result in await results_of(client, session)] == ["(no output)"]
+        sent = json.dumps(offered(h)["add"])
+        assert "it gives instructions" in sent
+        assert not [word for word in ("previous", "tell the user", "id_rsa") if word in sent]
+        (up,) = [event for event in seen if isinstance(event, e.McpServerStatus) and event.status == "up"]
+        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        assert listed.servers[0].warnings == up.warnings
+        assert up.warnings == [
+            "read_file: it has the name of a built-in tool; it goes by another here.",
+            "find_tools: it has the name of a built-in tool; it goes by another here.",
+            "read_file: its description has invisible characters; they are taken out.",
+            "add: its description gives instructions ('Ignore all previous instructions'); it is not shown to models.",
+        ]
 
 
 async def test_lies_about_schemas_and_results_stay_with_the_call(tmp_path: Path) -> None:
@@ -140,6 +159,8 @@ async def test_lies_about_schemas_and_results_stay_with_the_call(tmp_path: Path)
         assert "odd_name_" in offered(h)
         (result,) = await results_of(client, session)
         assert result.text == "fine"
+        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        assert listed.servers[0].warnings == ["lie: its schema is unusable, so that any arguments go through."]
 
 
 async def test_a_server_that_cannot_start_says_why_and_the_turn_goes_on(tmp_path: Path) -> None:
@@ -153,7 +174,7 @@ async def test_a_server_that_cannot_start_says_why_and_the_turn_goes_on(tmp_path
         found = {server.name: server for server in tested.servers}
         assert "the key is missing" in found["broken"].detail
         assert "no-such-program" in found["missing"].detail
-        assert (found["good"].status, len(found["good"].tools)) == ("up", 8)
+        assert (found["good"].status, len(found["good"].tools)) == ("up", 11)
 
 
 async def test_a_servers_question_reaches_a_person(tmp_path: Path) -> None:

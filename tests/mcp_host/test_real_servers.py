@@ -20,7 +20,7 @@ from openagent.protocol.ops import McpTest
 
 from ..interaction.doing import ask, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until
-from .bench import offered, plant, scripted
+from .bench import offered, plant, scripted, statuses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("npm")]
 
@@ -90,6 +90,20 @@ async def test_servers_from_pypi_work_in_the_jail(tmp_path: Path) -> None:
         time, status = await results_of(client, session)
         assert "21:00:00" in time.text
         assert "On branch trunk" in status.text
+
+
+@pytest.mark.usefixtures("programs_on_path")
+async def test_a_server_of_the_newest_protocol_tells_that_it_offers_more(tmp_path: Path) -> None:
+    plant(tmp_path, modern={"command": "python", "args": ["modern_server.py"]})
+    shutil.copy(Path(__file__).with_name("modern_server.py"), tmp_path / "workspace")
+    script = [call("grow"), {"text": "ok"}, call("grown"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        await turn(client, attachment)
+        seen = await until(attachment, lambda event: isinstance(event, e.McpServerStatus) and event.tools == 2)
+        assert len(statuses(seen)) == 1
+        await turn(client, attachment)
+        assert [result.text for result in await results_of(client, attachment.session)][1:] == ["I am new."]
 
 
 async def test_servers_from_npm_work_in_the_jail(npm: Path, tmp_path: Path) -> None:

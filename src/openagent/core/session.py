@@ -25,8 +25,8 @@ from openagent.core.view import DEFAULT_WINDOW, View
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Scene
 from openagent.plugins.jail import Shell
-from openagent.plugins.ledger import Budget
-from openagent.plugins.provider import ModelRequest, ToolSchema
+from openagent.plugins.ledger import Activity, Budget
+from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
 from openagent.plugins.tool import Tool, ToolOutcome, has_tool
 from openagent.plugins.view_log import load_shown
@@ -42,6 +42,7 @@ from openagent.protocol.events import (
     StatusChanged,
     TurnCompleted,
     TurnStarted,
+    UsageUpdated,
 )
 from openagent.protocol.messages import Message, NotePart, Part, TextPart, ToolCallPart, ToolResultPart, UserPart
 from openagent.protocol.ops import Sent
@@ -395,17 +396,31 @@ class Session:
         """One request to the session's model outside the conversation, counted against its budget."""
         asked = Message(number=0, role="user", parts=[TextPart(instruction)])
         request = ModelRequest(model=resolved.model, system="", messages=[*messages, asked], session=self.id)
-        asking = Asking(self, "summarizing")
-        try:
-            answer = await asking.ask(resolved, request)
-        finally:
-            await self.record(
-                usage=[
-                    UsageRecord(None, paid.model, paid.usage, paid.cost_usd, "summarizing", time.time())
-                    for paid in asking.spent
-                ]
-            )
+        answer = await self.ask_aside(resolved, request, "summarizing")
         return "".join(part.text for part in answer.parts if isinstance(part, TextPart))
+
+    async def ask_aside(self, resolved: ResolvedModel, request: ModelRequest, activity: Activity) -> Answer:
+        """A request that is no part of the conversation, booked on this session."""
+        asking = Asking(self, activity)
+        try:
+            return await asking.ask(resolved, request)
+        finally:
+            usage = self.info.usage
+            for paid in asking.spent:
+                usage = msgspec.structs.replace(
+                    usage,
+                    tokens=usage.tokens + paid.usage,
+                    cost_usd=usage.cost_usd + (paid.cost_usd or 0.0),
+                    requests=usage.requests + 1,
+                )
+            await self.record(
+                *(UsageUpdated(usage=usage, last=paid.usage, last_cost_usd=paid.cost_usd) for paid in asking.spent),
+                usage=[
+                    UsageRecord(None, paid.model, paid.usage, paid.cost_usd, activity, time.time())
+                    for paid in asking.spent
+                ],
+                changes={"usage": usage},
+            )
 
     async def set_plan(self, plan: list[PlanItem]) -> None:
         self.plan = plan

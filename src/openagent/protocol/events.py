@@ -352,6 +352,8 @@ class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):
     status: Literal["starting", "up", "down", "failed", "disabled"]
     detail: str = ""
     tools: int = 0
+    warnings: list[str] = []
+    """What a person should know about what it offers."""
 
 
 class TaskUpdated(Event, frozen=True, kw_only=True, tag="task.updated"):

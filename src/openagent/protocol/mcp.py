@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct, field
 
+from openagent.protocol.messages import UserPart
 from openagent.protocol.op import Op
 
 
@@ -40,6 +41,10 @@ class McpServerInfo(Struct, frozen=True, omit_defaults=True):
     source: str = ""
     """The file it stands in, or `database`."""
     description: str = ""
+    resources: int = 0
+    prompts: int = 0
+    warnings: list[str] = []
+    """What a person should know about what it offers: hidden characters, instructions, names of built-in tools."""
     in_session: bool = True
     """Whether the session that was asked about uses it."""
 
@@ -55,6 +60,58 @@ class McpImported(Struct, frozen=True, omit_defaults=True):
     kept: list[str] = []
     """Already there under this name."""
     problems: list[str] = []
+
+
+class McpResource(Struct, frozen=True, omit_defaults=True):
+    server: str
+    uri: str
+    """Of a template: with {parameters}."""
+    name: str
+    description: str = ""
+    media_type: str = ""
+    is_template: bool = False
+
+
+class McpResourceList(Struct, frozen=True):
+    resources: list[McpResource]
+
+
+class McpResourceContent(Struct, frozen=True, omit_defaults=True):
+    uri: str
+    media_type: str = ""
+    text: str = ""
+    data: str = ""
+    """base64, of what is no text."""
+
+
+class McpResourceContents(Struct, frozen=True):
+    contents: list[McpResourceContent]
+
+
+class McpPromptArgument(Struct, frozen=True, omit_defaults=True):
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+class McpPrompt(Struct, frozen=True, omit_defaults=True):
+    server: str
+    name: str
+    description: str = ""
+    arguments: list[McpPromptArgument] = []
+
+
+class McpPromptList(Struct, frozen=True):
+    prompts: list[McpPrompt]
+
+
+class McpPromptMessage(Struct, frozen=True):
+    role: Literal["user", "assistant"]
+    part: UserPart
+
+
+class McpPromptMessages(Struct, frozen=True):
+    messages: list[McpPromptMessage]
 
 
 class McpList(Op, frozen=True, kw_only=True, tag="mcp.list"):
@@ -99,3 +156,36 @@ class McpImport(Op, frozen=True, kw_only=True, tag="mcp.import"):
     """Copy the servers of another program's file into the database; what is there already stays."""
 
     path: str
+
+
+class McpResources(Op, frozen=True, kw_only=True, tag="mcp.resources"):
+    """What the servers of a folder let one read. Starts them where need be."""
+
+    waits: ClassVar[bool] = True
+    cwd: str
+    server: str = ""
+
+
+class McpResourceRead(Op, frozen=True, kw_only=True, tag="mcp.resource.read"):
+    waits: ClassVar[bool] = True
+    cwd: str
+    server: str
+    uri: str
+
+
+class McpPrompts(Op, frozen=True, kw_only=True, tag="mcp.prompts"):
+    """The prompts of a folder's servers. Starts them where need be."""
+
+    waits: ClassVar[bool] = True
+    cwd: str
+    server: str = ""
+
+
+class McpPromptGet(Op, frozen=True, kw_only=True, tag="mcp.prompt.get"):
+    """A prompt, filled in."""
+
+    waits: ClassVar[bool] = True
+    cwd: str
+    server: str
+    name: str
+    arguments: dict[str, str] = {}

@@ -44,7 +44,15 @@ from openagent.protocol.mcp import (
     McpImport,
     McpImported,
     McpList,
+    McpPromptGet,
+    McpPromptList,
+    McpPromptMessages,
+    McpPrompts,
     McpRemove,
+    McpResourceContents,
+    McpResourceList,
+    McpResourceRead,
+    McpResources,
     McpServers,
     McpSwitch,
     McpTest,
@@ -528,6 +536,10 @@ AnyOp = (
     | McpRemove
     | McpSwitch
     | McpImport
+    | McpResources
+    | McpResourceRead
+    | McpPrompts
+    | McpPromptGet
     | IndexBuild
     | IndexSearch
     | IndexSymbols
@@ -804,6 +816,10 @@ RESULTS: dict[type[Op], type[Struct]] = {
     McpRemove: Done,
     McpSwitch: Done,
     McpImport: McpImported,
+    McpResources: McpResourceList,
+    McpResourceRead: McpResourceContents,
+    McpPrompts: McpPromptList,
+    McpPromptGet: McpPromptMessages,
     IndexBuild: IndexBuilt,
     IndexSearch: CodeHits,
     IndexSymbols: CodeSymbols,

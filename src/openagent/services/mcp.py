@@ -5,19 +5,37 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from openagent.config.cache import ConfigCache
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.plugins.provider import ModelRequest
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
 from openagent.protocol import locations, ops
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import McpServerStatus
-from openagent.protocol.mcp import McpImported, McpServerInfo, McpServers
+from openagent.protocol.mcp import (
+    McpImported,
+    McpPrompt,
+    McpPromptList,
+    McpPromptMessages,
+    McpResourceContents,
+    McpResourceList,
+    McpServerInfo,
+    McpServers,
+)
+from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.services.mcp_servers import ServerBook, unknown
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.host import MCPHost
-from openagent.tools.mcp.server import McpServer
+from openagent.tools.mcp.prompts import arguments_from, as_message, messages_of, prompts_of
+from openagent.tools.mcp.resources import contents_of, resources_of
+from openagent.tools.mcp.sampling import NAME as SAMPLING
+from openagent.tools.mcp.sampling import Sampled, SampleRequest, SamplingTool
+from openagent.tools.mcp.server import McpServer, Sample
 from openagent.vault.redact import Redactor
 
 if TYPE_CHECKING:
@@ -31,7 +49,7 @@ class McpService:
         store: Store,
         configs: ConfigCache,
         redactor: Redactor,
-        make_host: Callable[[Callable[[Path, McpServer], None]], MCPHost],
+        make_host: Callable[[Callable[[Path, McpServer], None], Sample], MCPHost],
         tell: Callable[[Path, McpServerStatus], None],
     ) -> None:
         """`tell` reaches everybody who works in a workspace."""
@@ -40,7 +58,8 @@ class McpService:
         self._redactor = redactor
         self._tell = tell
         self._sessions: SessionManager | None = None
-        self.host = make_host(self._changed)
+        self._sampling = SamplingTool(self._answer)
+        self.host = make_host(self._changed, self._sample)
 
     def handlers(self, manager: "SessionManager") -> dict[type[ops.Op], Handler]:
         self._sessions = manager
@@ -51,12 +70,64 @@ class McpService:
             ops.McpRemove: self._remove,
             ops.McpSwitch: self._switch,
             ops.McpImport: self._import,
+            ops.McpResources: self._resources,
+            ops.McpResourceRead: self._read_resource,
+            ops.McpPrompts: self._prompts,
+            ops.McpPromptGet: self._get_prompt,
         }
 
     async def tools(self, session: SessionInfo) -> Sequence[Tool]:
         workspace = Path(session.cwd)
         found = await self._book.found(workspace)
-        return await self.host.tools(workspace, found.servers, session.id, session.settings.disabled_mcp_servers)
+        tools = await self.host.tools(workspace, found.servers, session.id, session.settings.disabled_mcp_servers)
+        return [*tools, self._sampling] if tools else tools
+
+    def offers(self, session: str, tool: Tool, window: int) -> bool:
+        return tool is not self._sampling and self.host.offers(session, tool, window)
+
+    async def prompts(self, workspace: Path) -> list[McpPrompt]:
+        """For people, who write `/server:prompt`. Starts servers where need be."""
+        return prompts_of(await self._running(workspace))
+
+    async def prompt(self, workspace: Path, server: str, name: str, words: Sequence[str]) -> list[UserPart]:
+        """What `/server:name words…` says to the agent."""
+        for prompt in await self.prompts(workspace):
+            if (prompt.server, prompt.name) == (server, name):
+                running = await self._server(workspace, server)
+                return as_message(messages_of(await running.prompt(name, arguments_from(prompt, words))))
+        raise OpenAgentError(
+            "not_found", f"The MCP server {server!r} has no prompt {name!r}.", hint="`openagent mcp prompts`."
+        )
+
+    # A server asks a session's model
+
+    async def _sample(self, session: str, request: SampleRequest) -> Sampled:
+        """Decided on, shown and audited like any call."""
+        asked = await self._session(session)
+        outcome = await asked.run_tool(SAMPLING, msgspec.to_builtins(request), "")
+        if outcome.is_error:
+            raise OpenAgentError("permission_denied", outcome.text)
+        return msgspec.convert(outcome.display, Sampled)
+
+    async def _answer(self, session: str, request: SampleRequest) -> Sampled:
+        asked = await self._session(session)
+        resolved = asked.runtime.resolve_model(asked.info.settings.model, env=asked.env, cwd=asked.workspace)
+        answer = await asked.ask_aside(
+            resolved,
+            ModelRequest(
+                model=resolved.model,
+                system=request.system,
+                messages=request.messages,
+                max_output_tokens=request.max_tokens,
+                temperature=request.temperature,
+                session=asked.id,
+            ),
+            "sampling",
+        )
+        text = "".join(part.text for part in answer.parts if isinstance(part, TextPart))
+        return Sampled(text, resolved.name, answer.stop_reason)
+
+    # What clients ask for
 
     async def server_names(self, workspace: Path) -> Collection[str]:
         """Of those that count there."""
@@ -68,11 +139,16 @@ class McpService:
         return {tool.name for tool in await self.host.tools(workspace, found.servers, "", ())}
 
     def _changed(self, workspace: Path, server: McpServer) -> None:
-        detail = self._redactor.redact(server.detail)
-        tools = len(server.tools)
         self._tell(
             workspace,
-            McpServerStatus(server=server.name, status=server.status, detail=detail, tools=tools, at=time.time()),
+            McpServerStatus(
+                server=server.name,
+                status=server.status,
+                detail=self._redactor.redact(server.detail),
+                tools=len(server.offer.tools),
+                warnings=server.warnings,
+                at=time.time(),
+            ),
         )
 
     async def _list(self, connection: Connection, op: ops.McpList) -> McpServers:
@@ -107,9 +183,12 @@ class McpService:
             target=self._redactor.redact(definition.target),
             status=status,
             detail=self._redactor.redact(server.detail) if server else "",
-            tools=[tool.name for tool in server.tools] if server else [],
+            tools=[tool.name for tool in server.offer.tools] if server else [],
             source=definition.source,
             description=definition.description,
+            resources=len(server.offer.resources) if server else 0,
+            prompts=len(server.offer.prompts) if server else 0,
+            warnings=server.warnings if server else [],
             in_session=definition.enabled and definition.name not in left_out,
         )
 
@@ -135,6 +214,37 @@ class McpService:
 
     async def _import(self, connection: Connection, op: ops.McpImport) -> McpImported:
         return await self._book.import_from(Path(op.path))
+
+    async def _resources(self, connection: Connection, op: ops.McpResources) -> McpResourceList:
+        running = await self._running(Path(op.cwd), op.server)
+        return McpResourceList(resources_of(running))
+
+    async def _read_resource(self, connection: Connection, op: ops.McpResourceRead) -> McpResourceContents:
+        server = await self._server(Path(op.cwd), op.server)
+        return McpResourceContents(contents_of(await server.read_resource(op.uri)))
+
+    async def _prompts(self, connection: Connection, op: ops.McpPrompts) -> McpPromptList:
+        return McpPromptList(prompts_of(await self._running(Path(op.cwd), op.server)))
+
+    async def _get_prompt(self, connection: Connection, op: ops.McpPromptGet) -> McpPromptMessages:
+        server = await self._server(Path(op.cwd), op.server)
+        return McpPromptMessages(messages_of(await server.prompt(op.name, op.arguments)))
+
+    async def _running(self, workspace: Path, name: str = "") -> dict[str, McpServer]:
+        """Those that are up, or are within the time a turn would wait for them."""
+        found = await self._book.found(workspace)
+        if name and name not in found.servers:
+            raise unknown(name)
+        await self.host.settle(await self.host.servers(workspace, found.servers))
+        running = self.host.running(workspace)
+        return {each: server for each, server in running.items() if name in ("", each) and server.status == "up"}
+
+    async def _server(self, workspace: Path, name: str) -> McpServer:
+        if server := (await self._running(workspace, name)).get(name):
+            return server
+        raise OpenAgentError(
+            "tool_error", f"The MCP server {name!r} is not up.", hint=f"`openagent mcp test {name}` tells why."
+        )
 
     async def _session(self, session: str) -> "Session":
         assert self._sessions is not None

@@ -706,11 +706,95 @@ export interface McpList {
   session?: string
 }
 
+export interface McpPrompt {
+  server: string
+  name: string
+  description?: string
+  arguments?: McpPromptArgument[]
+}
+
+export interface McpPromptArgument {
+  name: string
+  description?: string
+  required?: boolean
+}
+
+/** A prompt, filled in. */
+export interface McpPromptGet {
+  op: "mcp.prompt.get"
+  id: string
+  cwd: string
+  server: string
+  name: string
+  arguments?: Record<string, string>
+}
+
+export interface McpPromptList {
+  prompts: McpPrompt[]
+}
+
+export interface McpPromptMessage {
+  role: "assistant" | "user"
+  part: TextPart | ImagePart
+}
+
+export interface McpPromptMessages {
+  messages: McpPromptMessage[]
+}
+
+/** The prompts of a folder's servers. Starts them where need be. */
+export interface McpPrompts {
+  op: "mcp.prompts"
+  id: string
+  cwd: string
+  server?: string
+}
+
 /** Out of the database, or out of the person's own file. */
 export interface McpRemove {
   op: "mcp.remove"
   id: string
   name: string
+}
+
+export interface McpResource {
+  server: string
+  uri: string
+  name: string
+  description?: string
+  media_type?: string
+  is_template?: boolean
+}
+
+export interface McpResourceContent {
+  uri: string
+  media_type?: string
+  text?: string
+  data?: string
+}
+
+export interface McpResourceContents {
+  contents: McpResourceContent[]
+}
+
+export interface McpResourceList {
+  resources: McpResource[]
+}
+
+export interface McpResourceRead {
+  op: "mcp.resource.read"
+  id: string
+  cwd: string
+  server: string
+  uri: string
+}
+
+/** What the servers of a folder let one read. Starts them where need be. */
+export interface McpResources {
+  op: "mcp.resources"
+  id: string
+  cwd: string
+  server?: string
 }
 
 /** A server in the form of an `mcpServers` file: a command to run in the jail, or an address. */
@@ -736,6 +820,9 @@ export interface McpServerInfo {
   tools?: string[]
   source?: string
   description?: string
+  resources?: number
+  prompts?: number
+  warnings?: string[]
   in_session?: boolean
 }
 
@@ -749,6 +836,7 @@ export interface McpServerStatus {
   status: "disabled" | "down" | "failed" | "starting" | "up"
   detail?: string
   tools?: number
+  warnings?: string[]
 }
 
 export interface McpServers {
@@ -931,7 +1019,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1186,6 +1274,10 @@ export interface Results {
   "mcp.remove": Done
   "mcp.switch": Done
   "mcp.import": McpImported
+  "mcp.resources": McpResourceList
+  "mcp.resource.read": McpResourceContents
+  "mcp.prompts": McpPromptList
+  "mcp.prompt.get": McpPromptMessages
   "index.build": IndexBuilt
   "index.search": CodeHits
   "index.symbols": CodeSymbols
@@ -2031,6 +2123,10 @@ export interface Ops {
   "mcp.remove": McpRemove
   "mcp.switch": McpSwitch
   "mcp.import": McpImport
+  "mcp.resources": McpResources
+  "mcp.resource.read": McpResourceRead
+  "mcp.prompts": McpPrompts
+  "mcp.prompt.get": McpPromptGet
   "index.build": IndexBuild
   "index.search": IndexSearch
   "index.symbols": IndexSymbols

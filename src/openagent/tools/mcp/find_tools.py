@@ -7,6 +7,8 @@ from typing import Annotated
 import msgspec
 
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, tool
+from openagent.tools.mcp.resources import resource_tools
+from openagent.tools.mcp.server import McpServer
 from openagent.tools.mcp.tool import McpTool
 
 FOUND = 8
@@ -23,9 +25,12 @@ class Shelf:
         self._tokens_of_session: dict[str, int] = {}
         self._shown: dict[str, set[str]] = {}
         self._left_out: dict[str, frozenset[str]] = {}
+        self.servers: Mapping[str, McpServer] = {}
+        self.resource_tools = resource_tools(self.servers_of)
         self.find = _find_tools(self)
 
-    def fill(self, tools: Mapping[str, McpTool]) -> None:
+    def fill(self, servers: Mapping[str, McpServer], tools: Mapping[str, McpTool]) -> None:
+        self.servers = servers
         self.tools = tools
         self._tokens = {name: len(msgspec.json.encode(each.schema)) // 4 for name, each in tools.items()}
         self._tokens_of_session.clear()
@@ -35,7 +40,12 @@ class Shelf:
         self._left_out[session] = frozenset(f"mcp:{name}" for name in without)
         self._tokens_of_session.pop(session, None)
         tools = self.of_session(session)
-        return [*tools, *([self.find] if tools else [])]
+        has_resources = any(server.offer.resources for server in self.servers_of(session).values())
+        return [*tools, *([self.find] if tools else []), *(self.resource_tools if has_resources else [])]
+
+    def servers_of(self, session: str) -> dict[str, McpServer]:
+        left_out = self._left_out.get(session, frozenset())
+        return {name: server for name, server in self.servers.items() if f"mcp:{name}" not in left_out}
 
     def of_session(self, session: str) -> list[McpTool]:
         left_out = self._left_out.get(session, frozenset())

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
 from openagent.protocol.errors import OpenAgentError
+from openagent.tools.mcp import resources, sampling
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.find_tools import Shelf
-from openagent.tools.mcp.server import McpServer, Patience
+from openagent.tools.mcp.server import McpServer, Patience, Sample
 from openagent.tools.mcp.tool import McpTool
 from openagent.tools.mcp.words import tool_name
 
@@ -39,14 +40,16 @@ class MCPHost:
         *,
         reserved: Collection[str],
         on_change: Callable[[Path, McpServer], None],
+        sample: Sample,
         share: float = 10.0,
         patience: Patience | None = None,
     ) -> None:
-        """`start` runs a server's command in the jail; `reserved` are the names of other tools; `share` is the percent
-        of a model's window that schemas may take."""
+        """`start` runs a server's command in the jail; `reserved` are the names of other tools; `sample` asks the
+        model of a session; `share` is the percent of a model's window that schemas may take."""
         self._start = start
-        self._reserved = frozenset((*reserved, "find_tools"))
+        self._reserved = frozenset((*reserved, "find_tools", *resources.NAMES, sampling.NAME))
         self._on_change = on_change
+        self._sample = sample
         self._share = share
         self._patience = patience or Patience()
         self._groups: dict[Path, _Group] = {}
@@ -60,14 +63,17 @@ class MCPHost:
         if not definitions and not self._groups:
             return ()
         servers = await self.servers(workspace, definitions)
-        awaited = [server for server in servers if server.status == "starting" and server.name not in without]
-        if starting := [asyncio.create_task(server.settled()) for server in awaited]:
+        await self.settle([server for server in servers if server.name not in without])
+        return self._groups[workspace].shelf.of(session, without) if workspace in self._groups else ()
+
+    async def settle(self, servers: Sequence[McpServer]) -> None:
+        """Gives those that are starting a while."""
+        if starting := [asyncio.create_task(server.settled()) for server in servers if server.status == "starting"]:
             try:
                 await asyncio.wait(starting, timeout=SETTLE)
             finally:
                 for waiting in starting:
                     waiting.cancel()
-        return self._groups[workspace].shelf.of(session, without) if workspace in self._groups else ()
 
     async def servers(self, workspace: Path, definitions: Mapping[str, ServerDefinition]) -> list[McpServer]:
         async with self._lock:
@@ -86,7 +92,8 @@ class MCPHost:
                         workspace,
                         self._start,
                         lambda server: self._changed(workspace, server),
-                        self._patience,
+                        patience=self._patience,
+                        sample=self._sample,
                     )
             if gone:
                 self._name_tools(group)
@@ -98,11 +105,20 @@ class MCPHost:
     async def call_tool_auto(
         self, workspace: Path, tool: str, arguments: Mapping[str, Any], context: ToolContext
     ) -> ToolOutcome:
-        """Calls it on whichever server has it."""
-        found = self._groups[workspace].shelf.tools.get(tool) if workspace in self._groups else None
-        if found is None:
-            raise OpenAgentError("not_found", f"No MCP server offers {tool!r} here.", hint="`openagent mcp list`.")
-        return await found.run(context, arguments)
+        """Calls it on whichever server has it, by the name the server gave it or the one it goes by here."""
+        return await self.find_tool(workspace, tool).run(context, arguments)
+
+    def find_tool(self, workspace: Path, tool: str) -> McpTool:
+        known: Mapping[str, McpTool] = self._groups[workspace].shelf.tools if workspace in self._groups else {}
+        if tool in known:
+            return known[tool]
+        named_so = [each for each in known.values() if each.own_name == tool]
+        if len(named_so) == 1:
+            return named_so[0]
+        if named_so:
+            names = ", ".join(each.name for each in named_so)
+            raise OpenAgentError("conflict", f"Several MCP servers offer {tool!r}.", hint=f"Say which: {names}.")
+        raise OpenAgentError("not_found", f"No MCP server offers {tool!r} here.", hint="`openagent mcp list`.")
 
     def offers(self, session: str, tool: Tool, window: int) -> bool:
         """Whether a tool's schema goes into requests: not when all of them would crowd the model's window."""
@@ -130,8 +146,10 @@ class MCPHost:
 
     def _name_tools(self, group: _Group) -> None:
         """A name that another tool has, built in or of another server, gets the server's in front."""
-        offered = [(server, tool) for server in group.servers.values() for tool in server.tools]
+        offered = [(server, tool) for server in group.servers.values() for tool in server.offer.tools]
         counts = Counter(tool_name(tool.name) for _, tool in offered)
+        for server in group.servers.values():
+            server.shadowing = [tool.name for tool in server.offer.tools if tool_name(tool.name) in self._reserved]
         named: dict[str, McpTool] = {}
         for server, tool in offered:
             plain = tool_name(tool.name)
@@ -139,4 +157,4 @@ class MCPHost:
             name = tool_name(server.name, tool.name) if clashes else plain
             if name not in self._reserved and name not in named:
                 named[name] = McpTool(server, tool, name)
-        group.shelf.fill(named)
+        group.shelf.fill(dict(group.servers), named)

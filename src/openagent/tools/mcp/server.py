@@ -8,15 +8,16 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from msgspec import Struct
 
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import Question
 from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.offer import Offer, ask_offer
+from openagent.tools.mcp.questions import ask_form, ask_to_visit
+from openagent.tools.mcp.sampling import Sampled, SampleRequest, request_of
 from openagent.tools.mcp.words import visible
 
 if TYPE_CHECKING:
@@ -26,11 +27,9 @@ if TYPE_CHECKING:
     from openagent.tools.mcp import wire
 
 ServerStatus = Literal["starting", "up", "down", "failed", "disabled"]
-MAX_TOOLS = 300
-"""Of one server. The rest is left out."""
-MAX_PAGES = 20
-MAX_QUESTION = 2000
-_DECLINE = "Decline"
+Sample = Callable[[str, SampleRequest], Awaitable[Sampled]]
+"""Session and request to what its model answered, if that was allowed. Raises OpenAgentError when it was not."""
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -52,12 +51,6 @@ class Patience(Struct, frozen=True, kw_only=True):
     time between two checks, while that is not true."""
 
 
-class OfferedTool(Struct, frozen=True):
-    name: str
-    description: str
-    schema: dict[str, Any]
-
-
 class McpServer:
     def __init__(
         self,
@@ -65,17 +58,22 @@ class McpServer:
         workspace: Path,
         start: "wire.StartProcess",
         on_change: Callable[["McpServer"], None],
+        *,
         patience: Patience,
+        sample: Sample,
     ) -> None:
         self.definition = definition
         self.name = definition.name
         self.status: ServerStatus = "starting"
         self.detail = ""
-        self.tools: list[OfferedTool] = []
+        self.offer = Offer()
+        self.shadowing: list[str] = []
+        """Tools of it that have the name of one that is built in; they go by another."""
         self._workspace = workspace
         self._start = start
         self._on_change = on_change
         self._patience = patience
+        self._sample = sample
         self._client: Client | None = None
         self._lost: wire.Lost | None = None
         self._changed = asyncio.Event()
@@ -84,6 +82,12 @@ class McpServer:
         self._contexts: dict[str, ToolContext] = {}
         self._calls: set[asyncio.Task[Any]] = set()
         self._task = asyncio.create_task(self._supervise(), name=f"mcp {self.name}")
+
+    @property
+    def warnings(self) -> list[str]:
+        """About what it offers, for people."""
+        shadowing = [f"{name}: it has the name of a built-in tool; it goes by another here." for name in self.shadowing]
+        return [*shadowing, *self.offer.warnings()]
 
     async def settled(self) -> None:
         """Returns when the first attempt to connect has succeeded or failed."""
@@ -97,21 +101,30 @@ class McpServer:
 
     async def call(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> "types.CallToolResult":
         """Raises OpenAgentError('tool_error') when the server does not answer in time, or not at all."""
-        client, lost = self._client, self._lost
-        if client is None or lost is None:
-            raise self._problem(f"is not connected ({self.detail or self.status})")
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             context.output("progress", f"{share} {visible(message or '', 200)}".strip() + "\n")
 
+        return await self._request(
+            lambda client: client.call_tool(tool, dict(arguments), progress_callback=on_progress), context
+        )
+
+    async def read_resource(self, uri: str, context: ToolContext | None = None) -> "types.ReadResourceResult":
+        return await self._request(lambda client: client.read_resource(uri), context)
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> "types.GetPromptResult":
+        return await self._request(lambda client: client.get_prompt(name, arguments), None)
+
+    async def _request(self, ask: "Callable[[Client], Awaitable[T]]", context: ToolContext | None) -> T:
+        client, lost = self._client, self._lost
+        if client is None or lost is None:
+            raise self._problem(f"is not connected ({self.detail or self.status})")
+        if context is None:
+            return await self._isolated(ask(client), lost, self.definition.timeout)
         self._contexts[context.call_id] = context
         try:
-            return await self._isolated(
-                client.call_tool(tool, dict(arguments), progress_callback=on_progress),
-                lost,
-                self.definition.timeout,
-            )
+            return await self._isolated(ask(client), lost, self.definition.timeout)
         finally:
             del self._contexts[context.call_id]
 
@@ -162,7 +175,7 @@ class McpServer:
             finally:
                 self._client = None
             was_up = self.status == "up"
-            self._change("down" if was_up else "failed", self._reason(attempt), [])
+            self._change("down" if was_up else "failed", self._reason(attempt), Offer())
             if time.monotonic() - began > self._patience.steady:
                 wait = self._patience.first_retry
             await asyncio.sleep(wait * random.uniform(0.8, 1.2))  # noqa: S311
@@ -183,14 +196,21 @@ class McpServer:
                         self._start,
                         lost,
                         elicit=self._elicit,
+                        visit=self._visit,
+                        sample=self._ask_model,
                         list_changed=self._changed.set,
                     )
                 )
                 self._changed.clear()
-                tools = await self._list(client)
+                offer = await ask_offer(client)
             self._client = client
-            self._change("up", "", tools)
-            await self._watch(client, lost)
+            self._change("up", "", offer)
+            listening = asyncio.create_task(sdk.hear_changes(client, self._changed.set))
+            try:
+                await self._watch(client, lost)
+            finally:
+                listening.cancel()
+                await asyncio.wait([listening])
 
     async def _watch(self, client: "Client", lost: "wire.Lost") -> None:
         signals = {event: asyncio.create_task(event.wait()) for event in (lost.event, self._changed, self._suspect)}
@@ -206,9 +226,9 @@ class McpServer:
                     if signals[event].done():
                         signals[event] = asyncio.create_task(event.wait())
                 async with asyncio.timeout(self._patience.list):
-                    tools = await self._list(client)
-                if tools != self.tools:
-                    self._change("up", "", tools)
+                    offer = await ask_offer(client)
+                if offer != self.offer:
+                    self._change("up", "", offer)
                     pause = self._patience.debounce
                 else:
                     pause = min(pause * 2, self._patience.health)
@@ -217,23 +237,8 @@ class McpServer:
             for waiting in signals.values():
                 waiting.cancel()
 
-    async def _list(self, client: "Client") -> list[OfferedTool]:
-        if client.server_capabilities.tools is None:
-            return []
-        found: dict[str, OfferedTool] = {}
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            for tool in page.tools:
-                if len(found) < MAX_TOOLS:
-                    found.setdefault(tool.name, OfferedTool(tool.name, tool.description or "", tool.input_schema))
-            cursor = page.next_cursor
-            if not cursor or len(found) >= MAX_TOOLS:
-                break
-        return list(found.values())
-
-    def _change(self, status: ServerStatus, detail: str, tools: list[OfferedTool]) -> None:
-        self.status, self.detail, self.tools = status, detail, tools
+    def _change(self, status: ServerStatus, detail: str, offer: Offer) -> None:
+        self.status, self.detail, self.offer = status, detail, offer
         self._settled.set()
         _log.info("mcp server", extra={"server": self.name, "status": status, "detail": detail})
         self._on_change(self)
@@ -248,47 +253,27 @@ class McpServer:
             return f"The connection ended: {lost.reason if lost and lost.reason else 'it broke'}.{words}"
         return f"{visible(_said(problem), 500)}{words}"
 
-    # What a server asks of a person
+    # What a server asks for, in the session whose call is running
 
     async def _elicit(self, message: str, schema: dict[str, Any]) -> dict[str, Any] | None:
-        """Asked in the session whose call is running; declined when that is not certain."""
+        context = self._context()
+        return await ask_form(context, self.name, message, schema) if context else None
+
+    async def _visit(self, message: str, url: str) -> bool:
+        context = self._context()
+        return await ask_to_visit(context, self.name, message, url) if context else False
+
+    async def _ask_model(self, params: "types.CreateMessageRequestParams") -> Sampled:
+        context = self._context()
+        if context is None:
+            raise OpenAgentError("permission_denied", "The model is asked only during a call of one session.")
+        return await self._sample(context.session, request_of(self.name, params))
+
+    def _context(self) -> ToolContext | None:
+        """None when it is not certain in whose name the server speaks."""
         if len({context.session for context in self._contexts.values()}) != 1:
             return None
-        context = next(iter(self._contexts.values()))
-        answers: dict[str, Any] = {}
-        properties: dict[str, dict[str, Any]] = schema.get("properties") or {}
-        for name, wanted in list(properties.items())[:10]:
-            label = str(wanted.get("title") or name)
-            said = f"The MCP server {self.name} asks: {visible(message, MAX_QUESTION)}\n{visible(label, 200)}"
-            choices = [str(choice) for choice in wanted.get("enum", [])][:20]
-            if wanted.get("type") == "boolean":
-                choices = ["yes", "no"]
-            question = Question(id=uuid4().hex[:12], text=said, choices=[*choices, _DECLINE], call_id=context.call_id)
-            answer = await context.ask(question)
-            if answer == _DECLINE:
-                return None
-            value = _converted(answer, str(wanted.get("type", "string")))
-            if value is None:
-                return None
-            answers[name] = value
-        return answers
-
-
-def _converted(answer: str, kind: str) -> Any:
-    try:
-        match kind:
-            case "boolean":
-                return answer.strip().lower() in ("yes", "y", "true", "1")
-            case "integer":
-                return int(answer)
-            case "number":
-                return float(answer)
-            case "array":
-                return [item.strip() for item in answer.split(",")]
-            case _:
-                return answer
-    except ValueError:
-        return None
+        return next(iter(self._contexts.values()))
 
 
 def _said(problem: BaseException) -> str:

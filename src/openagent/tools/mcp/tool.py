@@ -9,7 +9,8 @@ import msgspec
 from openagent.plugins.provider import ToolSchema
 from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome
 from openagent.protocol.messages import ImagePart
-from openagent.tools.mcp.server import McpServer, OfferedTool
+from openagent.tools.mcp.offer import OfferedTool
+from openagent.tools.mcp.server import McpServer
 from openagent.tools.mcp.words import description, misfit, parameters
 from openagent.tools.scratch import shortened
 
@@ -31,6 +32,7 @@ class McpTool:
         self._server = server
         self._offered = offered
         self.name = name
+        self.own_name = offered.name
         self.source = f"mcp:{server.name}"
         self.schema = ToolSchema(
             name=name,

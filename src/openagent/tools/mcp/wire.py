@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -13,16 +14,19 @@ from typing import Any
 import anyio
 import httpx2
 import mcp_types as types
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.context import ClientRequestContext
 from mcp.client.session import IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.message import SessionMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from openagent import __version__
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.sampling import Sampled
 
 MAX_MESSAGE = 64 << 20
 """Bytes of one message. A server that sends more is cut off."""
@@ -32,16 +36,30 @@ GRACE = 1.0
 """Seconds a server's process has to end by itself once its input is closed."""
 STDERR_KEPT = 2000
 CONNECT_TIMEOUT = 30.0
+_CHANGES = (
+    types.ToolListChangedNotification,
+    types.ResourceListChangedNotification,
+    types.PromptListChangedNotification,
+)
+_REFUSED = -1
+"""What the protocol suggests for a person who says no."""
 _LIST_CHANGED = re.compile(
-    rb'\s*\{\s*"jsonrpc"\s*:\s*"2.0"\s*,\s*"method"\s*:\s*"notifications/tools/list_changed"\s*\}\s*'
+    rb'\s*\{\s*"jsonrpc"\s*:\s*"2.0"\s*,\s*"method"\s*:\s*"notifications/\w+/list_changed"\s*\}\s*'
 )
 """Told apart before it is parsed: a server may send thousands."""
 SILENCE = 300.0
 """Seconds without a byte after which an HTTP stream counts as dead."""
+_log = logging.getLogger(__name__)
 
 StartProcess = Callable[[ServerDefinition, Path], Awaitable[asyncio.subprocess.Process]]
 Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any] | None]]
 """Message and JSON Schema to what a person answered; None: declined."""
+Visit = Callable[[str, str], Awaitable[bool]]
+"""Message and address to whether a person went there."""
+AskModel = Callable[[types.CreateMessageRequestParams], Awaitable[Sampled]]
+"""Raises OpenAgentError when the model may not be asked."""
+RELISTEN = 5.0
+"""Seconds between two attempts to hear of changes, where a server ends the stream."""
 
 
 class Lost:
@@ -69,23 +87,37 @@ async def connected(
     lost: Lost,
     *,
     elicit: Elicit,
+    visit: Visit,
+    sample: AskModel,
     list_changed: Callable[[], None],
 ) -> AsyncGenerator[Client, None]:
     """A client whose greetings have been exchanged."""
 
     async def on_message(message: IncomingMessage) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
+        if isinstance(message, _CHANGES):
             list_changed()
 
     async def on_elicit(
         context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         if isinstance(params, types.ElicitRequestURLParams):
-            return types.ElicitResult(action="decline")
+            gone = await visit(params.message, params.url)
+            return types.ElicitResult(action="accept" if gone else "decline")
         answer = await elicit(params.message, params.requested_schema)
         if answer is None:
             return types.ElicitResult(action="decline")
         return types.ElicitResult(action="accept", content=answer)
+
+    async def on_sample(
+        context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
+        try:
+            sampled = await sample(params)
+        except OpenAgentError as problem:
+            return types.ErrorData(code=_REFUSED, message=problem.info.message)
+        content = types.TextContent(type="text", text=sampled.text)
+        stop = "maxTokens" if sampled.stop_reason == "max_tokens" else "endTurn"
+        return types.CreateMessageResult(role="assistant", content=content, model=sampled.model, stop_reason=stop)
 
     async def on_roots(context: ClientRequestContext) -> types.ListRootsResult:
         root = types.Root.model_validate({"uri": workspace.as_uri(), "name": workspace.name})
@@ -97,6 +129,7 @@ async def connected(
             transport,
             message_handler=on_message,
             elicitation_callback=on_elicit,
+            sampling_callback=on_sample,
             list_roots_callback=on_roots,
             client_info=types.Implementation(name="openagent", version=__version__),
             cache=None,
@@ -104,6 +137,26 @@ async def connected(
         await stack.enter_async_context(client)
         client.session.validate_tool_result = _taken_as_it_is
         yield client
+
+
+async def hear_changes(client: Client, list_changed: Callable[[], None]) -> None:
+    """Servers of the 2026 protocol tell about changes only to those who listen."""
+    has = client.server_capabilities
+    tools, prompts, resources = bool(has.tools), bool(has.prompts), bool(has.resources)
+    while client.protocol_version in MODERN_PROTOCOL_VERSIONS and (tools or prompts or resources):
+        try:
+            async with client.listen(
+                tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+            ) as changes:
+                list_changed()  # what changed before anybody listened was not told
+                async for _ in changes:
+                    list_changed()
+        except (SubscriptionLost, TimeoutError) as problem:
+            _log.info("no longer told of changes", extra={"reason": str(problem)})
+        except MCPError as problem:
+            if problem.code in (types.METHOD_NOT_FOUND, types.INVALID_PARAMS):
+                return
+        await asyncio.sleep(RELISTEN)
 
 
 async def _taken_as_it_is(name: str, result: types.CallToolResult) -> None:

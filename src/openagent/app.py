@@ -59,8 +59,7 @@ def build_manager(
     from openagent.plugins.loading import Collectors, PluginLoader
     from openagent.services.access import Access
     from openagent.services.customizing.service import Customizing
-    from openagent.services.mcp import McpService
-    from openagent.services.mcp_servers import own_file
+    from openagent.services.mcp import McpService, own_file
     from openagent.services.recall import StoredMemory
     from openagent.services.safety import Safety
     from openagent.services.team import Team
@@ -98,8 +97,13 @@ def build_manager(
 
     def make_host(on_change: "Callable[[Path, McpServer], None]", sample: "Sample") -> MCPHost:
         start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
-        names = [*TEAM_TOOLS, *(tool.name for tool in offered())]
-        return MCPHost(start, reserved=names, on_change=on_change, sample=sample, share=settings.tools.schema_share)
+        return MCPHost(
+            start,
+            reserved=[*TEAM_TOOLS, *(tool.name for tool in offered())],
+            on_change=on_change,
+            sample=sample,
+            share=settings.tools.schema_share,
+        )
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
     custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)

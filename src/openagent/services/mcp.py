@@ -28,7 +28,7 @@ from openagent.protocol.mcp import (
 )
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import SessionInfo, SettingsChange
-from openagent.services.mcp_servers import ServerBook, unknown
+from openagent.services.mcp_servers import ServerBook, own_file, unknown
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.host import MCPHost
 from openagent.tools.mcp.prompts import arguments_from, as_message, messages_of, prompts_of
@@ -37,6 +37,8 @@ from openagent.tools.mcp.sampling import NAME as SAMPLING
 from openagent.tools.mcp.sampling import Sampled, SampleRequest, SamplingTool
 from openagent.tools.mcp.server import McpServer, Sample
 from openagent.vault.redact import Redactor
+
+__all__ = ["McpService", "own_file"]
 
 if TYPE_CHECKING:
     from openagent.core.session import Session

@@ -262,6 +262,13 @@ export interface CollectionInfo {
   holds?: boolean
 }
 
+/** The slash commands of a workspace. A message that begins with one is expanded, whichever client sends it. */
+export interface CommandsList {
+  op: "commands.list"
+  id: string
+  cwd?: string
+}
+
 export interface ConfigList {
   values: ConfigValue[]
   files?: string[]
@@ -511,6 +518,15 @@ export interface Hello {
   env?: Record<string, string>
 }
 
+export interface Hook {
+  event: string
+  command: string
+  matcher?: string
+  timeout?: number
+  origin?: "mcp" | "project" | "user"
+  source?: string
+}
+
 /** A command of the person's ran because something happened. */
 export interface HookRan {
   type: "hook.ran"
@@ -525,6 +541,42 @@ export interface HookRan {
   duration_ms?: number
   tool?: string
   call_id?: string
+}
+
+export interface HookTried {
+  hook: Hook
+  outcome: "blocked" | "done" | "failed" | "timeout"
+  exit_code?: number | null
+  stdout?: string
+  stderr?: string
+  detail?: string
+  duration_ms?: number
+}
+
+export interface Hooks {
+  hooks: Hook[]
+  notices?: string[]
+}
+
+export interface HooksList {
+  op: "hooks.list"
+  id: string
+  cwd?: string
+}
+
+/** Run the hooks of one event now, as if it had happened. Nothing else happens. */
+export interface HooksTest {
+  op: "hooks.test"
+  id: string
+  event: string
+  cwd: string
+  tool?: string
+  input?: Record<string, unknown>
+}
+
+export interface HooksTried {
+  tried: HookTried[]
+  notices?: string[]
 }
 
 export interface ImagePart {
@@ -1019,7 +1071,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1099,6 +1151,26 @@ export interface PlanUpdated {
   op_id?: string
   at?: number
   plan: PlanItem[]
+}
+
+export interface Plugin {
+  kind: string
+  name: string
+  place: string
+  distribution?: string
+  version?: string
+  offers?: string[]
+  error?: string
+}
+
+export interface Plugins {
+  plugins: Plugin[]
+}
+
+/** Loads every plugin, to tell which are broken. */
+export interface PluginsList {
+  op: "plugins.list"
+  id: string
 }
 
 /** What would be decided about a command, and why. Nothing is run. */
@@ -1300,6 +1372,12 @@ export interface Results {
   "context.collect": ContextProposal
   "context.pin": Done
   "context.restore": ContextGivenBack
+  "commands.list": SlashCommands
+  "skills.list": Skills
+  "skills.show": SkillContent
+  "hooks.list": Hooks
+  "hooks.test": HooksTried
+  "plugins.list": Plugins
   "daemon.status": DaemonInfo
   "daemon.follow": Done
   "daemon.stop": Done
@@ -1525,6 +1603,52 @@ export interface SettingsChange {
   collector?: string
   budget_usd?: number | null
   budget_tokens?: number | null
+}
+
+export interface Skill {
+  name: string
+  description?: string
+  origin?: "mcp" | "project" | "user"
+  folder?: string
+}
+
+export interface SkillContent {
+  skill: Skill
+  body: string
+  files?: string[]
+}
+
+export interface SkillShow {
+  op: "skills.show"
+  id: string
+  name: string
+  cwd?: string
+}
+
+export interface Skills {
+  skills: Skill[]
+  notices?: string[]
+}
+
+export interface SkillsList {
+  op: "skills.list"
+  id: string
+  cwd?: string
+}
+
+export interface SlashCommand {
+  name: string
+  description?: string
+  arguments?: string
+  origin?: "mcp" | "project" | "user"
+  source?: string
+  model?: string
+  allowed_tools?: string[]
+}
+
+export interface SlashCommands {
+  commands: SlashCommand[]
+  notices?: string[]
 }
 
 /** All a client needs to show a session; the live tail starts right after `seq`. */
@@ -2149,6 +2273,12 @@ export interface Ops {
   "context.collect": ContextCollect
   "context.pin": ContextPin
   "context.restore": ContextRestore
+  "commands.list": CommandsList
+  "skills.list": SkillsList
+  "skills.show": SkillShow
+  "hooks.list": HooksList
+  "hooks.test": HooksTest
+  "plugins.list": PluginsList
   "daemon.status": DaemonStatus
   "daemon.follow": DaemonFollow
   "daemon.stop": DaemonStop

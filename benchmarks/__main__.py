@@ -7,7 +7,19 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import adapters, checkpoints, commands, fanout, jails, long_session, memory, report, requests, storage
+from benchmarks import (
+    adapters,
+    checkpoints,
+    commands,
+    fanout,
+    jails,
+    long_session,
+    memory,
+    report,
+    requests,
+    storage,
+    tui,
+)
 from benchmarks.effort import FULL, QUICK, Effort
 from benchmarks.machine import look
 from benchmarks.rows import Row
@@ -26,6 +38,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Row]]] = {
     "storage": storage.storage,
     "imports": adapters.imports,
     "chunks": adapters.chunks,
+    "tui": tui.terminal,
 }
 RESULTS = Path(__file__).parent / "results"
 

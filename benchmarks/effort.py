@@ -18,6 +18,12 @@ class Effort(Struct, frozen=True):
     stored_sessions: int
     imports: int
     adapter_chunks: int
+    terminals: int
+    """Starts of the terminal program."""
+    streamed_seconds: int
+    """How long its five tabs stream."""
+    pages: int
+    """Pages of a long history that it reads upwards."""
 
 
 FULL = Effort(
@@ -31,6 +37,9 @@ FULL = Effort(
     stored_sessions=10,
     imports=5,
     adapter_chunks=20_000,
+    terminals=10,
+    streamed_seconds=10,
+    pages=200,
 )
 QUICK = Effort(
     answers=5,
@@ -43,4 +52,7 @@ QUICK = Effort(
     stored_sessions=1,
     imports=1,
     adapter_chunks=1_000,
+    terminals=3,
+    streamed_seconds=4,
+    pages=10,
 )

@@ -38,7 +38,7 @@ def long_session(effort: Effort) -> list[Row]:
     rows: list[Row] = []
     for length in effort.messages:
         with stage_with(usual_script()) as (stage, _):
-            session = asyncio.run(_fill(stage, length))
+            session = asyncio.run(fill(stage, length))
             times: list[Mapping[str, float]] = []
             for _ in range(effort.cold_starts):
                 stage.start()
@@ -77,7 +77,7 @@ async def _last_page(client: Client, session: str) -> MessagePage:
     return await client.request(MessagesPage(id=client.next_id(), session=session, limit=PAGE), MessagePage)
 
 
-async def _fill(stage: Stage, length: int) -> str:
+async def fill(stage: Stage, length: int) -> str:
     """Straight into the store, through the interface that the daemon uses."""
     store = await asyncio.to_thread(open_store, config.load(stage.env).settings.store.url)
     info = SessionInfo(

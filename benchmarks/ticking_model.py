@@ -1,6 +1,7 @@
 """A model that says what time it is: every chunk of its answers holds the moment at which it left.
 
-`python -m benchmarks.ticking_model CHUNKS PAUSE_MS`. Speaks Chat Completions, streamed, and nothing else.
+`python -m benchmarks.ticking_model CHUNKS PAUSE_MS [PARAGRAPH]`: every PARAGRAPH chunks a new paragraph begins.
+Speaks Chat Completions, streamed, and nothing else.
 """
 
 import asyncio
@@ -31,7 +32,9 @@ def _chunk(data: bytes) -> bytes:
 _END = _choice({}, "stop") + _event(choices=[], usage=_USAGE) + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
 
 
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, chunks: int, pause: float) -> None:
+async def _answer(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, chunks: int, pause: float, paragraph: int
+) -> None:
     loop = asyncio.get_running_loop()
     while head := await _head(reader):
         length = next(int(line.split(":")[1]) for line in head.split("\r\n") if line.startswith("content-length:"))
@@ -40,7 +43,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ch
         began = loop.time()
         for number in range(1, chunks + 1):
             await asyncio.sleep(began + number * pause - loop.time())
-            writer.write(_choice({"content": f"{time.monotonic_ns()} "}))
+            end = "\n\n" if paragraph and number % paragraph == 0 else " "
+            writer.write(_choice({"content": f"{time.monotonic_ns()}{end}"}))
         writer.write(_END)
         await writer.drain()
 
@@ -52,11 +56,11 @@ async def _head(reader: asyncio.StreamReader) -> str:
         return ""
 
 
-async def main(chunks: int, pause: float) -> None:
-    server = await asyncio.start_server(lambda r, w: _answer(r, w, chunks, pause), "127.0.0.1", 0)
+async def main(chunks: int, pause: float, paragraph: int) -> None:
+    server = await asyncio.start_server(lambda r, w: _answer(r, w, chunks, pause, paragraph), "127.0.0.1", 0)
     print(json.dumps({"url": f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"}), flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    uvloop.run(main(int(sys.argv[1]), float(sys.argv[2]) / 1000))
+    uvloop.run(main(int(sys.argv[1]), float(sys.argv[2]) / 1000, int(sys.argv[3]) if len(sys.argv) > 3 else 0))

@@ -1,12 +1,23 @@
 """What a model says: Markdown, drawn as it comes."""
 
+from functools import cache
+from time import monotonic
+
+from markdown_it import MarkdownIt
+from textual.timer import Timer
 from textual.widgets import Markdown
-from textual.widgets.markdown import MarkdownStream
 
 from openagent.client.text import clean
 
 LONGEST_LINE = 10_000
 """Longer lines are cut for the eye: nobody reads them, and laying them out would hold everything up."""
+FRAME = 0.04
+"""Seconds from one drawing of a growing answer to the next: keys get their turn between."""
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("gfm-like")
 
 
 class Answer(Markdown):
@@ -17,35 +28,44 @@ class Answer(Markdown):
 
     def __init__(self, text: str = "") -> None:
         self._said = text
-        self._stream: MarkdownStream | None = None
+        self._undrawn = ""
+        self._drawn_at = 0.0
+        self._drawing: Timer | None = None
         self._line_length = 0
-        super().__init__(self._fit(text), open_links=False)
+        super().__init__(self._fit(text), open_links=False, parser_factory=_parser)
 
     @property
     def said(self) -> str:
         return self._said
 
-    async def feed(self, text: str) -> None:
-        if self._stream is None:
-            self._stream = Markdown.get_stream(self)
+    def feed(self, text: str) -> None:
         self._said += text
-        if shown := self._fit(text):
-            await self._stream.write(shown)
+        self._undrawn += self._fit(text)
+        if self._drawing is None and self._undrawn:
+            wait = max(self._drawn_at + FRAME - monotonic(), 0.001)
+            self._drawing = self.set_timer(wait, self._draw)
+
+    async def _draw(self) -> None:
+        self._drawing = None
+        text, self._undrawn = self._undrawn, ""
+        if text:
+            await self.append(text)
+        self._drawn_at = monotonic()
 
     async def catch_up(self, whole: str) -> None:
         """The whole text so far, of which the beginning was shown already."""
         if whole.startswith(self._said):
             if rest := whole[len(self._said) :]:
-                await self.feed(rest)
+                self.feed(rest)
             return
         await self.finish()
         self._said, self._line_length = whole, 0
         await self.update(self._fit(whole))
 
     async def finish(self) -> None:
-        if self._stream is not None:
-            stream, self._stream = self._stream, None
-            await stream.stop()
+        if self._drawing is not None:
+            self._drawing.stop()
+        await self._draw()
 
     def _fit(self, text: str) -> str:
         """Fit to print, and no line longer than can be laid out."""

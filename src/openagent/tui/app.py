@@ -118,7 +118,7 @@ class OpenAgent(Tabs):
         chosen = SOURCES if wanted == "all" else tuple(word.strip() for word in wanted.replace(",", "&").split("&"))
         if unknown := [clean(word) for word in chosen if word not in SOURCES]:
             self.notify(f"{', '.join(unknown)}: no source. There are model, user, tool and all.", markup=False)
-        elif text := self.view.chat.newest(chosen):
+        elif text := self.view.chat.newest_from(chosen):
             self.copy_to_clipboard(text)
             what = "The newest answer" if chosen == ("model",) else f"The turn ({', '.join(chosen)})"
             self.notify(f"{what} was copied.", markup=False)
@@ -196,6 +196,13 @@ class OpenAgent(Tabs):
         load = choices.models(self._client, self.view.info.cwd if self.view.info else self.cwd)
         empty = "No provider offers a model. `openagent auth add` stores a key."
         self._pick(picker.Picker("Model", load, empty=empty), lambda name: self._change(SettingsChange(model=name)))
+
+    def action_templates(self) -> None:
+        from openagent.tui import choices, picker
+
+        load = choices.templates(self._client, self.view.info.cwd if self.view.info else self.cwd)
+        empty = "No template yet. A Markdown file in .openagent/templates is one."
+        self._pick(picker.Picker("Start a session from …", load, empty=empty), self.start_session)
 
     def action_modes(self) -> None:
         from openagent.tui import choices, picker

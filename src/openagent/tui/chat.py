@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from openagent.tui.answer import Answer
 
 KEPT = 400
-"""Widgets kept while following: older ones are loaded again on scrolling up."""
+"""Widgets kept: what lies further up or down is loaded again when somebody goes there."""
 CUT_SHORT = {
     "cancelled": "Cancelled.",
     "interrupted": "Interrupted.",
@@ -48,11 +48,17 @@ def make_answer(text: str = "") -> "Answer":
 
 class Chat(VerticalScroll):
     DEFAULT_CSS = """
-    Chat { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; scrollbar-color: $panel; background: $background; }
+    Chat {
+        height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; scrollbar-color: $panel; background: $background;
+        scrollbar-gutter: stable;
+    }
     """
 
     class Older(UiMessage):
         """The top was reached, and there is more above it."""
+
+    class Newer(UiMessage):
+        """The end of what is shown was reached, and there is more below it."""
 
     class News(UiMessage):
         """Something came while the person reads further up; 0: they are at the end again."""
@@ -66,12 +72,17 @@ class Chat(VerticalScroll):
         self.oldest = 0
         """The number of the oldest message shown; 0: none yet."""
         self.has_more = False
+        self.has_newer = False
+        """The end of the conversation was put away while somebody read further up: what comes is not shown."""
         self._calls: dict[str, ToolCall] = {}
         self._numbers: dict[Widget, int] = {}
         self._live_number = 0
         self._live_thought: Thought | None = None
         self._live_answer: Answer | None = None
         self._rewound: list[tuple[int, int]] = []
+        self._awake = True
+        self._unsaid: dict[int, tuple[str, str]] = {}
+        """What was thought and said in messages while nobody could see it."""
         self._unseen = 0
         self._following = True
 
@@ -93,10 +104,14 @@ class Chat(VerticalScroll):
             self.post_message(self.News(0))
         if new_value < 2 and new_value < old_value and self.has_more:
             self.post_message(self.Older())
+        elif self.has_newer and self.at_end and new_value > old_value:
+            self.post_message(self.Newer())
 
     def go(self, where: str) -> None:
         """page_up, page_down, home or end; upwards ends the following, the end takes it up again."""
         if where == "end":
+            if self.has_newer:
+                self.post_message(self.Newer())
             self.anchor()
             return
         self.release_anchor()
@@ -110,11 +125,12 @@ class Chat(VerticalScroll):
     async def begin(self, messages: Sequence[Message], *, has_more: bool, rewound: Ranges = ()) -> None:
         """Start afresh with the newest messages."""
         await self.remove_children()
+        self._unsaid.clear()
         self._rewound = list(rewound)
         self._calls.clear()
         self._numbers.clear()
         self._live_number, self._live_thought, self._live_answer = 0, None, None
-        self.has_more = has_more
+        self.has_more, self.has_newer = has_more, False
         self.oldest = messages[0].number if messages else 0
         await self.mount_all([widget for message in messages for widget in self._widgets(message)])
         self._grey_out()
@@ -129,8 +145,24 @@ class Chat(VerticalScroll):
         first = self.children[0] if self.children else None
         await self.mount_all(widgets, before=first)
         self._grey_out()
+        if len(self.children) > KEPT:
+            await self._put_away(self.children[KEPT:])
+            self.has_newer = True
+            self._live_number, self._live_thought, self._live_answer = 0, None, None
         if first is not None:
             self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest message shown."""
+        return max(self._numbers.values(), default=0)
+
+    def go_to_message(self, number: int) -> None:
+        """Where somebody left off."""
+        later = next((widget for widget in self.children if self._numbers.get(widget, 0) >= number), None)
+        if later is not None:
+            self.release_anchor()
+            self.call_after_refresh(self.scroll_to_widget, later, animate=False)
 
     def rewind(self, ranges: Ranges) -> None:
         """These messages are no longer part of the conversation."""
@@ -143,6 +175,10 @@ class Chat(VerticalScroll):
                 widget.add_class("rewound")
 
     async def add(self, message: Message) -> None:
+        if self.has_newer:
+            self._count_news(1)
+            return
+        self._unsaid.pop(message.number, None)
         if message.role == "assistant" and message.number == self._live_number:
             await self.catch_up(LiveAnswer(message.number, message.parts))
             await self._end_live()
@@ -155,7 +191,29 @@ class Chat(VerticalScroll):
         if message.role == "assistant" and (cut := CUT_SHORT.get(message.stop_reason or "")):
             await self.note(cut, "warning")
 
+    def sleep(self) -> None:
+        """Nobody looks: what streams is kept and not drawn."""
+        self._awake = False
+
+    async def wake(self) -> None:
+        self._awake = True
+        unsaid, self._unsaid = self._unsaid, {}
+        for number, (thought, said) in unsaid.items():
+            if thought:
+                await self.think(number, thought)
+            if said:
+                await self.say(number, said)
+
+    def _keep(self, number: int, thought: str, said: str) -> None:
+        before = self._unsaid.get(number, ("", ""))
+        self._unsaid[number] = (before[0] + thought, before[1] + said)
+
     async def think(self, number: int, text: str) -> None:
+        if self.has_newer:
+            return
+        if not self._awake:
+            self._keep(number, text, "")
+            return
         await self._answering(number)
         if self._live_thought is None:
             self._live_thought = Thought(thinking=True)
@@ -163,11 +221,19 @@ class Chat(VerticalScroll):
         self._live_thought.feed(text)
 
     async def say(self, number: int, text: str) -> None:
+        if self.has_newer:
+            return
+        if not self._awake:
+            self._keep(number, "", text)
+            return
         await self._answering(number)
-        await (await self._answer()).feed(text)
+        (await self._answer()).feed(text)
 
     async def catch_up(self, live: LiveAnswer) -> None:
         """The whole answer so far."""
+        if self.has_newer:
+            return
+        self._unsaid.pop(live.message_number, None)
         await self._answering(live.message_number)
         thinking = "".join(part.text for part in live.parts if isinstance(part, ThinkingPart))
         text = "".join(part.text for part in live.parts if isinstance(part, TextPart))
@@ -210,7 +276,7 @@ class Chat(VerticalScroll):
     def newest_call(self) -> ToolCall | None:
         return next((child for child in reversed(self.children) if isinstance(child, ToolCall)), None)
 
-    def newest(self, sources: Iterable[str]) -> str:
+    def newest_from(self, sources: Iterable[str]) -> str:
         """What was said last by these sources (model, user, tool): the newest answer, or their share of the turn."""
         said = [(source, text) for source, text in map(_source, self.children) if text.strip()]
         if set(sources) == {"model"}:
@@ -276,7 +342,7 @@ class Chat(VerticalScroll):
             thought.settle()
 
     async def _append(self, widgets: Sequence[Widget], number: int = 0) -> None:
-        if not widgets:
+        if not widgets or self.has_newer:
             return
         if number:
             self._numbers.update(dict.fromkeys(widgets, number))
@@ -286,21 +352,23 @@ class Chat(VerticalScroll):
                 break
         await self.mount_all(widgets)
         if not self._following:
-            self._unseen += len(widgets)
-            self.post_message(self.News(self._unseen))
+            self._count_news(len(widgets))
         elif len(self.children) > KEPT:
-            await self._forget_oldest()
+            await self._put_away(self.children[: len(self.children) - KEPT * 3 // 4])
+            self.has_more = True
 
-    async def _forget_oldest(self) -> None:
+    def _count_news(self, count: int) -> None:
+        self._unseen += count
+        self.post_message(self.News(self._unseen))
+
+    async def _put_away(self, widgets: Sequence[Widget]) -> None:
         """Memory stays flat; what goes can be loaded again."""
-        old = self.children[: len(self.children) - KEPT * 3 // 4]
-        for widget in old:
+        for widget in widgets:
             self._numbers.pop(widget, None)
-        gone = set(old)
+        gone = set(widgets)
         self._calls = {id_: call for id_, call in self._calls.items() if call not in gone}
-        await self.remove_children(old)
+        await self.remove_children(widgets)
         self.oldest = min(self._numbers.values(), default=self.oldest)
-        self.has_more = True
 
 
 def _source(widget: Widget) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from openagent.client.text import ago, clean, one_line
 from openagent.protocol import ops
 from openagent.protocol.mcp import McpServerInfo, McpServers
 from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.templates import TemplateInfo, TemplateList, TemplatesList
 from openagent.tui.diff import coloured
 from openagent.tui.figures import money, tokens
 from openagent.tui.picker import Choice, Load, Preview
@@ -105,6 +106,24 @@ def changes(client: Current, session: str) -> Preview:
         return Content("\n").join(blocks)
 
     return preview
+
+
+def templates(client: Current, cwd: str) -> Load:
+    async def load() -> Sequence[Choice]:
+        found = await client().request(TemplatesList(id=client().next_id(), cwd=cwd), TemplateList)
+        return [_template(info) for info in found.templates]
+
+    return load
+
+
+def _template(info: TemplateInfo) -> Choice:
+    template = info.template
+    label = Content.assemble(
+        (f"{one_line(template.name, 24):<24}", "bold"),
+        (f"  {info.source:<8}", "$primary"),
+        (f"  {one_line(template.description or template.role, 90)}", "$foreground-muted"),
+    )
+    return Choice(template.name, label, f"{template.name} {template.description} {template.role} {info.source}")
 
 
 _MCP_STATES = {"up": "$success", "failed": "$error", "down": "$error", "starting": "$warning"}

@@ -16,6 +16,7 @@ class Command(NamedTuple):
 COMMANDS = (
     Command("sessions", "find and open a session", "sessions"),
     Command("new", "start a session in this folder", "new_session"),
+    Command("template", "start a session from a template", "templates"),
     Command("close", "close this tab; the session goes on", "close_tab"),
     Command("rename", "give the session a name", "", "NAME"),
     Command("model", "choose the model", "models"),

@@ -1,5 +1,8 @@
 """A unified diff in colour."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
 from textual.content import Content
 
 from openagent.client.text import clean
@@ -17,3 +20,16 @@ def coloured(patch: str) -> Content:
     if len(lines) > MAX_LINES:
         shown.append(Content.styled(f"… {len(lines) - MAX_LINES} more lines", "$foreground-muted"))
     return Content("\n").join(shown)
+
+
+def change_in(arguments: Mapping[str, Any]) -> str:
+    """What a call that edits would change, as far as its arguments tell: old lines out, new lines in."""
+    if diff := str(arguments.get("patch") or arguments.get("diff") or ""):
+        return diff
+    given: Sequence[Any] = arguments.get("edits") or [arguments]
+    edits = [cast(Mapping[str, Any], each) for each in given if isinstance(each, Mapping)]
+    lines: list[str] = []
+    for each in edits:
+        lines += [f"-{line}" for line in str(each.get("old") or "").splitlines()]
+        lines += [f"+{line}" for line in str(each.get("new") or each.get("content") or "").splitlines()]
+    return "\n".join(lines)

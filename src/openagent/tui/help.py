@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from rich.table import Table
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -29,7 +31,8 @@ class Help(ModalScreen[None]):
     Help { align: center middle; background: $background 60%; }
     Help > VerticalScroll {
         width: 90%; max-width: 84; height: auto; max-height: 90%;
-        border: round $primary; border-title-color: $primary; background: $surface; padding: 0 2;
+        border: round $primary; border-title-color: $primary; background: $surface; padding: 0 0 0 2;
+        scrollbar-gutter: stable; scrollbar-size-vertical: 1;
     }
     Help Static { height: auto; }
     """
@@ -61,7 +64,11 @@ def _shown(keys: str) -> str:
     return keys.replace(",", "  ").replace("escape", "esc")
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> Content:
-    wide = max(len(key) for key, _ in rows)
-    lines = [Content.assemble((clean(key).ljust(wide + 2), "bold"), clean(what)) for key, what in rows]
-    return Content("\n").join(lines)
+def _table(rows: Sequence[tuple[str, str]]) -> Table:
+    """Two columns, each wrapped for itself."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", max_width=24)
+    table.add_column()
+    for key, what in rows:
+        table.add_row(Text(clean(key)), Text(clean(what)))
+    return table

@@ -13,8 +13,8 @@ from textual.widgets import Input, Static
 
 from openagent.client.text import clean
 from openagent.protocol.sessions import PermissionAsk
-from openagent.tui.clicks import hint
-from openagent.tui.diff import coloured
+from openagent.tui.clicks import Hints, hint
+from openagent.tui.diff import change_in, coloured
 
 ARMED_AFTER = 0.3
 """Seconds in which a key that was meant for something else decides nothing."""
@@ -34,7 +34,6 @@ class PermissionPanel(Vertical, can_focus=True):
         background: $surface;
         &:focus { border: round $primary; border-title-color: $primary; }
         & > VerticalScroll { height: auto; max-height: 10; }
-        & > VerticalScroll > Static { text-style: bold; }
         & > .why { height: auto; color: $text-muted; display: none; }
         &.explained > .why { display: block; }
         & > Input, & > Input:focus { border: none; height: 1; padding: 0 1; background: $panel; display: none; }
@@ -71,7 +70,7 @@ class PermissionPanel(Vertical, can_focus=True):
         with VerticalScroll(can_focus=False):
             yield Static(self._what(), markup=False)
         yield Static(self._why(), markup=False, classes="why")
-        yield Static(self._keys(), markup=False, classes="keys")
+        yield Hints(self._keys(), markup=False, classes="keys")
         yield Input(placeholder="deny, because … (the agent reads it; Esc goes back)")
 
     @property
@@ -79,10 +78,10 @@ class PermissionPanel(Vertical, can_focus=True):
         return monotonic() - self._shown_at >= ARMED_AFTER
 
     def _what(self) -> Content:
-        if diff := str(self.ask.arguments.get("patch") or self.ask.arguments.get("diff") or ""):
-            return coloured(diff)
         tool = "" if self.ask.tool == "shell" else f"{self.ask.tool} "
-        return Content(clean(f"{tool}{self.ask.summary}"))
+        what = Content(clean(f"{tool}{self.ask.summary}"))
+        diff = change_in(self.ask.arguments)
+        return Content("\n").join([what, coloured(diff)]) if diff else what
 
     def _why(self) -> Content:
         arguments = clean(json.dumps(self.ask.arguments, indent=2, ensure_ascii=False))[:2000]

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from openagent.client import Attachment, Client, ConnectionLost
-from openagent.client.text import clean
+from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
@@ -73,6 +73,9 @@ class SessionView(Vertical):
         self._link = link
         self._attached = asyncio.Event()
         self._seq: int | None = None
+        self._attachment: Attachment | None = None
+        self._left_off = 0
+        """The message somebody had read up to, when the conversation's end is fetched again."""
         self._loading = False
         self._runs: dict[str, str] = {}
         """Commands typed here, by op, and the calls they became."""
@@ -115,6 +118,12 @@ class SessionView(Vertical):
         self.session = session
         self.run_worker(self._follow(), group="follow")
 
+    async def on_show(self) -> None:
+        await self.chat.wake()
+
+    def on_hide(self) -> None:
+        self.chat.sleep()
+
     def use_keys(self, keys: Keys) -> None:
         self.prompt.keys = keys
         hints = [
@@ -122,7 +131,6 @@ class SessionView(Vertical):
             (keys.label("toggle_tools"), "tools", "app.panel('tools')"),
             (keys.label("toggle_files"), "files", "app.files"),
             (keys.label("palette"), "all", "app.command_palette"),
-            ("?", "keys", "app.help"),
         ]
         self.status.keys(hints)
 
@@ -163,11 +171,15 @@ class SessionView(Vertical):
             self._show_info()
             if await self._take_events(attachment):
                 return
-            await self._mend(client)
+            if self._left_off:
+                await attachment.detach()
+                self._seq = None
+            else:
+                await self._mend(client)
 
     async def _take_events(self, attachment: Attachment) -> bool:
         """Returns whether the session is no more."""
-        self._seq = attachment.seq
+        self._seq, self._attachment = attachment.seq, attachment
         async with aclosing(attachment.events()) as coming:
             async for event in coming:
                 await self._take(event)
@@ -190,6 +202,9 @@ class SessionView(Vertical):
             await self.chat.wait(_text(queued.parts))
         await self.asks.begin(snapshot.permissions, snapshot.questions)
         self._focus_what_waits()
+        if self._left_off:
+            self.chat.go_to_message(self._left_off)
+            self._left_off = 0
         said = [message.text for message in snapshot.messages if message.role == "user" and message.text]
         self.prompt.start_history(said)
         self.side.show_plan(snapshot.plan)
@@ -221,6 +236,8 @@ class SessionView(Vertical):
                 self.info = replace(info, usage=event.usage)
             case e.TurnStarted():
                 self.info = replace(info, status="thinking")
+            case e.MessageAdded() if not info.name and event.message.role == "user":
+                self.info = replace(info, name=one_line(event.message.text, 60))
             case e.TurnCompleted():
                 self.info = replace(info, status="error" if event.reason == "error" else "idle")
             case _:
@@ -384,6 +401,13 @@ class SessionView(Vertical):
     def on_click(self, event: Click) -> None:
         if event.widget is self._pill:
             self.chat.go("end")
+
+    @on(Chat.Newer)
+    def fetch_the_end(self) -> None:
+        """Attach anew: the end of the conversation and what is being said right now come together."""
+        if self._attachment is not None and not self._left_off:
+            self._left_off = self.chat.newest + 1
+            self._attachment.queue.put_nowait(None)
 
     @on(Chat.Older)
     async def load_older(self) -> None:

@@ -11,7 +11,7 @@ from openagent.client.text import clean, one_line
 from openagent.protocol.ops import ToolInfo
 from openagent.protocol.sessions import PlanItem, SessionInfo
 from openagent.tui.agents import Agents
-from openagent.tui.clicks import hint
+from openagent.tui.clicks import Hints, hint
 from openagent.tui.figures import filled, money, state_of, tokens
 
 _MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
@@ -28,7 +28,7 @@ def gauge(percent: float) -> Content:
 
 class SidePanel(VerticalScroll):
     DEFAULT_CSS = """
-    SidePanel { width: 34; padding: 0 1 0 0; display: none; scrollbar-size-vertical: 1; }
+    SidePanel { width: 34; padding: 0 1 0 0; display: none; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     SidePanel.shown { display: block; }
     SidePanel > Vertical { height: auto; border: round $panel; border-title-color: $text-muted; padding: 0 1; }
     SidePanel > Vertical.hidden { display: none; }
@@ -41,7 +41,7 @@ class SidePanel(VerticalScroll):
         self._tokens = Static(markup=False)
         self._plan = Static(markup=False)
         self._tools = Static(markup=False)
-        self._agents = Static(markup=False)
+        self._agents = Hints(markup=False)
         self._statics = {"Tokens": self._tokens, "Plan": self._plan, "Tools": self._tools, "Agents": self._agents}
         self.show_plan([])
 

@@ -3,12 +3,10 @@
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.style import Style
-from textual.widgets import Static
 
 from openagent.client.text import clean, one_line
 from openagent.protocol.sessions import SessionInfo
-from openagent.tui.clicks import hint
+from openagent.tui.clicks import Hints, clickable, hint
 from openagent.tui.figures import filled, money, state_of
 
 _STATES = {"idle": "", "thinking": "thinking", "executing_tool": "working", "waiting_approval": "waiting", "error": "!"}
@@ -19,17 +17,19 @@ class StatusBar(Horizontal):
     StatusBar { height: 1; padding: 0 1; background: $surface; color: $text-muted; }
     StatusBar > .left { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StatusBar > .right { width: auto; height: 1; }
+    StatusBar > .help { width: auto; height: 1; margin: 0 0 0 2; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._left = Static("connecting …", markup=False, classes="left")
-        self._right = Static(markup=False, classes="right")
+        self._left = Hints("connecting …", markup=False, classes="left")
+        self._right = Hints(markup=False, classes="right")
         self._shown = ""
 
     def compose(self) -> ComposeResult:
         yield self._left
         yield self._right
+        yield Hints(hint("?", "keys", "app.help"), markup=False, classes="help")
 
     def keys(self, hints: list[tuple[str, str, str]]) -> None:
         """Key, what it does, and the action a click runs."""
@@ -47,8 +47,8 @@ class StatusBar(Horizontal):
         spend = money(info.usage.cost_usd) + (f"/{budget:.2f}" if budget else "")
         model = one_line(info.settings.model.rpartition("/")[2], 30) or "no model"
         parts = [
-            _clickable(Content.styled(model, "bold $foreground"), "app.models"),
-            _clickable(
+            clickable(Content.styled(model, "bold $foreground"), "app.models"),
+            clickable(
                 Content.styled(info.settings.mode, "$error" if info.settings.mode == "full" else ""), "app.modes"
             ),
             Content(clean(jail) or "jail –"),
@@ -62,7 +62,3 @@ class StatusBar(Horizontal):
         if (shown := f"{line.markup}") != self._shown:  # a status that says the same is not drawn again
             self._shown = shown
             self._left.update(line)
-
-
-def _clickable(content: Content, action: str) -> Content:
-    return content.stylize(Style.from_meta({"@click": action}))

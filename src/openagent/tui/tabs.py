@@ -10,11 +10,13 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.containers import Vertical
 from textual.events import Resize
+from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Static
 
 from openagent.client.text import clean
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import SessionInfo
 from openagent.tui import keys, preferences
 from openagent.tui.commands import COMMANDS, Command
 from openagent.tui.link import Link
@@ -23,7 +25,7 @@ from openagent.tui.session_view import SessionView
 from openagent.tui.tab_bar import Tab, TabBar
 from openagent.tui.theme import DARK, LIGHT
 
-NARROW, SMALLEST = 90, (40, 10)
+WIDE, NARROW, SMALLEST = 116, 90, (40, 10)
 _ACTIONS = {
     "cancel": "cancel",
     "exit": "exit",
@@ -53,13 +55,27 @@ class Wanted(NamedTuple):
     new: bool = False
 
 
+class House(Screen[None]):
+    """What streams below a dialog is not drawn meanwhile: nobody reads it, and the dialog would be slow."""
+
+    def on_screen_suspend(self) -> None:
+        for view in self.query(SessionView):
+            view.chat.sleep()
+
+    async def on_screen_resume(self) -> None:
+        for view in self.query(SessionView):
+            if view.display:
+                await view.chat.wake()
+
+
 class Tabs(App[None]):
     CSS = """
     #tiny { display: none; color: $warning; }
     .tiny #house { display: none; }
     .tiny #tiny { display: block; }
     ContentSwitcher { height: 1fr; }
-    .narrow StatusBar > .right { display: none; }
+    StatusBar > .right { display: none; }
+    .wide StatusBar > .right { display: block; }
     .narrow TabBar > #place { display: none; }
     .narrow SidePanel { dock: right; background: $background; }
     .narrow FilePanel { dock: left; layer: above; }
@@ -89,6 +105,9 @@ class Tabs(App[None]):
         self.register_theme(LIGHT)
         self.theme = LIGHT.name if self.liked.theme == "light" else DARK.name
         self._bind()
+
+    def get_default_screen(self) -> Screen[None]:
+        return House(id="_default")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="house"):
@@ -160,6 +179,7 @@ class Tabs(App[None]):
         width, height = event.size
         screen = self.screen_stack[0]
         screen.set_class(width < NARROW, "narrow")
+        screen.set_class(width >= WIDE, "wide")
         tiny = width < SMALLEST[0] or height < SMALLEST[1]
         screen.set_class(tiny, "tiny")
         if tiny:
@@ -215,13 +235,15 @@ class Tabs(App[None]):
         self._go_to(self.views[max(at - 1, 0)])
 
     async def action_new_session(self) -> None:
+        await self.start_session()
+
+    async def start_session(self, template: str = "") -> None:
         folder = self.view.info.cwd if self.link.remote and self.view.info else self.cwd
-        try:
-            info = await self.link.client.create_session(folder)
-        except OpenAgentError as problem:
-            self.notify(clean(str(problem)), severity="error", markup=False)
-            return
-        await self.open_session(info.id)
+        info = await self.view.ask(
+            lambda client: ops.SessionCreate(id=client.next_id(), cwd=folder, template=template), SessionInfo
+        )
+        if info is not None:
+            await self.open_session(info.id)
 
 
 def _load_the_rest() -> None:

@@ -75,7 +75,8 @@ class ToolCall(Foldable):
 
     def add_output(self, text: str) -> None:
         self._output = (self._output + text)[-TAIL:]
-        self._update()
+        if self.opened and self._shown is not None:
+            self._shown.update(self._contents())
 
     def finish(self, event: ToolFinished) -> None:
         self._end(event.summary, failed=event.is_error, duration_ms=event.duration_ms)

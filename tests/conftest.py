@@ -14,5 +14,12 @@ def anyio_backend() -> str:
 def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
-    for name in (*FORWARDED_ENV, "OPENAGENT_HOME", "OPENAGENT_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+    for name in (
+        *FORWARDED_ENV,
+        "OPENAGENT_HOME",
+        "OPENAGENT_SOCKET",
+        "OPENAGENT_CONFIG",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+    ):
         monkeypatch.delenv(name, raising=False)

@@ -58,6 +58,19 @@ def test_a_person_allows_one_call_and_denies_the_next(machine: Machine, session:
     assert not (machine.workspace / "denied").exists()
 
 
+def test_what_a_command_prints_is_seen_while_it_runs(machine: Machine, session: str) -> None:
+    command = "printf 'one\\033[31m\\n'; until test -e go; do sleep 0.02; done; echo two"
+    machine.sim.reset({"steps": [{"text": "Morning."}, shell(command), {"text": "Finished."}]})
+    with Terminal(machine, "attach", session) as terminal:
+        terminal.until("Morning.\n")
+        terminal.enter("Run\n")
+        assert "\x1b[31m" not in terminal.until("one\n").split("$ printf")[-1]
+        (machine.workspace / "go").touch()
+        terminal.until("two\n")
+        terminal.until("✓ ran printf")
+        terminal.until("Finished.")
+
+
 def test_ctrl_c_cancels_the_turn_and_the_view_stays(machine: Machine, session: str) -> None:
     machine.sim.reset({"steps": [{"text": "Morning."}, {"text": "never", "fault": "hang"}]})
     with Terminal(machine, "attach", session) as terminal:

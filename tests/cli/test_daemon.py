@@ -120,6 +120,20 @@ def test_another_socket_can_be_chosen(fresh: Machine, tmp_path: Path) -> None:
     assert fresh.run("serve", "--stop", "--ipc-socket", str(path)).returncode == 0
 
 
+def test_every_command_finds_a_daemon_on_another_socket_by_one_variable(fresh: Machine, tmp_path: Path) -> None:
+    path = str(tmp_path / "own.sock")
+    assert fresh.run("serve", "--daemon", "--ipc-socket", path).returncode == 0
+    lost = fresh.run("status")
+    assert (lost.returncode, "OPENAGENT_SOCKET" in lost.stderr) == (1, True)
+    fresh.extra = {"OPENAGENT_SOCKET": path}
+    fresh.sim.reset({"steps": [{"text": "Hello."}]})
+    assert fresh.run("run", "hi").returncode == 0
+    assert len(fresh.json("sessions", "list")) == 1
+    assert path in fresh.run("status").stdout
+    assert fresh.run("stop").returncode == 0
+    assert not (fresh.home / "daemon.sock").exists()
+
+
 @pytest.mark.parametrize(
     "arguments", [("--daemon", "--stop"), ("--daemon", "--web-socket", "eighty"), ("--status", "--nonsense")]
 )

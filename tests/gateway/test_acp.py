@@ -298,3 +298,17 @@ async def test_a_session_deleted_elsewhere_ends_its_prompt(home: Path) -> None:
         with pytest.raises(acp.RequestError) as gone:
             await ask(editor, session, "more")
         assert gone.value.code == -32002
+
+
+async def test_a_prompt_can_be_taken_back_by_its_request_id(home: Path) -> None:
+    async with daemon(home, [shell("sleep 60")], "full") as h, editing_in(h) as editor, await h.client() as client:
+        session = await open_session(editor, h)
+        watched = await client.attach(session)
+        line = editor.agent._conn
+        turn = asyncio.create_task(ask(editor, session, "go"))
+        await editor.until(lambda: editor.of("tool_call"))
+        await line.send_notification("$/cancel_request", {"requestId": line._next_request_id - 1})
+        with pytest.raises(acp.RequestError) as cancelled:
+            await turn
+        assert cancelled.value.code == -32800
+        assert (await watched.until_turn_ends())[0].reason == "cancelled"

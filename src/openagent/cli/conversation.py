@@ -28,6 +28,8 @@ class Conversation:
         """What each call that has not finished is about."""
         self._own_ops: set[str] = set()
         """Messages typed here: the terminal has shown them already."""
+        self._printing = ""
+        """The call whose output was printed last."""
         self._live_number = 0
         self._live_text = self._live_thinking = ""
         self._thought_shown = self._in_line = False
@@ -37,6 +39,7 @@ class Conversation:
             e.LiveState: lambda event: self._live(event.live),
             e.MessageAdded: lambda event: self._message(event.message, event.op_id),
             e.ToolStarted: self._tool_started,
+            e.ToolOutput: self._tool_output,
             e.ToolFinished: self._tool_finished,
             e.PermissionRequested: lambda event: self._ask(event.ask),
             e.PermissionResolved: self._resolved,
@@ -169,7 +172,14 @@ class Conversation:
     def _tool_started(self, event: e.ToolStarted) -> None:
         self._subjects[event.call_id] = event.summary
 
+    def _tool_output(self, event: e.ToolOutput) -> None:
+        if event.call_id != self._printing:  # calls that run side by side take turns
+            self._printing = event.call_id
+            self.note(f"$ {one_line(self._subjects.get(event.call_id, ''))}", DIM)
+        self._stream(event.text)
+
     def _tool_finished(self, event: e.ToolFinished) -> None:
+        self._printing = ""
         subject, failed = self._subjects.pop(event.call_id, ""), event.is_error
         line = call_line(event.tool, subject, failed=failed, summary=event.summary, duration_ms=event.duration_ms)
         self.note(line, RED if failed else DIM)

@@ -28,7 +28,11 @@ class WebSocketAddress(click.ParamType[str]):
     "openagent serve --status",
     "openagent serve --stop",
 )
-@click.option("--ipc-socket", metavar="PATH", help="The unix socket; beside the data when left out.")
+@click.option(
+    "--ipc-socket",
+    metavar="PATH",
+    help="The unix socket; where OPENAGENT_SOCKET says, or beside the data, when left out.",
+)
 @click.option("--web-socket", type=WebSocketAddress(), help="Open the WebSocket too; port 0 picks a free one.")
 @click.option("--daemon", "background", is_flag=True, help="Start in the background and say where.")
 @click.option("--status", "ask", is_flag=True, help="Tell how the daemon is.")

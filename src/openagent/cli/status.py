@@ -42,7 +42,7 @@ def _with_pid(problem: OpenAgentError) -> OpenAgentError:
     return OpenAgentError(
         "not_found",
         f"A daemon runs (pid {pid}), but it does not listen where it usually does.",
-        hint="Name its socket: `openagent serve --status --ipc-socket PATH`.",
+        hint="Name its socket: set OPENAGENT_SOCKET to the path it was given.",
     )
 
 

@@ -5,7 +5,7 @@ Imports nothing but the standard library's lightest parts: the fast path of `ope
 
 from __future__ import annotations
 
-from os.path import expanduser, join
+from os.path import abspath, expanduser, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def config_file(env: Mapping[str, str]) -> str:
 
 
 def socket_path(env: Mapping[str, str]) -> str:
-    """Beside the data, unless that path is too long for a socket."""
+    """Where OPENAGENT_SOCKET says, or beside the data, unless that path is too long for a socket."""
+    if path := env.get("OPENAGENT_SOCKET"):
+        return abspath(expanduser(path))
     home = data_home(env)
     beside = join(home, SOCKET_NAME)
     if len(beside.encode()) <= _SOCKET_PATH_LIMIT:

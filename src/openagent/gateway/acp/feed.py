@@ -165,11 +165,12 @@ class Feed:
         """The call a permission is asked for, as the request shows it."""
         if ask.call_id not in self._calls:
             self._announce(ask.call_id, ask.tool, ask.arguments)
+        proposed = calls.proposed(ask.tool, ask.arguments, self.info.cwd)
         return {
             "toolCallId": ask.call_id,
             "status": "pending",
             "rawInput": ask.arguments,
-            "content": calls.proposed(ask.tool, ask.arguments, self.info.cwd),
+            **({"content": proposed} if proposed else {}),  # what is not given stays as it is
             **self._described(ask.tool, ask.arguments, ask.summary),
         }
 

@@ -126,7 +126,7 @@ def build_manager(
         open_workspace=safety.open_workspace,
         rules=team.lineage.rules,
         notices=lambda workspace: [*safety.notices(workspace), *custom.notices(workspace)],
-        gate=custom.gate,
+        gate=services.telling_of_code(custom.gate),
         remember_grant=team.lineage.remember,
         ask_timeout=configs.ask_timeout,
         explain_cache=lambda session, model, request, usage: (

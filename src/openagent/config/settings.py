@@ -26,6 +26,7 @@ HeaderLine = Annotated[
 Percent = Annotated[float, Meta(ge=1, le=100)]
 Amount = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=1)]
+Tokens = Annotated[int, Meta(ge=0, le=100_000)]
 Seconds = Annotated[float, Meta(gt=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
@@ -252,6 +253,10 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
 
     vectors: Literal["own", "chroma"] = "own"
     """Where vectors are kept: in the index's own file, or in Chroma (`pip install 'openagent[chroma]'`)."""
+    map_tokens: Tokens = 800
+    """Of an indexed workspace, a new session is told what is defined where, in so many tokens at most. 0: nothing."""
+    retrieved_tokens: Tokens = 1000
+    """Code that a message seems to be about is shown with it, in so many tokens at most. 0: none."""
 
 
 class PriceSettings(Struct, frozen=True, kw_only=True):

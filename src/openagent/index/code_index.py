@@ -51,6 +51,9 @@ class CodeIndex:
         self._meanings: dict[Path, tuple[float, Meanings | ChromaVectors]] = {}
         self._embedding: dict[Path, asyncio.Task[None]] = {}
 
+    def is_built(self, workspace: Path) -> bool:
+        return self._file(workspace).exists()
+
     async def build(self, workspace: Path, progress: OnProgress | None = None) -> Built:
         """Vectors follow in the background: text is found at once."""
         built = await self._run(workspace, [], progress)

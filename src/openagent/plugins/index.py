@@ -75,6 +75,10 @@ class IndexStatus(Struct, frozen=True):
 
 
 class Index(Protocol):
+    def is_built(self, workspace: Path) -> bool:
+        """Quick, and right unless the index is a wreck."""
+        ...
+
     async def build(self, workspace: Path, progress: OnProgress | None = None) -> Built:
         """Reads what is new or changed since the last time, and drops what is gone."""
         ...

@@ -28,12 +28,15 @@ class IndexLearning:
         bus.subscribe(ToolStarted, self._started)
         bus.subscribe(TurnCompleted, self._completed)
 
+    def was_shown(self, session: str, workspace: Path) -> None:
+        self._searched[session] = workspace
+
     async def close(self) -> None:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     def _finished(self, event: ToolFinished) -> None:
         if event.tool == _SEARCH and not event.is_error and (session := self._manager.loaded(event.session)):
-            self._searched[event.session] = session.workspace
+            self.was_shown(event.session, session.workspace)
 
     def _started(self, event: ToolStarted) -> None:
         if event.tool not in _OPENS or (workspace := self._searched.get(event.session)) is None:

@@ -13,6 +13,7 @@ from openagent import config
 from openagent.daemon.daemon import Handler
 from openagent.index.code_index import CodeIndex
 from openagent.models import ModelCatalog, Place
+from openagent.plugins.gate import Gate
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
@@ -20,6 +21,7 @@ from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
 from openagent.services.access import Access
 from openagent.services.auth import AuthService
+from openagent.services.code_notes import CodeGate
 from openagent.services.context import ContextManager
 from openagent.services.credentials import CredentialBook
 from openagent.services.customizing.service import Customizing
@@ -101,6 +103,13 @@ class Services:
             **IndexService(self.index).handlers(),
             **ContextManager(manager, bus).handlers(),
         }
+
+    def telling_of_code(self, gate: Gate) -> Gate:
+        def was_shown(session: str, workspace: Path) -> None:
+            if self._learning is not None:
+                self._learning.was_shown(session, workspace)
+
+        return CodeGate(gate, self.index, lambda workspace: self._load(workspace, {}).settings.index, was_shown)
 
     def start(self) -> None:
         self._starting = asyncio.create_task(self._start())

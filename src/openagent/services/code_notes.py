@@ -1,0 +1,111 @@
+"""What a session is told of its workspace's code by itself: a map at its start, and the pieces a message is about.
+
+Only where an index has been built: nobody's first message waits for one. What has changed on disk since then is not
+shown, and all of it is bounded.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from openagent.config.settings import IndexSettings
+from openagent.index.walk import decoded, read
+from openagent.plugins.context import text_tokens
+from openagent.plugins.gate import Admission, Gate, Ruling, Scene
+from openagent.plugins.index import Hit, Index
+from openagent.plugins.tool import ToolOutcome
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.messages import NotePart, ToolCallPart
+
+_CANDIDATES = 8
+_MAX_LINES = 40
+_MIN_WORDS = 3
+"""Fewer say too little to find code by: `go on`, `yes`, `why?`."""
+_MAP = "The definitions of this workspace that are used most, by file:\n"
+_CODE = "Code of this workspace that may have to do with this message (found by search, not chosen by the user):\n"
+
+
+class CodeGate:
+    """Adds what the index knows to what another gate lets in."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        index: Index,
+        settings: Callable[[Path], IndexSettings],
+        was_shown: Callable[[str, Path], None],
+    ) -> None:
+        self._gate = gate
+        self._index = index
+        self._settings = settings
+        self._was_shown = was_shown
+
+    def opening(self, workspace: Path) -> Sequence[NotePart]:
+        return self._gate.opening(workspace)
+
+    async def admit(self, scene: Scene, text: str) -> Admission:
+        admission = await self._gate.admit(scene, text)
+        if admission.blocked:
+            return admission
+        try:
+            notes = await self._notes(scene, text)
+        except OpenAgentError:  # never indexed, or not readable just now: the turn goes on without
+            return admission
+        return msgspec.structs.replace(admission, notes=[*admission.notes, *notes]) if notes else admission
+
+    async def before_call(self, scene: Scene, call: ToolCallPart) -> Ruling:
+        return await self._gate.before_call(scene, call)
+
+    async def before_ask(self, scene: Scene, call: ToolCallPart) -> Ruling:
+        return await self._gate.before_ask(scene, call)
+
+    async def after_call(self, scene: Scene, call: ToolCallPart, outcome: ToolOutcome) -> Sequence[NotePart]:
+        return await self._gate.after_call(scene, call, outcome)
+
+    async def before_end(self, scene: Scene, answer: str, *, again: bool) -> str:
+        return await self._gate.before_end(scene, answer, again=again)
+
+    async def _notes(self, scene: Scene, text: str) -> list[NotePart]:
+        settings = self._settings(scene.workspace)
+        if not self._index.is_built(scene.workspace):
+            return []
+        notes: list[NotePart] = []
+        if scene.info.turn_count <= 1 and settings.map_tokens:
+            drawn = await self._index.repository_map(scene.workspace, settings.map_tokens)
+            notes += [NotePart("map", _MAP + drawn)] if drawn else []
+        if settings.retrieved_tokens and len(text.split()) >= _MIN_WORDS and not text.lstrip().startswith(("/", "!")):
+            notes += await self._retrieved(scene, text, settings.retrieved_tokens)
+        return notes
+
+    async def _retrieved(self, scene: Scene, text: str, most: int) -> list[NotePart]:
+        found = await self._index.search(scene.workspace, text, _CANDIDATES)
+        shown: list[Hit] = []
+        pieces: list[str] = []
+        for hit in await asyncio.to_thread(_still_there, scene.workspace, found):
+            piece = _piece(hit)
+            if text_tokens("\n\n".join([*pieces, piece])) > most:
+                break
+            shown.append(hit)
+            pieces.append(piece)
+        if not shown:
+            return []
+        await self._index.shown(scene.workspace, scene.info.id, "", text, shown)
+        self._was_shown(scene.info.id, scene.workspace)
+        return [NotePart("code", _CODE + "\n\n".join(pieces))]
+
+
+def _still_there(workspace: Path, hits: Sequence[Hit]) -> list[Hit]:
+    there: list[Hit] = []
+    for hit in hits:
+        content = read(workspace, hit.path)
+        if content is not None and content[0] is not None and hit.text.strip() in decoded(content[0]):
+            there.append(hit)
+    return there
+
+
+def _piece(hit: Hit) -> str:
+    lines = hit.text.splitlines()
+    more = [f"[{len(lines) - _MAX_LINES} more lines]"] if len(lines) > _MAX_LINES else []
+    return "\n".join([f"{hit.path}:{hit.start_line}-{hit.end_line}", *lines[:_MAX_LINES], *more])

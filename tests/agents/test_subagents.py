@@ -240,7 +240,7 @@ async def test_sub_agents_call_each_other_only_so_deep(tmp_path: Path) -> None:
 
 async def test_one_that_fails_loops_or_is_misnamed_is_told_and_the_caller_goes_on(tmp_path: Path) -> None:
     plan = script(
-        talk("fail", {"text": "x", "fault": "stream_error"}),
+        talk("fail", {"text": "x", "fault": "bad_request"}),
         talk("loop", shell("echo again"), loop=True),
         talk(
             "begin",

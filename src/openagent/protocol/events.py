@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from openagent.protocol.context import ContextSection
 from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.flows import FlowState, StepState
 from openagent.protocol.messages import Message
 from openagent.protocol.sessions import (
     LiveAnswer,
@@ -331,6 +332,32 @@ class SubagentFinished(Event, frozen=True, kw_only=True, tag="subagent.finished"
     duration_ms: float = 0.0
 
 
+class FlowStarted(Event, frozen=True, kw_only=True, tag="flow.started"):
+    name: str
+    file: str
+    text: str
+    """The whole flow, so that it can be gone on with."""
+    inputs: dict[str, str] = {}
+    steps: list[str] = []
+
+
+class FlowStepped(Event, frozen=True, kw_only=True, tag="flow.step"):
+    step: str
+    state: StepState
+    round: int = 0
+    text: str = ""
+    """What its agents answered, or why it failed."""
+    cost_usd: float = 0.0
+
+
+class FlowFinished(Event, frozen=True, kw_only=True, tag="flow.finished"):
+    state: FlowState
+    cost_usd: float = 0.0
+    tokens: int = 0
+    duration_ms: float = 0.0
+    error: ErrorInfo | None = None
+
+
 class CheckpointCreated(Event, frozen=True, kw_only=True, tag="checkpoint.created"):
     checkpoint: str
     turn: int
@@ -464,6 +491,9 @@ AnyEvent = (
     | SubagentStarted
     | SubagentProgress
     | SubagentFinished
+    | FlowStarted
+    | FlowStepped
+    | FlowFinished
     | CheckpointCreated
     | CheckpointRestored
     | McpServerStatus

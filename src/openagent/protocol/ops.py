@@ -29,6 +29,17 @@ from openagent.protocol.customizing import (
     SlashCommands,
 )
 from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.flows import (
+    FlowCheck,
+    FlowInfo,
+    FlowList,
+    FlowReport,
+    FlowResume,
+    FlowRun,
+    FlowRunning,
+    FlowShow,
+    FlowsList,
+)
 from openagent.protocol.index import (
     CodeHits,
     CodeMap,
@@ -548,6 +559,11 @@ AnyOp = (
     | IndexSetup
     | IndexWatch
     | AgentsList
+    | FlowsList
+    | FlowCheck
+    | FlowRun
+    | FlowResume
+    | FlowShow
     | TemplatesList
     | TemplatesGet
     | TemplatesSave
@@ -828,6 +844,11 @@ RESULTS: dict[type[Op], type[Struct]] = {
     IndexSetup: IndexReady,
     IndexWatch: Done,
     AgentsList: AgentTree,
+    FlowsList: FlowList,
+    FlowCheck: FlowInfo,
+    FlowRun: FlowRunning,
+    FlowResume: FlowRunning,
+    FlowShow: FlowReport,
     TemplatesList: TemplateList,
     TemplatesGet: TemplateInfo,
     TemplatesSave: TemplateInfo,

@@ -204,7 +204,7 @@ class AgentService:
             started = time.monotonic()
             try:
                 await parent.record(_started(session.info, task, call_id, copy, background=background))
-                await session.send([TextPart(task)], "")
+                await _to_the_end(session.send([TextPart(task)], ""))
                 completed = await watch.completed
                 report = await self._finish(parent, session, copy, completed)
             except asyncio.CancelledError:
@@ -329,6 +329,16 @@ class AgentService:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
             _log.error("a sub-agent's work failed", exc_info=problem)
+
+
+async def _to_the_end(work: Coroutine[Any, Any, object]) -> None:
+    """A turn is started or it is not, also when whoever wanted it is cancelled meanwhile."""
+    doing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait([doing])
+        raise
 
 
 def _copy_name(template: str) -> str:

@@ -11,6 +11,7 @@ from openagent.plugins.tool import Tool
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionInfo
 from openagent.services.agents import AgentService
+from openagent.services.flows import FlowService
 from openagent.services.lineage import Lineage
 from openagent.services.safety import Safety
 from openagent.services.templates import Surroundings, TemplateService
@@ -26,11 +27,13 @@ class Team:
         self._safety = safety
         self._configs = configs
         self._agents: AgentService | None = None
+        self._flows: FlowService | None = None
 
     async def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """What a session has beside the built-in ones."""
         own = await self._agents.tools(info) if self._agents else ()
-        return [*own, *await self._around.more_tools(info)]
+        flow = self._flows.tools(info) if self._flows else ()
+        return [*own, *flow, *await self._around.more_tools(info)]
 
     def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[Op], Handler]:
         """What the daemon serves through them, once there are sessions."""
@@ -43,7 +46,8 @@ class Team:
             lineage=self.lineage,
             settings_of=lambda workspace: self._configs.load(workspace).settings.agents,
         )
-        return {**self.templates.handlers(), **self._agents.handlers()}
+        self._flows = FlowService(manager, self._agents, self.templates, self._configs)
+        return {**self.templates.handlers(), **self._agents.handlers(), **self._flows.handlers()}
 
     async def recover(self, manager: SessionManager) -> None:
         """After a crash: turns left open are closed, and callers are told of their sub-agents."""

@@ -41,7 +41,7 @@ AGENTS = "agents"
 """The folder of templates: under `.openagent` in a project, and beside the person's config.toml."""
 MAX_FILES = 200
 RECHECK_SECONDS = 1.0
-TEAM_TOOLS = frozenset({"agent", "agent_result"})
+TEAM_TOOLS = frozenset({"agent", "agent_result", "flow"})
 _READS = frozenset({"read", "none", "network"})
 
 

@@ -25,7 +25,7 @@ export interface AgentsList {
   limit?: number
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -506,6 +506,126 @@ export interface Failed {
   op_id?: string
   at?: number
   error: ErrorInfo
+}
+
+/** Whether a flow could run there. Nothing is run. */
+export interface FlowCheck {
+  op: "flow.check"
+  id: string
+  text: string
+  file?: string
+  cwd?: string
+}
+
+export interface FlowFinished {
+  type: "flow.finished"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  state: "cancelled" | "done" | "failed" | "interrupted" | "running"
+  cost_usd?: number
+  tokens?: number
+  duration_ms?: number
+  error?: ErrorInfo | null
+}
+
+export interface FlowInfo {
+  name: string
+  description?: string
+  file?: string
+  inputs?: Record<string, string>
+  defaults?: Record<string, string>
+  steps?: string[]
+  problems?: string[]
+}
+
+export interface FlowList {
+  flows: FlowInfo[]
+}
+
+export interface FlowReport {
+  session: string
+  name: string
+  state: "cancelled" | "done" | "failed" | "interrupted" | "running"
+  steps: FlowStepReport[]
+  cost_usd?: number
+  tokens?: number
+  error?: ErrorInfo | null
+}
+
+/** Go on with a flow that ended early, after its last step that was done. */
+export interface FlowResume {
+  op: "flow.resume"
+  id: string
+  session: string
+}
+
+/** Start a flow in a session of its own. */
+export interface FlowRun {
+  op: "flow.run"
+  id: string
+  text: string
+  file?: string
+  cwd: string
+  inputs?: Record<string, string>
+  mode?: "ask" | "edits" | "full" | "plan" | null
+  model?: string
+  budget_usd?: number | null
+}
+
+/** The session it runs in: attach to follow it, `turn.cancel` ends it. */
+export interface FlowRunning {
+  session: string
+  name: string
+  steps: string[]
+}
+
+export interface FlowShow {
+  op: "flow.show"
+  id: string
+  session: string
+}
+
+export interface FlowStarted {
+  type: "flow.started"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  name: string
+  file: string
+  text: string
+  inputs?: Record<string, string>
+  steps?: string[]
+}
+
+export interface FlowStepReport {
+  name: string
+  state?: "done" | "failed" | "running" | "waiting"
+  rounds?: number
+  text?: string
+  cost_usd?: number
+}
+
+export interface FlowStepped {
+  type: "flow.step"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  step: string
+  state: "done" | "failed" | "running" | "waiting"
+  round?: number
+  text?: string
+  cost_usd?: number
+}
+
+/** The flows of a project: `.openagent/flows/*.toml`. */
+export interface FlowsList {
+  op: "flow.list"
+  id: string
+  cwd: string
 }
 
 /** The first op of a connection. */
@@ -1071,7 +1191,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1358,6 +1478,11 @@ export interface Results {
   "index.setup": IndexReady
   "index.watch": Done
   "agents.list": AgentTree
+  "flow.list": FlowList
+  "flow.check": FlowInfo
+  "flow.run": FlowRunning
+  "flow.resume": FlowRunning
+  "flow.show": FlowReport
   "templates.list": TemplateList
   "templates.get": TemplateInfo
   "templates.save": TemplateInfo
@@ -2259,6 +2384,11 @@ export interface Ops {
   "index.setup": IndexSetup
   "index.watch": IndexWatch
   "agents.list": AgentsList
+  "flow.list": FlowsList
+  "flow.check": FlowCheck
+  "flow.run": FlowRun
+  "flow.resume": FlowResume
+  "flow.show": FlowShow
   "templates.list": TemplatesList
   "templates.get": TemplatesGet
   "templates.save": TemplatesSave
@@ -2325,6 +2455,9 @@ export interface Events {
   "subagent.started": SubagentStarted
   "subagent.progress": SubagentProgress
   "subagent.finished": SubagentFinished
+  "flow.started": FlowStarted
+  "flow.step": FlowStepped
+  "flow.finished": FlowFinished
   "checkpoint.created": CheckpointCreated
   "checkpoint.restored": CheckpointRestored
   "mcp.status": McpServerStatus

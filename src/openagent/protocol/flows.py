@@ -1,0 +1,92 @@
+"""Flows: files that chain templates."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.op import Op
+from openagent.protocol.sessions import Mode
+
+FlowState = Literal["running", "done", "failed", "cancelled", "interrupted"]
+StepState = Literal["waiting", "running", "done", "failed"]
+
+
+class FlowInfo(Struct, frozen=True, omit_defaults=True):
+    name: str
+    description: str = ""
+    file: str = ""
+    inputs: dict[str, str] = {}
+    """What it wants to be given, and what each is."""
+    defaults: dict[str, str] = {}
+    steps: list[str] = []
+    """Each on one line: its name and what it does."""
+    problems: list[str] = []
+    """Why it cannot be run."""
+
+
+class FlowList(Struct, frozen=True):
+    flows: list[FlowInfo]
+
+
+class FlowRunning(Struct, frozen=True):
+    """The session it runs in: attach to follow it, `turn.cancel` ends it."""
+
+    session: str
+    name: str
+    steps: list[str]
+
+
+class FlowStepReport(Struct, frozen=True, omit_defaults=True):
+    name: str
+    state: StepState = "waiting"
+    rounds: int = 0
+    """How often its agents worked until the check passed."""
+    text: str = ""
+    cost_usd: float = 0.0
+
+
+class FlowReport(Struct, frozen=True, omit_defaults=True):
+    session: str
+    name: str
+    state: FlowState
+    steps: list[FlowStepReport]
+    cost_usd: float = 0.0
+    tokens: int = 0
+    error: ErrorInfo | None = None
+
+
+class FlowsList(Op, frozen=True, kw_only=True, tag="flow.list"):
+    """The flows of a project: `.openagent/flows/*.toml`."""
+
+    cwd: str
+
+
+class FlowCheck(Op, frozen=True, kw_only=True, tag="flow.check"):
+    """Whether a flow could run there. Nothing is run."""
+
+    text: str
+    file: str = ""
+    cwd: str = ""
+
+
+class FlowRun(Op, frozen=True, kw_only=True, tag="flow.run"):
+    """Start a flow in a session of its own."""
+
+    text: str
+    file: str = ""
+    cwd: str
+    inputs: dict[str, str] = {}
+    mode: Mode | None = None
+    model: str = ""
+    budget_usd: float | None = None
+
+
+class FlowResume(Op, frozen=True, kw_only=True, tag="flow.resume"):
+    """Go on with a flow that ended early, after its last step that was done."""
+
+    session: str
+
+
+class FlowShow(Op, frozen=True, kw_only=True, tag="flow.show"):
+    session: str

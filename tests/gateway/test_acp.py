@@ -312,3 +312,21 @@ async def test_a_prompt_can_be_taken_back_by_its_request_id(home: Path) -> None:
             await turn
         assert cancelled.value.code == -32800
         assert (await watched.until_turn_ends())[0].reason == "cancelled"
+
+
+async def test_the_editor_is_told_of_slash_commands_and_a_prompt_may_be_one(home: Path) -> None:
+    async with daemon(home, [{"text": "Checked."}]) as h:
+        commands = h.workspace / ".openagent" / "commands"
+        commands.mkdir(parents=True)
+        (commands / "check.md").write_text(
+            "---\ndescription: Look for mistakes\nargument-hint: FILE\n---\nLook for mistakes in $1 very carefully.\n"
+        )
+        async with editing_in(h) as editor:
+            session = await open_session(editor, h)
+            await editor.until(lambda: editor.of("available_commands_update"))
+            offered = {each.name: each for each in editor.of("available_commands_update")[-1].available_commands}
+            assert offered["check"].description == "Look for mistakes"
+            assert offered["check"].input.root.hint == "FILE"
+            assert await ask(editor, session, "/check till.py") == "end_turn"
+        (request,) = (request for request in h.sim.requests if request.method == "POST")
+        assert "Look for mistakes in till.py very carefully." in str(request.json())

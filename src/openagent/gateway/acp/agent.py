@@ -17,6 +17,7 @@ from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import INTERNAL_ERROR, INVALID_PARAMS, Later, Method, RpcError
 from openagent.protocol import events as e
 from openagent.protocol import ops
+from openagent.protocol.customizing import SlashCommand, SlashCommands
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import SessionInfo, SettingsChange, Snapshot
 
@@ -39,6 +40,11 @@ def number_of(code: str) -> int:
     if code == "not_found":
         return RESOURCE_NOT_FOUND
     return INVALID_PARAMS if code == "invalid_argument" else INTERNAL_ERROR
+
+
+def _command(command: SlashCommand) -> dict[str, Any]:
+    described = {"name": command.name, "description": command.description or command.source}
+    return {**described, "input": {"hint": command.arguments}} if command.arguments else described
 
 
 @dataclass
@@ -235,9 +241,19 @@ class Agent:
                 "The editor's MCP servers are not passed on: add them with `openagent mcp add`, "
                 "and every session can use them."
             )
+        await self._find_commands(opened.feed)
         if not self._asked_for_models:
             self._asked_for_models = True
             await self._find_models(opened.feed.info.cwd)
+
+    async def _find_commands(self, feed: Feed) -> None:
+        try:
+            found = await self._link.request(
+                ops.CommandsList(id=self._link.next_id(), cwd=feed.info.cwd), SlashCommands
+            )
+        except OpenAgentError:
+            return
+        feed.update("available_commands_update", availableCommands=[_command(each) for each in found.commands])
 
     async def _find_models(self, cwd: str) -> None:
         try:

@@ -27,3 +27,21 @@ def test_a_server_is_added_tried_switched_and_removed(machine: Machine) -> None:
     failed = machine.run("mcp", "test", "theirs")
     assert failed.returncode == 1
     assert "theirs is failed" in failed.stdout
+
+
+def test_a_known_server_is_added_by_its_name_and_says_what_it_needs(machine: Machine) -> None:
+    names = {entry["name"] for entry in machine.json("mcp", "catalog")}
+    assert {"github", "postgres", "puppeteer", "slack", "filesystem", "git", "fetch"} <= names
+    shown = machine.run("mcp", "catalog", "slack").stdout
+    assert "Needs:    SLACK_BOT_TOKEN (not set): xoxb-" in shown
+    assert "Install:  npm install -g @modelcontextprotocol/server-slack" in shown
+    added = machine.run("mcp", "add", "sqlite", "--env", "SQLITE_PATH=shop.db")
+    assert added.returncode == 0, added.stderr
+    assert "SQLITE_PATH (set)" in added.stdout
+    assert "Needs:    GITHUB_PERSONAL_ACCESS_TOKEN (not set)" in machine.run("mcp", "add", "github").stdout
+    listed = machine.json("mcp", "list")
+    assert "sqlite" in {server["name"] for server in listed["servers"]}
+    assert "GITHUB_PERSONAL_ACCESS_TOKEN is not set" in listed["notices"][0]
+    missing = machine.run("mcp", "add", "slakc")
+    assert missing.returncode == 1
+    assert "Did you mean 'slack'?" in missing.stderr

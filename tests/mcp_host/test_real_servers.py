@@ -174,3 +174,27 @@ async def test_twenty_servers_work_side_by_side(tmp_path: Path) -> None:
         session, completed, _ = await one_turn(h, client)
         assert completed.reason == "done"
         assert {result.text for result in await results_of(client, session)} == {str(number) for number in range(20)}
+
+
+async def test_each_of_twenty_servers_is_killed_during_a_call_and_comes_back(tmp_path: Path) -> None:
+    names = [f"s{number}" for number in range(20)]
+    plant(tmp_path, **{name: scripted() for name in names}, steady={**scripted("library"), "timeout": 30})
+    deaths: list[dict[str, Any]] = [{"name": f"{name}__die", "arguments": {}} for name in names]
+    echoes: list[dict[str, Any]] = [
+        {"name": f"{name}__echo", "arguments": {"text": name}} for name in [*names, "steady"]
+    ]
+    script: list[dict[str, Any]] = [{"tool_calls": [*deaths, echoes[-1]]}, {"text": "ok"}, {"tool_calls": echoes}]
+    async with house(tmp_path, [*script, {"text": "ok"}]) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        completed, seen = await turn(client, attachment)
+        assert completed.reason == "done"
+        *died, other = await results_of(client, attachment.session)
+        assert all(result.is_error and "ended during the call" in result.text for result in died)
+        assert other.text == "steady"
+        assert {server for server, status in statuses(seen) if status == "down"} == set(names)
+        while {server.status for server in (await ask(client, McpTest, McpServers, cwd=str(h.workspace))).servers} != {
+            "up"
+        }:
+            await until(attachment, lambda event: isinstance(event, e.McpServerStatus) and event.status == "up")
+        await turn(client, attachment)
+        assert {result.text for result in (await results_of(client, attachment.session))[21:]} == {*names, "steady"}

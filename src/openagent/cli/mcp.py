@@ -1,15 +1,26 @@
 """`openagent mcp`"""
 
 import os
+import re
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import click
+from msgspec import structs
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean
-from openagent.protocol.mcp import McpImported, McpServerEntry, McpServerInfo, McpServers
+from openagent.protocol.mcp import (
+    McpCatalog,
+    McpCatalogue,
+    McpCatalogueEntry,
+    McpImported,
+    McpServerEntry,
+    McpServerInfo,
+    McpServers,
+)
 from openagent.protocol.ops import Done, McpAdd, McpImport, McpList, McpRemove, McpSwitch, McpTest, Op
 
 _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
@@ -18,7 +29,8 @@ _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YEL
 @click.group(
     "mcp",
     epilog=examples(
-        "openagent mcp add time mcp-server-time",
+        "openagent mcp catalog",
+        "openagent mcp add github",
         "openagent mcp add docs --url https://example.com/mcp",
         "openagent mcp list",
         "openagent mcp test time",
@@ -43,7 +55,7 @@ def list_servers(session: str, as_json: bool) -> None:
     if found.servers:
         say(table(("SERVER", "KIND", "STATUS", "TOOLS", "FROM", "KEPT IN"), [_row(server) for server in found.servers]))
     else:
-        say("There are no MCP servers. `openagent mcp add NAME COMMAND` adds one.")
+        say("There are no MCP servers. `openagent mcp catalog` lists known ones, `openagent mcp add` adds one.")
     _complain(found.notices)
 
 
@@ -66,6 +78,7 @@ def test(name: str, as_json: bool) -> int:
             mark, colour = _MARKS.get(server.status, ("✗", RED))
             said = f"{len(server.tools)} tools: {', '.join(server.tools)}" if server.status == "up" else server.detail
             say(f"{paint(mark, colour)} {server.name} is {server.status}. {clean(said)}")
+            _complain([f"{server.name}: {warning}" for warning in server.warnings])
         _complain(found.notices)
     return int(any(server.status not in ("up", "disabled") for server in found.servers))
 
@@ -85,8 +98,50 @@ def _complain(notices: list[str]) -> None:
         click.echo(paint(f"! {clean(notice)}", YELLOW, sys.stderr), err=True)
 
 
+@command("catalog", "openagent mcp catalog", "openagent mcp catalog github", "openagent mcp catalog --json")
+@click.argument("name", default="")
+@as_json
+def catalog(name: str, as_json: bool) -> None:
+    """List servers that are known, or tell all about one. `openagent mcp add NAME` adds it."""
+    entries = complete(_catalogue(name))
+    if as_json:
+        print_json([plain(entry) for entry in entries])
+    elif name:
+        _describe(entries[0])
+    else:
+        say(table(("SERVER", "NEEDS", "WHAT IT DOES"), [_known(entry) for entry in entries]))
+
+
+async def _catalogue(name: str) -> list[McpCatalogueEntry]:
+    async with daemon() as client:
+        return (await client.request(McpCatalog(id=client.next_id(), name=name), McpCatalogue)).entries
+
+
+def _known(entry: McpCatalogueEntry) -> tuple[str, ...]:
+    return entry.name, ", ".join(need.name for need in entry.needs if need.required) or "–", entry.about
+
+
+def _describe(entry: McpCatalogueEntry) -> None:
+    server = entry.server
+    say(f"{entry.name}: {entry.about}")
+    say(f"Runs:     {' '.join([server.command, *server.args])}" if server.command else f"Address:  {server.url}")
+    if server.network:
+        say("Network:  it may reach the network from the jail")
+    if entry.install:
+        say(f"Install:  {entry.install}")
+    _tell_needs(entry)
+    say(f"More:     {entry.page}")
+
+
+def _tell_needs(entry: McpCatalogueEntry, given: Container[str] = ()) -> None:
+    for need in entry.needs:
+        state = "set" if need.is_set or need.name in given else "not set" if need.required else "not set, optional"
+        say(f"Needs:    {need.name} ({state}): {need.about}")
+
+
 @command(
     "add",
+    "openagent mcp add github",
     "openagent mcp add time mcp-server-time",
     "openagent mcp add github --env GITHUB_TOKEN='${GITHUB_TOKEN}' --network api.github.com -- github-mcp-server stdio",
     "openagent mcp add docs --url https://example.com/mcp --header 'Authorization: Bearer ${DOCS_TOKEN}'",
@@ -111,12 +166,15 @@ def add(  # noqa: PLR0917
     timeout: float,
     replace: bool,
 ) -> None:
-    """Add a server: a command, which runs in the jail, or an address.
+    """Add a server: a command, which runs in the jail, an address, or a name of the catalogue.
 
     ${VARIABLES} are filled in when it starts, so that keys need not be kept with it.
     """
-    if bool(argv) == bool(url):
+    if argv and url:
         raise click.UsageError("Give either a command or --url.")
+    if not argv and not url:
+        _add_known(name, _pairs(variables, "=", "--env"), replace)
+        return
     entry = McpServerEntry(
         kind="sse" if sse else "http" if url else "",
         command=argv[0] if argv else "",
@@ -129,6 +187,31 @@ def add(  # noqa: PLR0917
     )
     complete(_send(lambda number: McpAdd(id=number, name=name, server=entry, replace=replace)))
     say(f"Added {name}. `openagent mcp test {name}` tries it.")
+
+
+def _add_known(name: str, variables: dict[str, str], replace: bool) -> None:
+    """A value that is given stands in the place of the variable, wherever the entry names it."""
+    (entry,) = complete(_catalogue(name))
+    server = entry.server
+
+    def filled(text: str) -> str:
+        return re.sub(r"\$\{(\w+)(?::-[^}]*)?\}", lambda found: variables.get(found[1], found[0]), text)
+
+    given = structs.replace(
+        server,
+        args=[filled(argument) for argument in server.args],
+        env={**{key: filled(value) for key, value in server.env.items()}, **variables} if server.command else {},
+        url=filled(server.url),
+        headers={key: filled(value) for key, value in server.headers.items()},
+        description=entry.about,
+    )
+    complete(_send(lambda number: McpAdd(id=number, name=name, server=given, replace=replace)))
+    say(f"Added {name} from the catalogue. `openagent mcp test {name}` tries it.")
+    if entry.install and shutil.which(server.command) is None:
+        say(f"Install:  {entry.install}")
+    _tell_needs(entry, variables)
+    if any(need.required and not need.is_set and need.name not in variables for need in entry.needs):
+        say(f"Set them for the daemon, or give them: openagent mcp add {name} --replace --env NAME=VALUE")
 
 
 def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str]:
@@ -207,5 +290,5 @@ def serve() -> None:
     """
 
 
-for _command in (list_servers, test, add, remove, enable, disable, import_servers, serve):
+for _command in (list_servers, test, catalog, add, remove, enable, disable, import_servers, serve):
     mcp.add_command(_command)

@@ -114,6 +114,32 @@ class McpPromptMessages(Struct, frozen=True):
     messages: list[McpPromptMessage]
 
 
+class McpSetting(Struct, frozen=True, omit_defaults=True):
+    """A variable that a known server is started with."""
+
+    name: str
+    about: str
+    required: bool = True
+    is_set: bool = False
+    """For the daemon."""
+
+
+class McpCatalogueEntry(Struct, frozen=True, omit_defaults=True):
+    """A server that is known, whether it is installed or not."""
+
+    name: str
+    about: str
+    server: McpServerEntry
+    needs: list[McpSetting] = []
+    install: str = ""
+    """How to get its command."""
+    page: str = ""
+
+
+class McpCatalogue(Struct, frozen=True):
+    entries: list[McpCatalogueEntry]
+
+
 class McpList(Op, frozen=True, kw_only=True, tag="mcp.list"):
     """The MCP servers that count in a folder, or for a session."""
 
@@ -189,3 +215,9 @@ class McpPromptGet(Op, frozen=True, kw_only=True, tag="mcp.prompt.get"):
     server: str
     name: str
     arguments: dict[str, str] = {}
+
+
+class McpCatalog(Op, frozen=True, kw_only=True, tag="mcp.catalog"):
+    """The servers that are known, with the settings they need."""
+
+    name: str = ""

@@ -52,6 +52,8 @@ from openagent.protocol.index import (
 )
 from openagent.protocol.mcp import (
     McpAdd,
+    McpCatalog,
+    McpCatalogue,
     McpImport,
     McpImported,
     McpList,
@@ -547,6 +549,7 @@ AnyOp = (
     | McpRemove
     | McpSwitch
     | McpImport
+    | McpCatalog
     | McpResources
     | McpResourceRead
     | McpPrompts
@@ -832,6 +835,7 @@ RESULTS: dict[type[Op], type[Struct]] = {
     McpRemove: Done,
     McpSwitch: Done,
     McpImport: McpImported,
+    McpCatalog: McpCatalogue,
     McpResources: McpResourceList,
     McpResourceRead: McpResourceContents,
     McpPrompts: McpPromptList,

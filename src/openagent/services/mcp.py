@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from openagent.protocol import locations, ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import McpServerStatus
 from openagent.protocol.mcp import (
+    McpCatalogue,
+    McpCatalogueEntry,
     McpImported,
     McpPrompt,
     McpPromptList,
@@ -29,6 +32,7 @@ from openagent.protocol.mcp import (
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.services.mcp_servers import ServerBook, own_file, unknown
+from openagent.tools.mcp.catalogue import CATALOGUE
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.host import MCPHost
 from openagent.tools.mcp.prompts import arguments_from, as_message, messages_of, prompts_of
@@ -56,6 +60,7 @@ class McpService:
     ) -> None:
         """`tell` reaches everybody who works in a workspace."""
         self._book = ServerBook(store, configs, redactor)
+        self._environment = configs.environment
         self._home = Path(locations.data_home(configs.environment({})))
         self._redactor = redactor
         self._tell = tell
@@ -72,6 +77,7 @@ class McpService:
             ops.McpRemove: self._remove,
             ops.McpSwitch: self._switch,
             ops.McpImport: self._import,
+            ops.McpCatalog: self._catalog,
             ops.McpResources: self._resources,
             ops.McpResourceRead: self._read_resource,
             ops.McpPrompts: self._prompts,
@@ -216,6 +222,23 @@ class McpService:
 
     async def _import(self, connection: Connection, op: ops.McpImport) -> McpImported:
         return await self._book.import_from(Path(op.path))
+
+    async def _catalog(self, connection: Connection, op: ops.McpCatalog) -> McpCatalogue:
+        entries = [self._with_what_is_set(entry) for entry in CATALOGUE if op.name in ("", entry.name)]
+        if not entries:
+            near = get_close_matches(op.name, [entry.name for entry in CATALOGUE], n=1)
+            guess = f"Did you mean {near[0]!r}? " if near else ""
+            raise OpenAgentError(
+                "not_found",
+                f"There is no MCP server {op.name!r} in the catalogue.",
+                hint=f"{guess}`openagent mcp catalog` lists them; any other is added with its command or --url.",
+            )
+        return McpCatalogue(entries)
+
+    def _with_what_is_set(self, entry: McpCatalogueEntry) -> McpCatalogueEntry:
+        env = self._environment({})
+        needs = [msgspec.structs.replace(each, is_set=bool(env.get(each.name))) for each in entry.needs]
+        return msgspec.structs.replace(entry, needs=needs)
 
     async def _resources(self, connection: Connection, op: ops.McpResources) -> McpResourceList:
         running = await self._running(Path(op.cwd), op.server)

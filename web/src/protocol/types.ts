@@ -857,6 +857,27 @@ export interface McpAdd {
   replace?: boolean
 }
 
+/** The servers that are known, with the settings they need. */
+export interface McpCatalog {
+  op: "mcp.catalog"
+  id: string
+  name?: string
+}
+
+export interface McpCatalogue {
+  entries: McpCatalogueEntry[]
+}
+
+/** A server that is known, whether it is installed or not. */
+export interface McpCatalogueEntry {
+  name: string
+  about: string
+  server: McpServerEntry
+  needs?: McpSetting[]
+  install?: string
+  page?: string
+}
+
 /** Copy the servers of another program's file into the database; what is there already stays. */
 export interface McpImport {
   op: "mcp.import"
@@ -1014,6 +1035,14 @@ export interface McpServerStatus {
 export interface McpServers {
   servers: McpServerInfo[]
   notices?: string[]
+}
+
+/** A variable that a known server is started with. */
+export interface McpSetting {
+  name: string
+  about: string
+  required?: boolean
+  is_set?: boolean
 }
 
 /** Enable or disable a server, wherever it stands: for all sessions, or for one from its next turn on. */
@@ -1191,7 +1220,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1466,6 +1495,7 @@ export interface Results {
   "mcp.remove": Done
   "mcp.switch": Done
   "mcp.import": McpImported
+  "mcp.catalog": McpCatalogue
   "mcp.resources": McpResourceList
   "mcp.resource.read": McpResourceContents
   "mcp.prompts": McpPromptList
@@ -2372,6 +2402,7 @@ export interface Ops {
   "mcp.remove": McpRemove
   "mcp.switch": McpSwitch
   "mcp.import": McpImport
+  "mcp.catalog": McpCatalog
   "mcp.resources": McpResources
   "mcp.resource.read": McpResourceRead
   "mcp.prompts": McpPrompts

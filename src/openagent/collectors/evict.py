@@ -7,7 +7,8 @@ import msgspec
 from openagent.collectors.choosing import candidates, numbers
 from openagent.collectors.truncate import oldest
 from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
-from openagent.plugins.context import text_tokens
+from openagent.plugins.context import message_tokens
+from openagent.plugins.view_log import shortened
 from openagent.protocol.messages import ImagePart, ToolResultPart
 
 WORTHWHILE = 100
@@ -28,9 +29,9 @@ class Evict:
         for item in (item for unit in (*old, *recent) for item in unit):
             if freed >= goal.free_tokens:
                 break
-            pointer = _pointer(item)
-            if pointer and (saved := item.tokens - text_tokens(pointer)) >= WORTHWHILE:
-                number = item.message.number
+            number, pointer = item.message.number, _pointer(item)
+            saved = item.tokens - message_tokens(shortened(item.message, pointer)) if pointer else 0
+            if saved >= WORTHWHILE:
                 replaced[number] = pointer
                 left[number] = msgspec.structs.replace(item, tokens=item.tokens - saved)
                 freed += saved

@@ -140,6 +140,9 @@ class View:
         counted, size = self._counted
         return counted + self._size - size
 
+    def conversation(self) -> list[Message]:
+        return [self._lead, *self._shown] if self._lead is not None else list(self._shown)
+
     def request(
         self, session: str, resolved: ResolvedModel, settings: Settings, tools: Sequence[ToolSchema]
     ) -> ModelRequest:
@@ -149,7 +152,7 @@ class View:
         return ModelRequest(
             model=resolved.model,
             system=self.system,
-            messages=[self._lead, *self._shown] if self._lead is not None else list(self._shown),
+            messages=self.conversation(),
             tools=tools,
             max_output_tokens=settings.max_output_tokens or resolved.max_output_tokens,
             temperature=settings.temperature,

@@ -340,6 +340,7 @@ class Session:
             budget = LOADED_WINDOWS * (resolved.context_window or DEFAULT_WINDOW)
             shown = await load_shown(self.runtime.store, self.id, log, budget)
             self._view = View(system_prompt(self.info), shown.messages, log, shown.cut_at)
+            self._view.offer(self.tool_schemas(resolved.context_window or DEFAULT_WINDOW))
         return self._view
 
     @property

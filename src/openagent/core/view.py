@@ -140,15 +140,18 @@ class View:
         counted, size = self._counted
         return counted + self._size - size
 
+    def offer(self, tools: Sequence[ToolSchema]) -> None:
+        if tools != self.tools:
+            self.tools = tools
+            self.tools_tokens = text_tokens(msgspec.json.encode(tools).decode())
+
     def conversation(self) -> list[Message]:
         return [self._lead, *self._shown] if self._lead is not None else list(self._shown)
 
     def request(
         self, session: str, resolved: ResolvedModel, settings: Settings, tools: Sequence[ToolSchema]
     ) -> ModelRequest:
-        if tools != self.tools:
-            self.tools = tools
-            self.tools_tokens = text_tokens(msgspec.json.encode(tools).decode())
+        self.offer(tools)
         return ModelRequest(
             model=resolved.model,
             system=self.system,

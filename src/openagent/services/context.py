@@ -74,8 +74,6 @@ class ContextManager:
         resolved = _model_of(session)
         view = await session.view(resolved)
         window = resolved.context_window or DEFAULT_WINDOW
-        if not view.tools:
-            view.request(session.id, resolved, session.info.settings, session.tool_schemas(window))
         settings = session.runtime.context(session.workspace)
         log = await session.collections()
         cached = _cached(view)

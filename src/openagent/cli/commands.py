@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 
 from openagent import __version__
+from openagent.cli.plugin_commands import plugin_command, plugin_commands
 from openagent.cli.terminal import complain, forgiving_streams, silence_stdout
 from openagent.protocol.errors import OpenAgentError
 
@@ -65,20 +66,23 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            return plugin_command(cmd_name)
         module, attribute = COMMANDS[cmd_name].place.split(":")
         return getattr(import_module(module), attribute)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+        if added := plugin_commands():
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl([(name, f"from {package}") for name, package in added.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name, COMMANDS, n=1)
+        if name not in COMMANDS and not name.startswith("-") and name not in (added := plugin_commands()):
+            near = get_close_matches(name, [*COMMANDS, *added], n=1)
             guess = f" Did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"There is no command {name!r}.{guess}", ctx)
         return super().resolve_command(ctx, args)

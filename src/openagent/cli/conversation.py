@@ -1,17 +1,17 @@
 """A session's events as they come, in a plain terminal, and what a person answers to them."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
 from openagent.cli.transcript import CUT_SHORT, Transcript
 from openagent.client import Client
-from openagent.client.text import call_line, clean, one_line, subject_of
+from openagent.client.text import call_line, clean, one_line, plan_lines, subject_of
 from openagent.protocol import events as e
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent
-from openagent.protocol.sessions import LiveAnswer, PermissionAsk, Question, Snapshot
+from openagent.protocol.sessions import LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
 
 Scope = Literal["once", "session", "always"]
 _SCOPES: dict[str, Scope] = {"a": "once", "s": "session", "A": "always"}
@@ -46,6 +46,8 @@ class Conversation:
             e.QuestionAsked: lambda event: self._question(event.question),
             e.QuestionAnswered: self._answered,
             e.TurnCompleted: self._turn_completed,
+            e.PlanUpdated: lambda event: self._plan(event.plan),
+            e.HookRan: self._hook,
             e.PermissionNoted: lambda event: self.note(f"! denied: {event.tool}. {event.reason}", RED),
             e.CheckpointRestored: lambda event: self.note(f"Went back to before turn {event.turn}.", YELLOW),
             e.BackgroundStarted: lambda event: self.note(
@@ -80,6 +82,8 @@ class Conversation:
         for message in snapshot.messages:
             self._transcript.add(message)
             self._remember_calls(message)
+        if snapshot.plan:
+            self._plan(snapshot.plan)
         if snapshot.live:
             self._live(snapshot.live)
         for ask in snapshot.permissions:
@@ -183,6 +187,13 @@ class Conversation:
         subject, failed = self._subjects.pop(event.call_id, ""), event.is_error
         line = call_line(event.tool, subject, failed=failed, summary=event.summary, duration_ms=event.duration_ms)
         self.note(line, RED if failed else DIM)
+
+    def _plan(self, plan: Sequence[PlanItem]) -> None:
+        self.note("\n".join(plan_lines((item.text, item.state) for item in plan)), CYAN)
+
+    def _hook(self, event: e.HookRan) -> None:
+        if event.outcome != "done":
+            self.note(f"! hook {event.hook} {event.outcome}: {event.detail}", YELLOW)
 
     def _ask(self, ask: PermissionAsk) -> None:
         self._asks[ask.id] = ask

@@ -17,6 +17,7 @@ from openagent.cli.stop import end_daemon
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint
 from openagent.client.text import clean
 from openagent.protocol import locations
+from openagent.protocol.customizing import Plugin, Plugins, PluginsList
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import ConfigList, ConfigShow, DaemonInfo, DaemonStatus, PolicyExplain
 from openagent.protocol.safety import PolicyExplanation
@@ -131,7 +132,7 @@ def _daemon() -> Iterable[Check]:
     """What the daemon itself says. One that was not running is started for this and, unless used, stopped again."""
     before = daemon_pid()
     try:
-        info, settings, notices = complete(_ask_daemon())
+        info, settings, notices, plugins = complete(_ask_daemon())
     except (OpenAgentError, OSError) as problem:
         yield _refusal(problem)
         return
@@ -146,6 +147,9 @@ def _daemon() -> Iterable[Check]:
         yield Check("configuration", "ok", files, required=True)
         yield from (Check("note", "missing", note) for note in settings.notes)
         yield from (Check("rules", "missing", note) for note in notices)
+    for plugin in plugins:
+        advice = f"Correct or uninstall {plugin.distribution or plugin.place}."
+        yield Check("plugin", "broken", f"{plugin.name} ({plugin.kind}): {plugin.error}", advice)
     if info.model:
         yield Check("model", "ok", f"{info.model} answers when no other is named")
     else:
@@ -158,17 +162,19 @@ def _refusal(problem: Exception) -> Check:
     return Check("configuration" if is_config else "daemon", "broken", str(problem), required=True)
 
 
-async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError, list[str]]:
+async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError, list[str], list[Plugin]]:
     """How it is, and what it makes of the settings and the rules that hold here."""
     cwd = os.getcwd()
     async with daemon() as client:
         info = await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
+        plugins = (await client.request(PluginsList(id=client.next_id()), Plugins)).plugins
+        broken = [plugin for plugin in plugins if plugin.error]
         try:
             settings = await client.request(ConfigShow(id=client.next_id(), cwd=cwd), ConfigList)
             explain = PolicyExplain(id=client.next_id(), command="true", cwd=cwd)
-            return info, settings, (await client.request(explain, PolicyExplanation)).notices
+            return info, settings, (await client.request(explain, PolicyExplanation)).notices, broken
         except OpenAgentError as problem:
-            return info, problem, []
+            return info, problem, [], broken
 
 
 def _keys() -> Check:

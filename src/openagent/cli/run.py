@@ -7,7 +7,7 @@ import sys
 
 from openagent.cli.terminal import DIM, RED, Prose, complain, forgiving_streams, paint, prose_width, silence_stdout
 from openagent.client.launch import DaemonDidNotStart
-from openagent.client.text import call_line, clean
+from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 
@@ -177,6 +177,8 @@ class Run:
             "provider.failed_over": self._elsewhere,
             "permission.requested": self._ask,
             "permission.noted": self._denied,
+            "plan.updated": self._plan,
+            "hook.ran": self._hook,
         }
 
     def open(self) -> str:
@@ -270,6 +272,17 @@ class Run:
         failed = event.get("is_error", False)
         summary, took = event.get("summary", ""), event.get("duration_ms", 0.0)
         self._note(call_line(event["tool"], what, failed=failed, summary=summary, duration_ms=took), failed)
+
+    def _plan(self, event: Event) -> None:
+        if self._arguments.output == "text":
+            self._note(
+                "\n".join(plan_lines((item["text"], item.get("state", "pending")) for item in event["plan"])), False
+            )
+
+    def _hook(self, event: Event) -> None:
+        """Only what a person should know of: most of the time a hook has nothing to say."""
+        if self._arguments.output == "text" and event["outcome"] != "done":
+            self._note(f"! hook {event['hook']} {event['outcome']}: {event.get('detail', '')}", True)
 
     def _retry(self, event: Event) -> None:
         self._note(f"… {event['error']['message']} Trying again in {event['delay_s']:g} s.", True)

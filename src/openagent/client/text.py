@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 _ESCAPE = "\x1b"
@@ -25,6 +26,14 @@ def clean(text: str) -> str:
     if _ESCAPE in text or any(introducer in text for introducer in _INTRODUCERS.values()):
         text = _without_sequences(text)
     return text.translate(_UNPRINTABLE)
+
+
+_PLAN_MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
+
+
+def plan_lines(items: Iterable[tuple[str, str]]) -> list[str]:
+    """A plan, one item a line: text and state."""
+    return [f"  {_PLAN_MARKS.get(state, '·')} {text}" for text, state in items]
 
 
 def told(source: str, text: str) -> str:

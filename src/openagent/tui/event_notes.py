@@ -9,6 +9,8 @@ def note_for(event: e.AnyEvent) -> tuple[str, str] | None:  # noqa: PLR0911
     match event:
         case e.PermissionNoted(decision="deny"):
             return f"denied: {event.tool}. {event.reason}", "error"
+        case e.HookRan() if event.outcome != "done":
+            return f"hook {event.hook} {event.outcome}: {event.detail}", "warning"
         case e.BackgroundStarted():
             return f"{event.command_id} goes on in the background: {one_line(event.command)}", ""
         case e.RetryScheduled():

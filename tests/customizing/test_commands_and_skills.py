@@ -1,0 +1,191 @@
+"""Slash commands and skills, whichever client calls for them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openagent.config.front_matter import parse_front_matter
+from openagent.protocol import events as e
+from openagent.protocol.customizing import CommandsList, SkillContent, Skills, SkillShow, SkillsList, SlashCommands
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.messages import NotePart, TextPart
+from openagent.protocol.ops import ToolList, ToolsList, TrustAdd
+from openagent.protocol.safety import TrustEntry
+
+from ..interaction.doing import ask, messages_of, one_turn, results_of, shell, turn
+from ..interaction.house import House, house, new_session
+
+pytestmark = pytest.mark.anyio
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def load(skill: str) -> dict[str, Any]:
+    return {"tool_calls": [{"name": "skill", "arguments": {"name": skill}}]}
+
+
+def said(h: House, number: int = 0) -> str:
+    return h.sim.requests[number].body
+
+
+async def sent(h: House, client: Any, text: str, **settings: Any) -> tuple[str, e.TurnCompleted, list[e.Event]]:
+    session = await new_session(h, client, **settings)
+    completed, seen = await turn(client, await client.attach(session), text)
+    return session, completed, seen
+
+
+async def test_a_command_is_expanded_with_its_arguments_and_files_and_people_see_what_was_typed(tmp_path: Path) -> None:
+    header = "---\ndescription: Review a file\nargument-hint: FILE [FOCUS]\n---\n"
+    text = f"{header}Review $1 for $2 ($ARGUMENTS). See @notes.txt"
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        put(h.workspace / ".claude" / "commands" / "review.md", text)
+        put(h.workspace / "notes.txt", "note well")
+        session, _, _ = await sent(h, client, '/review app.py "race conditions"')
+        assert 'Review app.py for race conditions (app.py \\"race conditions\\").' in said(h)
+        assert "note well" in said(h)
+        typed, meant = (await messages_of(client, session))[:2]
+        assert typed.parts == [TextPart('/review app.py "race conditions"')]
+        assert isinstance(meant.parts[0], NotePart)
+        listed = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        (command,) = listed.commands
+        assert (command.name, command.description, command.arguments) == ("review", "Review a file", "FILE [FOCUS]")
+
+
+async def test_folders_become_namespaces_and_a_persons_own_command_wins(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        put(h.workspace / ".openagent" / "commands" / "web" / "test.md", "Project test")
+        put(h.workspace / ".openagent" / "commands" / "fix.md", "Project fix")
+        put(h.home / "commands" / "fix.md", "My fix of $ARGUMENTS")
+        listed = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        assert [(each.name, each.origin) for each in listed.commands] == [("fix", "user"), ("web:test", "project")]
+        await sent(h, client, "/fix it")
+        assert "My fix of it" in said(h)
+
+
+@pytest.mark.parametrize("text", ["/etc/hosts is empty", "/nothing here", "/", "// comment"])
+async def test_what_is_no_command_is_a_message(tmp_path: Path, text: str) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        session, completed, _ = await sent(h, client, text)
+        assert completed.reason == "done"
+        assert not [p for m in await messages_of(client, session) for p in m.parts if isinstance(p, NotePart)]
+
+
+async def test_allowed_tools_and_model_of_a_strangers_command_do_not_count_until_trusted(tmp_path: Path) -> None:
+    text = "---\nallowed-tools: Bash(touch:*), Read\nmodel: compatible/other\n---\nTouch it."
+    script = [step for _ in range(3) for step in (shell("touch made"), {"text": "ok"})]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        put(h.workspace / ".openagent" / "commands" / "touch.md", text)
+        _, _, seen = await sent(h, client, "/touch", mode="plan")
+        assert json.loads(said(h))["model"] == "scripted"
+        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        _, _, seen = await sent(h, client, "/touch", mode="edits")
+        assert json.loads(said(h, 2))["model"] == "other"
+        assert not [event for event in seen if isinstance(event, e.PermissionRequested)]
+        assert (h.workspace / "made").exists()
+
+
+async def test_files_named_in_a_command_stay_inside_the_workspace(tmp_path: Path) -> None:
+    put(tmp_path / "secret.txt", "s3cr3t")
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        (h.workspace / "link.txt").symlink_to(tmp_path / "secret.txt")
+        put(h.home / "commands" / "leak.md", f"@../secret.txt @{tmp_path}/secret.txt @link.txt @~/secret.txt")
+        await sent(h, client, "/leak")
+        assert "s3cr3t" not in said(h)
+
+
+async def test_broken_commands_and_skills_are_told_and_the_others_work(tmp_path: Path) -> None:
+    async with house(tmp_path, []) as h, await h.client() as client:
+        put(tmp_path / "outside.md", "outside")
+        commands = h.workspace / ".openagent" / "commands"
+        put(commands / "good.md", "good")
+        put(commands / "bad.md", "---\nno end")
+        put(commands / "odd name.md", "odd")
+        (commands / "link.md").symlink_to(tmp_path / "outside.md")
+        put(commands / "binary.md", "x")
+        (commands / "binary.md").write_bytes(b"\xff\xfe\x00" * 100)
+        found = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        assert [each.name for each in found.commands] == ["binary", "good"]
+        assert len(found.notices) == 3
+        skills = h.workspace / ".openagent" / "skills"
+        put(skills / "good" / "SKILL.md", "---\nname: good\ndescription: works\n---\nbody")
+        put(skills / "bad" / "SKILL.md", "---\n: : :\n---\nbody")
+        put(skills / "worse" / "SKILL.md", "---\nname: ../../etc\n---\nbody")
+        shown = await ask(client, SkillsList, Skills, cwd=str(h.workspace))
+        assert [each.name for each in shown.skills] == ["good"]
+        assert len(shown.notices) == 2
+
+
+async def test_skills_are_listed_once_and_loaded_by_a_tool_that_is_there_only_with_skills(tmp_path: Path) -> None:
+    script = [load("release"), {"text": "ok"}, {"text": "again"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        before = {tool.name for tool in (await ask(client, ToolsList, ToolList)).tools}
+        assert "skill" not in before
+        folder = h.workspace / ".claude" / "skills" / "release"
+        put(folder / "SKILL.md", "---\nname: release\ndescription: Cut a release.\n---\nTag, then push.")
+        put(folder / "check.sh", "echo checked")
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        await turn(client, attachment)
+        await turn(client, attachment)
+        assert said(h, 2).count("release: Cut a release.") == 1
+        assert "Tag, then push." not in said(h, 0)
+        (result,) = await results_of(client, session)
+        assert "Tag, then push." in result.text
+        assert "check.sh" in result.text
+        content = await ask(client, SkillShow, SkillContent, name="release", cwd=str(h.workspace))
+        assert (content.body, content.files) == ("Tag, then push.", ["check.sh"])
+
+
+async def test_files_of_a_persons_own_skill_can_be_run_in_the_jail(tmp_path: Path) -> None:
+    async with house(tmp_path, []) as h, await h.client() as client:
+        folder = h.home / "skills" / "greet"
+        put(folder / "SKILL.md", "---\nname: greet\ndescription: Greets.\n---\nRun hello.sh.")
+        put(folder / "hello.sh", "echo hello from the skill")
+        session = await new_session(h, client)
+        place = h.home / "scratch" / session / "skills" / "greet" / "hello.sh"
+        h.sim.reset([load("greet"), shell(f"bash {place}"), {"text": "ok"}])
+        await turn(client, await client.attach(session))
+        assert "hello from the skill" in (await results_of(client, session))[1].text
+
+
+async def test_many_skills_are_listed_in_bounded_room(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        for number in range(150):
+            text = f"---\nname: skill-{number:03}\ndescription: {'long words ' * 100}\n---\nbody"
+            put(h.workspace / ".openagent" / "skills" / f"s{number}" / "SKILL.md", text)
+        await one_turn(h, client)
+        notes = [m["content"] for m in json.loads(said(h))["messages"] if "[Skills:" in str(m.get("content"))]
+        assert len(notes[0]) < 9000
+        assert "more are not listed" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "body"),
+    [
+        ("plain", {}, "plain"),
+        ("---\nname: a b\n---\nx", {"name": "a b"}, "x"),
+        (
+            '---\nname: "a: b" \nlist: [a, "b c", d(e, f)]\n---\n\nx',
+            {"name": "a: b", "list": ["a", "b c", "d(e, f)"]},
+            "x",
+        ),
+        ("---\ntools:\n  - a\n  - b\nmore: >\n  one\n  two\n---\nx", {"tools": ["a", "b"], "more": "one two"}, "x"),
+        ("---\r\nname: a\r\n---\r\nx\r\n", {"name": "a"}, "x\n"),
+        ("--- not a header\nx", {}, "--- not a header\nx"),
+        ("---\n# comment\nempty:\n---\n", {"empty": ""}, ""),
+    ],
+)
+def test_headers_as_people_write_them(text: str, fields: dict[str, Any], body: str) -> None:
+    parsed = parse_front_matter(text)
+    assert (parsed.fields, parsed.body) == (fields, body)
+
+
+@pytest.mark.parametrize("text", ["---\nno end", "---\nwhat is this\n---\n", "---\n" + "a: b\n" * 20_000 + "---\n"])
+def test_headers_that_make_no_sense(text: str) -> None:
+    with pytest.raises(OpenAgentError):
+        parse_front_matter(text)

@@ -107,6 +107,7 @@ def build_manager(
 
     mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
     custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
+    custom.take_prompts(mcp.prompts, mcp.prompt)
     around = Surroundings(custom.tools_beside(mcp.tools), mcp.tool_names, mcp.server_names, services.catalog.resolve)
     team = services.team = Team(configs, store, safety, tools, around)
     runtime = Runtime(

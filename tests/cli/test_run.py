@@ -36,7 +36,7 @@ def test_stream_json_output_is_every_event_in_order(machine: Machine) -> None:
     assert kinds[-1] == "turn.completed"
     assert kinds.index("turn.started") < kinds.index("tool.started") < kinds.index("tool.finished")
     assert "".join(event["text"] for event in events if event["type"] == "text.delta") == "Done."
-    durable = [event["seq"] for event in events if not event["type"].endswith((".delta", ".output"))]
+    durable = [event["seq"] for event in events if not event["type"].endswith((".delta", ".output", ".shown"))]
     assert durable == sorted(set(durable))
 
 

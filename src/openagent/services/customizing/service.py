@@ -14,7 +14,8 @@ from openagent.plugins.tool import Tool
 from openagent.protocol import customizing as c
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.messages import ToolCallPart
+from openagent.protocol.mcp import McpPrompt
+from openagent.protocol.messages import TextPart, ToolCallPart, UserPart
 from openagent.protocol.sessions import SessionInfo
 from openagent.services.customizing.commands import CommandShelf
 from openagent.services.customizing.gate import CustomGate
@@ -25,6 +26,8 @@ from openagent.services.customizing.rules import RuleTexts
 from openagent.services.customizing.skills import SkillShelf
 from openagent.services.customizing.tool_names import input_for_hooks, our_tools, theirs
 
+ListPrompts = Callable[[Path], Awaitable[Sequence[McpPrompt]]]
+GetPrompt = Callable[[Path, str, str, Sequence[str]], Awaitable[Sequence[UserPart]]]
 MoreTools = Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
 
 
@@ -40,6 +43,28 @@ class Customizing:
         self.gate = CustomGate(self._rules, self.skills, self.commands, self._hooks, start_in_jail=start_in_jail)
         self._plugins = plugins
         self._taken = [tool.name for tool in built_in]
+
+    def take_prompts(self, prompts: ListPrompts, prompt: GetPrompt) -> None:
+        """Those of MCP servers are commands too: `/server:prompt`."""
+
+        async def listed(workspace: Path) -> list[c.SlashCommand]:
+            return [
+                c.SlashCommand(
+                    name=f"{each.server}:{each.name}",
+                    description=" ".join(each.description.split())[:200],
+                    arguments=" ".join(argument.name.upper() for argument in each.arguments),
+                    origin="mcp",
+                    source=each.server,
+                )
+                for each in await prompts(workspace)
+            ]
+
+        async def text(workspace: Path, name: str, words: Sequence[str]) -> str:
+            server, _, wanted = name.partition(":")
+            parts = await prompt(workspace, server, wanted, words)
+            return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+        self.commands.mcp_prompts, self.commands.mcp_prompt = listed, text
 
     def tools_beside(self, others: MoreTools) -> MoreTools:
         """Those of plugins and skills, and then the others."""

@@ -16,6 +16,7 @@ from openagent.protocol.safety import TrustEntry
 
 from ..interaction.doing import ask, messages_of, one_turn, results_of, shell, turn
 from ..interaction.house import House, house, new_session
+from ..mcp_host.bench import plant, scripted
 
 pytestmark = pytest.mark.anyio
 
@@ -189,3 +190,17 @@ def test_headers_as_people_write_them(text: str, fields: dict[str, Any], body: s
 def test_headers_that_make_no_sense(text: str) -> None:
     with pytest.raises(OpenAgentError):
         parse_front_matter(text)
+
+
+async def test_prompts_of_mcp_servers_are_commands(tmp_path: Path) -> None:
+    plant(tmp_path, shop=scripted("library"))
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        listed = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        assert [(each.name, each.origin, each.arguments) for each in listed.commands] == [
+            ("shop:review", "mcp", "TITLE TONE")
+        ]
+        await sent(h, client, "/shop:review one")
+        assert "Review it." in said(h)
+        _, completed, _ = await sent(h, client, "/shop:review")
+        assert completed.error is not None
+        assert "title" in completed.error.message

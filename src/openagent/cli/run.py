@@ -230,7 +230,8 @@ class Run:
                 sys.stdout.flush()
             if kind == "turn.completed" and event.get("op_id") == self._sent:
                 return self._finish(event)
-            self._tell_problem()
+            if kind != "context.shown":
+                self._tell_problem()
             if kind == "error":
                 self._problem = explain(event["error"])
             if show := self._shown.get(kind):

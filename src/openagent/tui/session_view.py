@@ -18,12 +18,14 @@ from openagent.client import Attachment, Client, ConnectionLost
 from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol import ops
+from openagent.protocol.customizing import CommandsList, SlashCommands
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
 from openagent.protocol.sessions import PermissionAsk, Question, SessionInfo, Snapshot
 from openagent.tui.agents import Agents
 from openagent.tui.asks import Asks
 from openagent.tui.chat import Chat
+from openagent.tui.commands import Command, named
 from openagent.tui.completion import Completion, files_below
 from openagent.tui.event_notes import note_for
 from openagent.tui.keys import Keys
@@ -210,8 +212,24 @@ class SessionView(Vertical):
         self.side.show_plan(snapshot.plan)
         self.agents.clear()
         self._attached.set()
+        self.run_worker(self._learn_commands(snapshot.info.cwd), group="commands", exclusive=True)
         if not self._link.remote:
             self.run_worker(self._look_around(snapshot.info.cwd), group="files", exclusive=True)
+
+    async def _learn_commands(self, cwd: str) -> None:
+        """Those that files and MCP servers add. A name of the program's own is the program's."""
+        found = await self.ask(lambda client: CommandsList(id=client.next_id(), cwd=cwd), SlashCommands)
+        own = [command for command in self.completion.commands if command.action or named(command.name)]
+        taken = {command.name for command in own}
+        added = found.commands if found is not None else []
+        self.completion.commands = [
+            *own,
+            *(Command(each.name, each.description, takes=each.arguments) for each in added if each.name not in taken),
+        ]
+
+    def _is_for_the_daemon(self, line: str) -> bool:
+        command = named(line[1:].partition(" ")[0], self.completion.commands)
+        return command is not None and not command.action and named(command.name) is None
 
     async def _look_around(self, cwd: str) -> None:
         self._branch = await asyncio.to_thread(branch_of, cwd)
@@ -330,7 +348,7 @@ class SessionView(Vertical):
         text = event.text
         if (question := self.asks.question) is not None:
             await self._answer_question(question, text)
-        elif text.startswith("/"):
+        elif text.startswith("/") and not self._is_for_the_daemon(text):
             self.post_message(self.CommandGiven(text[1:]))
         elif text.startswith("!") and text[1:].strip():
             self.run_worker(self._run(text[1:].strip()))

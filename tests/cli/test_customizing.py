@@ -36,3 +36,20 @@ def test_commands_skills_hooks_and_plugins_are_listed(machine: Machine) -> None:
     assert (unknown.returncode, "There are: cook." in unknown.stderr) == (1, True)
     wrong = machine.run("hooks", "test", "BeforeLunch")
     assert (wrong.returncode, "There is no event" in wrong.stderr) == (1, True)
+
+
+def test_hooks_that_end_before_they_read_are_followed_by_the_real_daemon(machine: Machine) -> None:
+    own = machine.root / ".config" / "openagent"
+    own.mkdir(parents=True, exist_ok=True)
+    commands = ["exit 0", "echo no >&2; exit 2", "exec <&-; exit 0", "kill -9 $$", "sleep 100 & exit 0"]
+    hooks = [{"type": "command", "command": command, "timeout": 5} for command in commands]
+    (own / "hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": hooks}]}}))
+    fresh = machine.root / "fresh"
+    fresh.mkdir()
+    given = json.dumps({"command": "x" * 100_000})
+    tried = machine.run(
+        "hooks", "test", "PreToolUse", "--tool", "Bash", "--input", given, "--cwd", str(fresh), "--json"
+    )
+    (own / "hooks.json").unlink()
+    outcomes = [each["outcome"] for each in json.loads(tried.stdout)["tried"]]
+    assert outcomes == ["done", "blocked", "done", "failed", "done"]

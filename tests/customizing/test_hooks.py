@@ -214,12 +214,13 @@ async def test_a_bad_hook_never_stops_a_turn_and_is_visible(tmp_path: Path, kind
     command, outcome = BAD[kind]
     began = time.monotonic()
     async with house(tmp_path, [shell("echo fine"), {"text": "ok"}]) as h, await h.client() as client:
-        own_hooks(h, hook("PreToolUse", command.replace("PIDFILE", str(tmp_path / "pid")), "Bash", timeout=1.0))
+        timeout = 1.0 if kind == "hangs" else 30.0
+        own_hooks(h, hook("PreToolUse", command.replace("PIDFILE", str(tmp_path / "pid")), "Bash", timeout))
         session, completed, seen = await one_turn(h, client)
         assert completed.reason == "done"
         assert ran(seen) == [("PreToolUse", outcome)]
         assert "fine" in (await results_of(client, session))[0].text
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
     if kind == "forks":
         assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/exe").exists()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import subprocess
@@ -24,6 +25,8 @@ MAX_TOLD = 16 * 1024
 BLOCKS = 2
 _GRACE = 0.3
 """Seconds that what a hook left running may go on holding its output."""
+
+_log = logging.getLogger(__name__)
 
 StartInJail = Callable[[Path, Sequence[str], Mapping[str, str]], Awaitable[asyncio.subprocess.Process]]
 
@@ -72,8 +75,11 @@ async def run_hook(hook: Hook, workspace: Path, facts: Mapping[str, Any], start_
             await _communicate(process, msgspec.json.encode(facts), stdout, stderr)
     except TimeoutError:
         timed_out = True
+    except Exception as problem:  # whatever a hook does, the turn goes on
+        _log.exception("a hook could not be followed", extra={"hook": hook.event})
+        return HookRun(hook, "failed", reason=f"It could not be followed: {type(problem).__name__}: {problem}")
     finally:
-        _kill(process)
+        await _end(process)
     took = round((time.monotonic() - began) * 1000, 3)
     if timed_out:
         return HookRun(hook, "timeout", reason=f"It took more than {hook.timeout:g} s.", duration_ms=took)
@@ -104,7 +110,7 @@ async def _communicate(process: asyncio.subprocess.Process, facts: bytes, stdout
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, RuntimeError):  # it has ended already; uvloop says so in its own way
         process.stdin.write(facts + b"\n")
         process.stdin.close()
     readers = [
@@ -130,10 +136,13 @@ async def _read(stream: asyncio.StreamReader, kept: bytearray) -> None:
         kept += chunk[: max(MAX_OUTPUT - len(kept), 0)]
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
+async def _end(process: asyncio.subprocess.Process) -> None:
     """With whatever it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE):
+            await process.wait()
 
 
 def _judge(hook: Hook, code: int | None, stdout: str, stderr: str) -> HookRun:

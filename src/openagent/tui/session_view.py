@@ -18,7 +18,7 @@ from openagent.client import Attachment, Client, ConnectionLost
 from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol import ops
-from openagent.protocol.customizing import CommandsList, SlashCommands
+from openagent.protocol.customizing import CommandsList, SlashCommand, SlashCommands
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
 from openagent.protocol.sessions import PermissionAsk, Question, SessionInfo, Snapshot
@@ -221,7 +221,7 @@ class SessionView(Vertical):
         found = await self.ask(lambda client: CommandsList(id=client.next_id(), cwd=cwd), SlashCommands)
         own = [command for command in self.completion.commands if command.action or named(command.name)]
         taken = {command.name for command in own}
-        added = found.commands if found is not None else []
+        added: list[SlashCommand] = found.commands if found is not None else []
         self.completion.commands = [
             *own,
             *(Command(each.name, each.description, takes=each.arguments) for each in added if each.name not in taken),

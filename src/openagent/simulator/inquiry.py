@@ -30,6 +30,7 @@ class Inquiry(msgspec.Struct):
     """Assistant messages in the history; neighbouring ones count once."""
     last_reply: str = ""
     last_position: int | None = None
+    entries: list[Entry] = []
 
 
 class Chosen(msgspec.Struct):
@@ -47,7 +48,8 @@ def inquire(model: str, stream: bool, entries: Iterable[Entry], body_size: int) 
     inquiry = Inquiry(model=model, stream=stream, prompt_tokens=estimate_tokens(body_size))
     users = 0
     previous = ""
-    for entry in entries:
+    inquiry.entries = list(entries)
+    for entry in inquiry.entries:
         if entry.role == "assistant":
             if previous != "assistant":
                 inquiry.replies += 1

@@ -76,11 +76,31 @@ class Conversation(_Strict):
     loop: bool = False
 
 
+class Fact(_Strict):
+    asked: str
+    """Words of the question."""
+    shown: str
+    """What must stand somewhere in the request beside the question."""
+    answer: str
+
+
+class Knowledge(_Strict):
+    """Answers from what a request shows, in place of steps (see `knowledge`)."""
+
+    facts: list[Fact]
+    looks_up: bool = True
+    """Call `recall` for what is not shown."""
+    keeps: list[str] = []
+    """A summary holds the sentences with one of these words."""
+    summary_chars: int = 4_000
+
+
 class Script(_Strict, dict=True):
     steps: list[Step] = []
     """Shorthand: one more conversation, without a match, after the others."""
     loop: bool = False
     conversations: list[Conversation] = []
+    knowledge: Knowledge | None = None
     models: list[str] | None = None
     referee: bool = True
     show_thinking: Literal["asked", "always"] = "asked"

@@ -11,11 +11,12 @@ from openagent.simulator.control import ControlPlane
 from openagent.simulator.faults import BLUNT, BREAKS, ERRORS, Fault, FaultOptions, parse_fault_header
 from openagent.simulator.http import UNTIL_RELEASED, Answer, Connection, Request, Write, response_head
 from openagent.simulator.inquiry import Chosen, Inquiry, choose, estimate_tokens
+from openagent.simulator.knowledge import answer_from
 from openagent.simulator.problems import Problem
 from openagent.simulator.records import MAX_BODY_KEPT, Record, RecordLog
 from openagent.simulator.reply import compose
 from openagent.simulator.routes import Route, Routes
-from openagent.simulator.script import ECHO, ScriptSource, load_script
+from openagent.simulator.script import ECHO, Conversation, Script, ScriptSource, load_script
 from openagent.simulator.wire import Call, WireFormat, encode, split_target
 
 DEFAULT_MODELS = [
@@ -188,7 +189,7 @@ class Simulator:
             counted = route.format.count(estimate_tokens(len(call.raw_body)), call)
             record.status = 200
             return answers.json_writes(200, route.format.headers(call), counted), False
-        chosen = choose(self.script, inquiry)
+        chosen = _chosen(self.script, inquiry)
         record.conversation, record.step = chosen.conversation.name, chosen.position
         fault = fault or self._scripted_fault(chosen, inquiry)
         if fault is not None and fault.name not in BREAKS:
@@ -268,3 +269,10 @@ class Simulator:
         return answers.broken_stream(
             headers, events, pace, fault, lambda place: wire.error_event(fault.problem(), reply, call, place)
         )
+
+
+def _chosen(script: Script, inquiry: Inquiry) -> Chosen:
+    if script.knowledge is None:
+        return choose(script, inquiry)
+    step = answer_from(script.knowledge, inquiry)
+    return Chosen(Conversation(name="knowledge"), inquiry.replies, step)

@@ -1,0 +1,66 @@
+"""A daemon and a scripted model of an evaluation's own, as programs, in a folder that is thrown away."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from openagent.client import Client, connect
+from openagent.protocol import locations
+from openagent.protocol.errors import OpenAgentError
+
+MODEL = "compatible/scripted"
+_STARTING = 60.0
+_STEP = 0.05
+
+
+class Stage(NamedTuple):
+    client: Client
+    workspace: Path
+
+
+@asynccontextmanager
+async def stage(script: Mapping[str, Any], config: str) -> AsyncGenerator[Stage, None]:
+    with TemporaryDirectory(prefix="openagent-eval-") as folder:
+        root = Path(folder)
+        workspace = root / "workspace"
+        workspace.mkdir()
+        written = root / "script.json"
+        written.write_text(json.dumps(script))
+        async with _program("simulator", "--script", str(written), env=dict(os.environ)) as model:
+            assert model.stdout is not None
+            url = json.loads(await model.stdout.readline())["url"]
+            settings = root / "config.toml"
+            provider = f'[providers.compatible]\nkind = "compatible"\nbase_url = "{url}/v1"\napi_key = "scripted"\n'
+            settings.write_text(f'{config}\n[jail]\nkind = "host"\n{provider}')
+            env = {"PATH": os.environ["PATH"], "HOME": folder, "OPENAGENT_HOME": str(root / "home")}
+            env |= {"OPENAGENT_CONFIG": str(settings)}
+            (root / "home").mkdir()
+            async with _program("serve", env=env), await _connected(env) as client:
+                yield Stage(client, workspace)
+
+
+@asynccontextmanager
+async def _program(*arguments: str, env: dict[str, str]) -> AsyncGenerator[asyncio.subprocess.Process, None]:
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "openagent", *arguments, env=env, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        yield program
+    finally:
+        program.terminate()
+        await program.wait()
+
+
+async def _connected(env: dict[str, str]) -> Client:
+    async with asyncio.timeout(_STARTING):
+        while True:
+            try:
+                return await connect(socket=locations.socket_path(env), name="eval", auto_start=False, env={})
+            except OpenAgentError:  # it is starting
+                await asyncio.sleep(_STEP)

@@ -59,6 +59,7 @@ def build_manager(
     from openagent.plugins.loading import Collectors, PluginLoader
     from openagent.services.access import Access
     from openagent.services.customizing.service import Customizing
+    from openagent.services.intent import IntentGate
     from openagent.services.mcp import McpService, own_file
     from openagent.services.recall import StoredMemory
     from openagent.services.safety import Safety
@@ -127,7 +128,11 @@ def build_manager(
         open_workspace=safety.open_workspace,
         rules=team.lineage.rules,
         notices=lambda workspace: [*safety.notices(workspace), *custom.notices(workspace)],
-        gate=services.telling_of_code(custom.gate),
+        gate=IntentGate(
+            services.telling_of_code(custom.gate),
+            lambda workspace: configs.load(workspace).settings.intent,
+            lambda session: manager.loaded(session),  # noqa: PLW0108 -- the manager is made from this runtime
+        ),
         remember_grant=team.lineage.remember,
         ask_timeout=configs.ask_timeout,
         explain_cache=lambda session, model, request, usage: (

@@ -207,6 +207,19 @@ class HookSettings(Struct, frozen=True, kw_only=True):
     """Also those in `.claude/settings.json`, yours and the project's."""
 
 
+class IntentSettings(Struct, frozen=True, kw_only=True):
+    """Finding out what a message is for before it is answered. Needs the extra `intent`."""
+
+    enabled: bool = False
+    """Ask for every message. Costs one small request each."""
+    model: ModelName = ""
+    """What is asked: a small model will do. Empty: the session's."""
+    min_confidence: Annotated[float, Meta(ge=0, le=1)] = 0.6
+    """Below this, the message is answered as if nothing had been found out."""
+    timeout: Annotated[float, Meta(gt=0)] = 5.0
+    """Seconds after which it is answered without."""
+
+
 class StoreSettings(Struct, frozen=True, kw_only=True):
     """Where sessions are kept."""
 
@@ -332,6 +345,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tools: ToolSettings = ToolSettings()
     agents: AgentSettings = AgentSettings()
     context: ContextSettings = ContextSettings()
+    intent: IntentSettings = IntentSettings()
     rules: RulesSettings = RulesSettings()
     hooks: HookSettings = HookSettings()
     store: StoreSettings = StoreSettings()

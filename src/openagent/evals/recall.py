@@ -76,18 +76,19 @@ def plant(turns: int, facts: int) -> list[Planted]:
 
 def _planted(number: int, turn: int) -> Planted:
     place = PLACES[number % len(PLACES)]
+    name = f"{number:02d}"
     value = f"{(number + 7) * 7919 % 100_000:05d}"
     if place == "decision":
-        said = f"We decided that service s{number} listens on port p{value}."
-        return Planted(turn, place, said, f"port of service s{number} listens", f"on port p{value}", f"p{value}")
+        said = f"We decided that service s{name} listens on port p{value}."
+        return Planted(turn, place, said, f"port of service s{name} listens", f"on port p{value}", f"p{value}")
     if place == "path":
-        said = f"The handler of queue q{number} lives in services/q{number}/handler_{value}.py."
-        return Planted(turn, place, said, f"handler of queue q{number}", f"handler_{value}.py", f"handler_{value}.py")
+        said = f"The handler of queue q{name} lives in services/q{name}/handler_{value}.py."
+        return Planted(turn, place, said, f"handler of queue q{name}", f"handler_{value}.py", f"handler_{value}.py")
     if place == "aside":
-        said = f"By the way, the people of team t{number} call their mascot m{value}."
-        return Planted(turn, place, said, f"mascot of team t{number}", f"mascot m{value}", f"m{value}")
-    said = f"Look at the build. `echo build of module b{number} has id i{value}; seq 1 {_FILLER}`"
-    return Planted(turn, place, said, f"build of module b{number}", f"b{number} has id i{value}", f"i{value}")
+        said = f"By the way, the people of team t{name} call their mascot m{value}."
+        return Planted(turn, place, said, f"mascot of team t{name}", f"mascot m{value}", f"m{value}")
+    said = f"Look at the build. `echo build of module b{name} has id i{value}; seq 1 {_FILLER}`"
+    return Planted(turn, place, said, f"build of module b{name}", f"b{name} has id i{value}", f"i{value}")
 
 
 async def measure(collector: str, *, looks_up: bool, turns: int = TURNS, facts: int = FACTS) -> Recall:

@@ -23,6 +23,8 @@ class Scene(Struct, frozen=True):
     """Where the session's shell stands."""
     told: Mapping[str, str]
     """The pinned notes that the model sees now: source to text."""
+    query: str = ""
+    """What to look for in place of the message's own words."""
 
     @property
     def workspace(self) -> Path:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from openagent.protocol.context import ContextSection
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.flows import FlowState, StepState
+from openagent.protocol.intent import Intent
 from openagent.protocol.messages import Message
 from openagent.protocol.sessions import (
     LiveAnswer,
@@ -229,6 +230,17 @@ class ContextShown(Event, frozen=True, kw_only=True, tag="context.shown"):
     used_tokens: int
     window: int
     sections: list[ContextSection]
+
+
+class IntentDetected(Event, frozen=True, kw_only=True, tag="intent.detected"):
+    """What the message of this turn seems to be for, and whether anything was made of that."""
+
+    intent: Intent | None = None
+    used: bool = False
+    """It was sure enough: code is searched by its query, and the model is told which tools fit."""
+    tools: list[str] = []
+    note: str = ""
+    """Why it was not used."""
 
 
 class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
@@ -481,6 +493,7 @@ AnyEvent = (
     | ContextRestored
     | ContextPinned
     | ContextShown
+    | IntentDetected
     | RetryScheduled
     | ProviderFailedOver
     | ModelRouted

@@ -76,7 +76,7 @@ class CodeGate:
             drawn = await self._index.repository_map(scene.workspace, settings.map_tokens)
             notes += [NotePart("map", _MAP + drawn)] if drawn else []
         if settings.retrieved_tokens and len(text.split()) >= _MIN_WORDS and not text.lstrip().startswith(("/", "!")):
-            notes += await self._retrieved(scene, text, settings.retrieved_tokens)
+            notes += await self._retrieved(scene, scene.query or text, settings.retrieved_tokens)
         return notes
 
     async def _retrieved(self, scene: Scene, text: str, most: int) -> list[NotePart]:

@@ -25,7 +25,7 @@ export interface AgentsList {
   limit?: number
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -809,6 +809,27 @@ export interface IndexWatch {
   op: "index.watch"
   id: string
   cwd: string
+}
+
+export interface Intent {
+  type: "control" | "organize" | "research"
+  confidence: number
+  action?: string
+  entities?: string[]
+  query?: string
+}
+
+/** What the message of this turn seems to be for, and whether anything was made of that. */
+export interface IntentDetected {
+  type: "intent.detected"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  intent?: Intent | null
+  used?: boolean
+  tools?: string[]
+  note?: string
 }
 
 /** The answer being streamed right now, as far as it has come. */
@@ -2476,6 +2497,7 @@ export interface Events {
   "context.restored": ContextRestored
   "context.pinned": ContextPinned
   "context.shown": ContextShown
+  "intent.detected": IntentDetected
   "retry.scheduled": RetryScheduled
   "provider.failed_over": ProviderFailedOver
   "model.routed": ModelRouted

@@ -5,11 +5,11 @@ import time
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
-from openagent.cli.terminal import DIM, GREEN, YELLOW, paint, table
+from openagent.cli.terminal import YELLOW, paint, table
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
 
-_STEP = "  "
+_BRANCH = "└─" + "──" * 20
 
 
 class _Group(click.Group):
@@ -65,12 +65,10 @@ async def _list(session: str, limit: int) -> AgentTree:
 
 def _row(each: AgentInfo, now: float) -> tuple[str, ...]:
     info = each.session
-    name = f"{_STEP * each.depth}{'└ ' if each.depth else ''}{info.template or 'agent'}"
+    name = f"{_BRANCH[: each.depth * 2]} {info.template or 'agent'}".strip()
     status = info.status if info.status != "idle" else "done" if each.depth else "idle"
-    if each.running:
-        status = paint(f"{info.status}{' in background' if each.background else ''}", GREEN)
-    elif status != "error":
-        status = paint(status, DIM)
+    if each.running and each.background:
+        status = f"{info.status} in background"
     cost = f"${each.tree_cost_usd:.4f}" if each.tree_cost_usd else "–"
     task = each.detail if each.running and each.detail else info.name
     return name, status, ago(info.updated_at, now), cost, info.id, one_line(task, 50)

@@ -179,6 +179,7 @@ class Run:
             "permission.noted": self._denied,
             "plan.updated": self._plan,
             "hook.ran": self._hook,
+            "subagent.finished": self._subagent_finished,
         }
 
     def open(self) -> str:
@@ -207,7 +208,7 @@ class Run:
             return self._follow()
 
     def _newest(self) -> str:
-        page = self._client.request("session.list", cwd=self._arguments.cwd, limit=1)
+        page = self._client.request("session.list", cwd=self._arguments.cwd, limit=1, roots=True)
         if not page["sessions"]:
             sys.exit(complain(f"There is no session in {self._arguments.cwd} to continue.", USAGE))
         return page["sessions"][0]["id"]
@@ -246,6 +247,12 @@ class Run:
     def _denied(self, event: Event) -> None:
         if self._arguments.output == "text":
             self._note(f"! denied: {event['tool']}. {event.get('reason', '')}", True)
+
+    def _subagent_finished(self, event: Event) -> None:
+        if self._arguments.output == "text" and (copy := event.get("copy")):
+            self._note(
+                f"! {event['template']} left edits that did not come back: openagent workspaces diff {copy}", True
+            )
 
     def _show_text(self, event: Event) -> None:
         if self._streams:

@@ -59,13 +59,13 @@ def sessions(ctx: click.Context) -> None:
     "openagent sessions list --cwd . --json",
     "openagent sessions list --all --query parser",
 )
-@click.option("--all", "every", is_flag=True, help="All of them, not only the newest.")
+@click.option("--all", "every", is_flag=True, help="All of them, not only the newest; sub-agents too.")
 @click.option("--limit", type=click.IntRange(min=1), default=NEWEST, show_default=True, help="How many at most.")
 @click.option("--cwd", metavar="DIR", help="Only those of this workspace.")
 @click.option("--query", default="", metavar="TEXT", help="Only those whose name contains this.")
 @as_json
 def list_sessions(every: bool, limit: int, cwd: str | None, query: str, as_json: bool) -> None:
-    """List sessions, the most recently used first."""
+    """List sessions, the most recently used first. `openagent agents` shows those that work for them."""
     workspace = os.path.abspath(os.path.expanduser(cwd)) if cwd else ""
     found = complete(_list(workspace, query, None if every else limit))
     if as_json:
@@ -95,7 +95,9 @@ async def _list(cwd: str, query: str, limit: int | None) -> list[SessionInfo]:
     async with daemon() as client:
         while limit is None or len(found) < limit:
             size = PAGE if limit is None else min(limit - len(found), PAGE)
-            op = SessionList(id=client.next_id(), limit=size, before=before, cwd=cwd, query=query)
+            op = SessionList(
+                id=client.next_id(), limit=size, before=before, cwd=cwd, query=query, roots=limit is not None
+            )
             page = await client.request(op, SessionPage)
             found += page.sessions
             before = page.next

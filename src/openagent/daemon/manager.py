@@ -154,7 +154,7 @@ class SessionManager:
 
     async def list(self, op: SessionList) -> list[SessionInfo]:
         listed = await self.runtime.store.sessions(
-            limit=op.limit, before=op.before, before_id=op.before_id, cwd=op.cwd, query=op.query
+            limit=op.limit, before=op.before, before_id=op.before_id, cwd=op.cwd, query=op.query, roots=op.roots
         )
         return [self._loaded[info.id].info if info.id in self._loaded else info for info in listed]
 

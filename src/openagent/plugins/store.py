@@ -110,9 +110,17 @@ class Store(Protocol):
         ...
 
     async def sessions(
-        self, *, limit: int, before: float | None = None, before_id: str = "", cwd: str = "", query: str = ""
+        self,
+        *,
+        limit: int,
+        before: float | None = None,
+        before_id: str = "",
+        cwd: str = "",
+        query: str = "",
+        roots: bool = False,
     ) -> list[SessionInfo]:
-        """Most recently active first; of those active at the same time, the greater id first."""
+        """Most recently active first; of those active at the same time, the greater id first. `roots`: only those
+        that work for no other."""
         ...
 
     async def descendants(self, session: str) -> list[SessionInfo]:

@@ -146,6 +146,8 @@ class SessionList(Op, frozen=True, kw_only=True, tag="session.list"):
     """Only sessions of this workspace."""
     query: str = ""
     """Only sessions whose name contains this."""
+    roots: bool = False
+    """Only sessions that work for nobody: no sub-agents."""
 
 
 class SessionGet(Op, frozen=True, kw_only=True, tag="session.get"):

@@ -170,9 +170,11 @@ class TemplateService:
     # What clients ask for
 
     async def _list(self, connection: Connection, op: TemplatesList) -> TemplateList:
+        self._found.clear()  # a person may have changed something a moment ago
         return await self.all(_workspace(op.cwd))
 
     async def _get(self, connection: Connection, op: TemplatesGet) -> TemplateInfo:
+        self._found.clear()
         return await self.find(op.name, _workspace(op.cwd))
 
     async def _save(self, connection: Connection, op: TemplatesSave) -> TemplateInfo:

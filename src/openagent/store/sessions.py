@@ -113,7 +113,7 @@ def _not_found(session: str) -> OpenAgentError:
 
 
 def page(
-    connection: Connection, limit: int, before: float | None, *, before_id: str, cwd: str, query: str
+    connection: Connection, limit: int, before: float | None, *, before_id: str, cwd: str, query: str, roots: bool
 ) -> list[SessionInfo]:
     statement = select(sessions).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
     if before is not None:
@@ -121,6 +121,8 @@ def page(
         statement = statement.where(or_(sessions.c.updated_at < before, same_time))
     if cwd:
         statement = statement.where(sessions.c.cwd == cwd)
+    if roots:
+        statement = statement.where(sessions.c.parent.is_(None))
     if query:
         statement = statement.where(sessions.c.name.icontains(query, autoescape=True))
     return [rows.session_info(row) for row in connection.execute(statement).mappings()]

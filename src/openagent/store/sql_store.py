@@ -62,9 +62,16 @@ class SqlStore:
         return await self._read(sessions.one, session)
 
     async def sessions(
-        self, *, limit: int, before: float | None = None, before_id: str = "", cwd: str = "", query: str = ""
+        self,
+        *,
+        limit: int,
+        before: float | None = None,
+        before_id: str = "",
+        cwd: str = "",
+        query: str = "",
+        roots: bool = False,
     ) -> list[SessionInfo]:
-        return await self._read(sessions.page, limit, before, before_id=before_id, cwd=cwd, query=query)
+        return await self._read(sessions.page, limit, before, before_id=before_id, cwd=cwd, query=query, roots=roots)
 
     async def descendants(self, session: str) -> list[SessionInfo]:
         return await self._read(sessions.below, session)

@@ -1699,6 +1699,7 @@ export interface SessionList {
   before_id?: string
   cwd?: string
   query?: string
+  roots?: boolean
 }
 
 export interface SessionPage {

@@ -422,6 +422,8 @@ class StoreContract:
         await created(store)
         for name, parent in ((OTHER, SESSION), (f"{OTHER}3", OTHER), (f"{OTHER}4", OTHER)):
             await store.create_session(session_info(name, parent=parent, usage=used, template="coder"), [])
+        assert [info.id for info in await store.sessions(limit=9, roots=True)] == [SESSION]
+        assert {info.id for info in await store.descendants(SESSION)} == {OTHER, f"{OTHER}3", f"{OTHER}4"}
         below = (await store.session(SESSION)).below
         assert (below.tokens.input_tokens, below.cost_usd, below.requests) == (30, 1.5, 3)
         assert (await store.session(f"{OTHER}3")).below == SessionUsage()

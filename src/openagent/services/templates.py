@@ -155,7 +155,7 @@ class TemplateService:
             return []
         folder = self._configs.project_folder(workspace)
         place = folder / FOLDER / AGENTS
-        if not any(place.glob("*.md")):
+        if not list(place.glob("*.md")):
             return []
         if not self._configs.trust.trusts(folder):
             notices.append(f"{place}: its templates are left out until `openagent trust` says so.")
@@ -217,7 +217,8 @@ def starters() -> tuple[Template, ...]:
 def _read_folder(folder: Path, source: Any, notices: list[str]) -> list[TemplateInfo]:
     found: list[TemplateInfo] = []
     try:
-        files = sorted(entry.path for entry in os.scandir(folder) if entry.name.endswith(".md"))
+        with os.scandir(folder) as entries:
+            files = sorted(entry.path for entry in entries if entry.name.endswith(".md"))
     except OSError:
         return []
     for file in files[:MAX_FILES]:

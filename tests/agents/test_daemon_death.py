@@ -14,7 +14,7 @@ from openagent.simulator import Simulator
 from ..e2e.binary import binary
 from ..interaction.doing import ask, results_of, turn, write
 from ..interaction.house import until
-from .test_subagents import agents, script, talk
+from .test_subagents import agents, remove_copies, script, talk
 
 pytestmark = pytest.mark.anyio
 MODEL = "openai/gpt-5"
@@ -61,3 +61,4 @@ async def test_edits_stay_in_their_copies_and_the_caller_is_told_and_goes_on(tmp
                 assert (program.workspace / "two.txt").read_text() == "two\n"
                 completed, _ = await turn(client, await client.attach(root), "and now?")
                 assert completed.text == "on we go"
+                await remove_copies(client)

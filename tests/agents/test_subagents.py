@@ -10,7 +10,16 @@ import pytest
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
-from openagent.protocol.ops import SessionGet, ToolRan, ToolRun, UsageAsk, WorkspacesList, WorkspacesMerge
+from openagent.protocol.op import Done
+from openagent.protocol.ops import (
+    SessionGet,
+    ToolRan,
+    ToolRun,
+    UsageAsk,
+    WorkspacesList,
+    WorkspacesMerge,
+    WorkspacesRemove,
+)
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
 from openagent.protocol.usage import UsageReport
@@ -50,6 +59,12 @@ def of(seen: list[e.Event], kind: type[Any]) -> list[Any]:
 
 async def tree(client: Client, session: str = "") -> list[AgentInfo]:
     return (await ask(client, AgentsList, AgentTree, session=session)).agents
+
+
+async def remove_copies(client: Client) -> None:
+    """They may be mounts, which outlive a test."""
+    for copy in await copies(client):
+        await ask(client, WorkspacesRemove, Done, copy=copy, force=True)
 
 
 async def copies(client: Client) -> list[str]:
@@ -143,6 +158,7 @@ async def test_a_conflict_keeps_both_sides_and_says_how_to_go_on(tmp_path: Path)
         (h.workspace / "lines.txt").write_text("nobody\n")
         again = await ask(client, WorkspacesMerge, WorkspaceMerged, copy=lost.copy)
         assert (again.conflicts, (h.workspace / "lines.txt").read_text()) == ([], other)
+        await remove_copies(client)
 
 
 async def test_one_that_only_reads_shares_the_workspace_and_may_not_write(tmp_path: Path) -> None:
@@ -283,6 +299,7 @@ async def test_cancelling_the_caller_ends_those_it_waits_for_and_keeps_what_they
         assert (agent.running, agent.copy) == (False, finished.copy)
         assert (Path(agent.session.cwd) / "half.txt").read_text() == "half\n"
         assert not (h.workspace / "half.txt").exists()
+        await remove_copies(client)
 
 
 async def test_a_sub_agent_cancelled_alone_lets_its_caller_go_on(tmp_path: Path) -> None:

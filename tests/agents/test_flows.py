@@ -166,6 +166,7 @@ async def test_a_flow_is_cancelled_like_a_turn_with_all_that_work_for_it(tmp_pat
         for child in children:
             ended, _ = await (await client.attach(child, after=0)).until_turn_ends()
             assert ended.reason == "cancelled"
+            await until(attachment, lambda event: isinstance(event, e.SubagentFinished))
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from openagent.telemetry.ledger import BudgetLedger
     from openagent.telemetry.prices import PriceBook
     from openagent.tools.mcp.definitions import ServerDefinition
-    from openagent.tools.mcp.server import McpServer, Sample
+    from openagent.tools.mcp.server import Authorize, McpServer, Sample
     from openagent.tools.web_search import JsonSearch
 
 _log = logging.getLogger(__name__)
@@ -96,17 +96,18 @@ def build_manager(
             if session.workspace == workspace:
                 session.show(status)
 
-    def make_host(on_change: "Callable[[Path, McpServer], None]", sample: "Sample") -> MCPHost:
+    def make_host(on_change: "Callable[[Path, McpServer], None]", sample: "Sample", authorize: "Authorize") -> MCPHost:
         start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
         return MCPHost(
             start,
             reserved=[*TEAM_TOOLS, *(tool.name for tool in offered())],
             on_change=on_change,
             sample=sample,
+            authorize=authorize,
             share=settings.tools.schema_share,
         )
 
-    mcp = services.mcp = McpService(store, configs, redactor, make_host, tell_workspace)
+    mcp = services.mcp = McpService(store, configs, redactor, services.vault, make_host=make_host, tell=tell_workspace)
     custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
     custom.take_prompts(mcp.prompts, mcp.prompt)
     around = Surroundings(custom.tools_beside(mcp.tools), mcp.tool_names, mcp.server_names, services.catalog.resolve)

@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("npm")]
 
 PACKAGE = Path(__file__).with_name("servers")
 EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+CONFORMANCE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 FILESYSTEM = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 
 
@@ -33,7 +34,7 @@ FILESYSTEM = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js
 def npm() -> Path:
     if shutil.which("npm") is None:
         pytest.skip("there is no npm on this machine")
-    if not (PACKAGE / EVERYTHING).exists():
+    if not all((PACKAGE / needed).exists() for needed in (EVERYTHING, CONFORMANCE)):
         installing = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         subprocess.run(installing, cwd=PACKAGE, check=True, capture_output=True)
     return PACKAGE

@@ -5,7 +5,9 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Coroutine
 from datetime import datetime
+from typing import Any, TypeVar
 
 import click
 
@@ -122,12 +124,15 @@ async def _login(provider: str) -> AuthEntry:
         click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
         if sys.stdin.isatty():
             click.echo("Waiting for the browser. Or paste here the address it ended at, or code#state:", err=True)
-        return await _either(client, started)
+        return await browser_or_paste(lambda answer: _finish(client, started, answer))
 
 
-async def _either(client: Client, started: LoginStarted) -> AuthEntry:
+T = TypeVar("T")
+
+
+async def browser_or_paste(finish: Callable[[str], Coroutine[Any, Any, T]]) -> T:
     """Whichever comes first: the browser's visit to the daemon, or a pasted line."""
-    browser = asyncio.create_task(_finish(client, started, ""))
+    browser = asyncio.create_task(finish(""))
     pasted = _line_from_stdin()
     while True:
         await asyncio.wait([browser, pasted], return_when=asyncio.FIRST_COMPLETED)
@@ -137,7 +142,7 @@ async def _either(client: Client, started: LoginStarted) -> AuthEntry:
         if not answer:
             return await browser
         try:
-            return await _finish(client, started, answer)
+            return await finish(answer)
         except OpenAgentError as problem:
             if browser.done():
                 raise

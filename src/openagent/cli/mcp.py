@@ -9,6 +9,7 @@ from collections.abc import Callable, Container
 import click
 from msgspec import structs
 
+from openagent.cli.auth import browser_or_paste
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean
@@ -17,11 +18,14 @@ from openagent.protocol.mcp import (
     McpCatalogue,
     McpCatalogueEntry,
     McpImported,
+    McpLogin,
+    McpLoginFinish,
+    McpLogout,
     McpServerEntry,
     McpServerInfo,
     McpServers,
 )
-from openagent.protocol.ops import Done, McpAdd, McpImport, McpList, McpRemove, McpSwitch, McpTest, Op
+from openagent.protocol.ops import Done, LoginStarted, McpAdd, McpImport, McpList, McpRemove, McpSwitch, McpTest, Op
 
 _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
 
@@ -269,6 +273,33 @@ def import_servers(file: str, as_json: bool) -> int:
     return int(bool(imported.problems))
 
 
+@command("login", "openagent mcp login sentry")
+@click.argument("name")
+def login(name: str) -> None:
+    """Log in to a server with a browser. On another machine's browser, paste the address it ends at."""
+    complete(_login(name))
+    say(f"You are logged in to {clean(name)}.")
+
+
+async def _login(name: str) -> None:
+    async with daemon() as client:
+        started = await client.request(McpLogin(id=client.next_id(), name=name, cwd=os.getcwd()), LoginStarted)
+        click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
+        if sys.stdin.isatty():
+            click.echo("Waiting for the browser. Or paste here the address it ended at:", err=True)
+        await browser_or_paste(
+            lambda answer: client.request(McpLoginFinish(id=client.next_id(), login=started.login, answer=answer), Done)
+        )
+
+
+@command("logout", "openagent mcp logout sentry")
+@click.argument("name")
+def logout(name: str) -> None:
+    """Forget a login."""
+    complete(_send(lambda number: McpLogout(id=number, name=name)))
+    say(f"You are no longer logged in to {clean(name)}.")
+
+
 async def _import(path: str) -> McpImported:
     async with daemon() as client:
         return await client.request(McpImport(id=client.next_id(), path=path), McpImported)
@@ -290,5 +321,5 @@ def serve() -> None:
     """
 
 
-for _command in (list_servers, test, catalog, add, remove, enable, disable, import_servers, serve):
+for _command in (list_servers, test, catalog, add, remove, enable, disable, import_servers, serve, login, logout):
     mcp.add_command(_command)

@@ -217,6 +217,32 @@ class McpPromptGet(Op, frozen=True, kw_only=True, tag="mcp.prompt.get"):
     arguments: dict[str, str] = {}
 
 
+class McpLogin(Op, frozen=True, kw_only=True, tag="mcp.login"):
+    """Start a login to a server. It ends when the browser comes back to the daemon, or with `mcp.login.finish`."""
+
+    waits: ClassVar[bool] = True
+    name: str
+    cwd: str = ""
+
+
+class McpLoginFinish(Op, frozen=True, kw_only=True, tag="mcp.login.finish"):
+    """Answered when the login has ended, well or not."""
+
+    waits: ClassVar[bool] = True
+    login: str
+    answer: str = ""
+    """The address the browser ended at. Empty: only wait for the browser."""
+
+    def __repr__(self) -> str:
+        return f"McpLoginFinish(login={self.login!r})"
+
+
+class McpLogout(Op, frozen=True, kw_only=True, tag="mcp.logout"):
+    """Forget a login."""
+
+    name: str
+
+
 class McpCatalog(Op, frozen=True, kw_only=True, tag="mcp.catalog"):
     """The servers that are known, with the settings they need."""
 

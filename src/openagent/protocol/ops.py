@@ -57,6 +57,9 @@ from openagent.protocol.mcp import (
     McpImport,
     McpImported,
     McpList,
+    McpLogin,
+    McpLoginFinish,
+    McpLogout,
     McpPromptGet,
     McpPromptList,
     McpPromptMessages,
@@ -552,6 +555,9 @@ AnyOp = (
     | McpSwitch
     | McpImport
     | McpCatalog
+    | McpLogin
+    | McpLoginFinish
+    | McpLogout
     | McpResources
     | McpResourceRead
     | McpPrompts
@@ -838,6 +844,9 @@ RESULTS: dict[type[Op], type[Struct]] = {
     McpSwitch: Done,
     McpImport: McpImported,
     McpCatalog: McpCatalogue,
+    McpLogin: LoginStarted,
+    McpLoginFinish: Done,
+    McpLogout: Done,
     McpResources: McpResourceList,
     McpResourceRead: McpResourceContents,
     McpPrompts: McpPromptList,

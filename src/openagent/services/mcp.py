@@ -31,6 +31,7 @@ from openagent.protocol.mcp import (
 )
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.services.mcp_logins import McpLogins
 from openagent.services.mcp_servers import ServerBook, own_file, unknown
 from openagent.tools.mcp.catalogue import CATALOGUE
 from openagent.tools.mcp.definitions import ServerDefinition
@@ -39,8 +40,9 @@ from openagent.tools.mcp.prompts import arguments_from, as_message, messages_of,
 from openagent.tools.mcp.resources import contents_of, resources_of
 from openagent.tools.mcp.sampling import NAME as SAMPLING
 from openagent.tools.mcp.sampling import Sampled, SampleRequest, SamplingTool
-from openagent.tools.mcp.server import McpServer, Sample
+from openagent.tools.mcp.server import Authorize, McpServer, Sample
 from openagent.vault.redact import Redactor
+from openagent.vault.vault import Vault
 
 __all__ = ["McpService", "own_file"]
 
@@ -55,7 +57,9 @@ class McpService:
         store: Store,
         configs: ConfigCache,
         redactor: Redactor,
-        make_host: Callable[[Callable[[Path, McpServer], None], Sample], MCPHost],
+        vault: Vault,
+        *,
+        make_host: Callable[[Callable[[Path, McpServer], None], Sample, Authorize], MCPHost],
         tell: Callable[[Path, McpServerStatus], None],
     ) -> None:
         """`tell` reaches everybody who works in a workspace."""
@@ -66,7 +70,8 @@ class McpService:
         self._tell = tell
         self._sessions: SessionManager | None = None
         self._sampling = SamplingTool(self._answer)
-        self.host = make_host(self._changed, self._sample)
+        self._logins = McpLogins(vault, self._start_anew)
+        self.host = make_host(self._changed, self._sample, self._logins.auth)
 
     def handlers(self, manager: "SessionManager") -> dict[type[ops.Op], Handler]:
         self._sessions = manager
@@ -78,6 +83,9 @@ class McpService:
             ops.McpSwitch: self._switch,
             ops.McpImport: self._import,
             ops.McpCatalog: self._catalog,
+            ops.McpLogin: self._login,
+            ops.McpLoginFinish: self._finish_login,
+            ops.McpLogout: self._logout,
             ops.McpResources: self._resources,
             ops.McpResourceRead: self._read_resource,
             ops.McpPrompts: self._prompts,
@@ -239,6 +247,27 @@ class McpService:
         env = self._environment({})
         needs = [msgspec.structs.replace(each, is_set=bool(env.get(each.name))) for each in entry.needs]
         return msgspec.structs.replace(entry, needs=needs)
+
+    async def _login(self, connection: Connection, op: ops.McpLogin) -> ops.LoginStarted:
+        found = (await self._book.found(_workspace(op.cwd))).servers.get(op.name)
+        if found is None:
+            raise unknown(op.name)
+        return await self._logins.start(found)
+
+    async def _finish_login(self, connection: Connection, op: ops.McpLoginFinish) -> ops.Done:
+        await self._logins.finish(op.login, op.answer)
+        return ops.Done()
+
+    async def _logout(self, connection: Connection, op: ops.McpLogout) -> ops.Done:
+        await self._logins.log_out(op.name)
+        return ops.Done()
+
+    async def close(self) -> None:
+        await self._logins.close()
+        await self.host.close()
+
+    def _start_anew(self, name: str) -> None:
+        self.host.start_anew(name)
 
     async def _resources(self, connection: Connection, op: ops.McpResources) -> McpResourceList:
         running = await self._running(Path(op.cwd), op.server)

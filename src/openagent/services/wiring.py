@@ -111,6 +111,10 @@ class Services:
 
         return CodeGate(gate, self.index, lambda workspace: self._load(workspace, {}).settings.index, was_shown)
 
+    @property
+    def vault(self) -> Vault:
+        return self._book.vault
+
     def start(self) -> None:
         self._starting = asyncio.create_task(self._start())
 
@@ -121,7 +125,7 @@ class Services:
         if self.customizing is not None:
             await self.customizing.gate.close()
         if self.mcp is not None:
-            await self.mcp.host.close()
+            await self.mcp.close()
         await self._auth.close()
         if self._learning is not None:
             await self._learning.close()

@@ -920,6 +920,29 @@ export interface McpList {
   session?: string
 }
 
+/** Start a login to a server. It ends when the browser comes back to the daemon, or with `mcp.login.finish`. */
+export interface McpLogin {
+  op: "mcp.login"
+  id: string
+  name: string
+  cwd?: string
+}
+
+/** Answered when the login has ended, well or not. */
+export interface McpLoginFinish {
+  op: "mcp.login.finish"
+  id: string
+  login: string
+  answer?: string
+}
+
+/** Forget a login. */
+export interface McpLogout {
+  op: "mcp.logout"
+  id: string
+  name: string
+}
+
 export interface McpPrompt {
   server: string
   name: string
@@ -1241,7 +1264,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1517,6 +1540,9 @@ export interface Results {
   "mcp.switch": Done
   "mcp.import": McpImported
   "mcp.catalog": McpCatalogue
+  "mcp.login": LoginStarted
+  "mcp.login.finish": Done
+  "mcp.logout": Done
   "mcp.resources": McpResourceList
   "mcp.resource.read": McpResourceContents
   "mcp.prompts": McpPromptList
@@ -2425,6 +2451,9 @@ export interface Ops {
   "mcp.switch": McpSwitch
   "mcp.import": McpImport
   "mcp.catalog": McpCatalog
+  "mcp.login": McpLogin
+  "mcp.login.finish": McpLoginFinish
+  "mcp.logout": McpLogout
   "mcp.resources": McpResources
   "mcp.resource.read": McpResourceRead
   "mcp.prompts": McpPrompts

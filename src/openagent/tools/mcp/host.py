@@ -13,7 +13,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp import resources, sampling
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.find_tools import Shelf
-from openagent.tools.mcp.server import McpServer, Patience, Sample
+from openagent.tools.mcp.server import Authorize, McpServer, Patience, Sample
 from openagent.tools.mcp.tool import McpTool
 from openagent.tools.mcp.words import tool_name
 
@@ -41,6 +41,7 @@ class MCPHost:
         reserved: Collection[str],
         on_change: Callable[[Path, McpServer], None],
         sample: Sample,
+        authorize: Authorize,
         share: float = 10.0,
         patience: Patience | None = None,
     ) -> None:
@@ -50,10 +51,12 @@ class MCPHost:
         self._reserved = frozenset((*reserved, "find_tools", *resources.NAMES, sampling.NAME))
         self._on_change = on_change
         self._sample = sample
+        self._authorize = authorize
         self._share = share
         self._patience = patience or Patience()
         self._groups: dict[Path, _Group] = {}
         self._lock = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def tools(
         self, workspace: Path, definitions: Mapping[str, ServerDefinition], session: str, without: Collection[str] = ()
@@ -94,10 +97,18 @@ class MCPHost:
                         lambda server: self._changed(workspace, server),
                         patience=self._patience,
                         sample=self._sample,
+                        authorize=self._authorize,
                     )
             if gone:
                 self._name_tools(group)
             return list(group.servers.values())
+
+    def start_anew(self, name: str) -> None:
+        """With the next turn, or whatever else asks for servers."""
+        for group in self._groups.values():
+            if server := group.servers.pop(name, None):
+                self._closing.add(closing := asyncio.create_task(server.close()))
+                closing.add_done_callback(self._closing.discard)
 
     def running(self, workspace: Path) -> dict[str, McpServer]:
         return dict(self._groups[workspace].servers) if workspace in self._groups else {}
@@ -130,7 +141,7 @@ class MCPHost:
     async def close(self) -> None:
         servers = [server for group in self._groups.values() for server in group.servers.values()]
         self._groups.clear()
-        await asyncio.gather(*(server.close() for server in servers))
+        await asyncio.gather(*(server.close() for server in servers), *self._closing)
 
     async def _end_idle(self, workspace: Path) -> None:
         now = time.monotonic()

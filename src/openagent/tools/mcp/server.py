@@ -21,6 +21,7 @@ from openagent.tools.mcp.sampling import Sampled, SampleRequest, request_of
 from openagent.tools.mcp.words import visible
 
 if TYPE_CHECKING:
+    import httpx2
     import mcp_types as types
     from mcp import Client
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 ServerStatus = Literal["starting", "up", "down", "failed", "disabled"]
 Sample = Callable[[str, SampleRequest], Awaitable[Sampled]]
 """Session and request to what its model answered, if that was allowed. Raises OpenAgentError when it was not."""
+Authorize = Callable[[ServerDefinition], "Awaitable[httpx2.Auth | None]"]
+"""What shows a server that somebody is logged in, if somebody is."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ class McpServer:
         *,
         patience: Patience,
         sample: Sample,
+        authorize: Authorize,
     ) -> None:
         self.definition = definition
         self.name = definition.name
@@ -74,6 +78,7 @@ class McpServer:
         self._on_change = on_change
         self._patience = patience
         self._sample = sample
+        self._authorize = authorize
         self._client: Client | None = None
         self._lost: wire.Lost | None = None
         self._changed = asyncio.Event()
@@ -199,6 +204,7 @@ class McpServer:
                         visit=self._visit,
                         sample=self._ask_model,
                         list_changed=self._changed.set,
+                        auth=await self._authorize(self.definition),
                     )
                 )
                 self._changed.clear()
@@ -251,7 +257,10 @@ class McpServer:
             return f"It did not answer in time.{words}"
         if problem is None:
             return f"The connection ended: {lost.reason if lost and lost.reason else 'it broke'}.{words}"
-        return f"{visible(_said(problem), 500)}{words}"
+        said = visible(_said(problem), 500)
+        if (lost and lost.unauthorized) or (self.definition.url and "401" in said):
+            return f"It wants a login: `openagent mcp login {self.name}`. ({said})"
+        return f"{said}{words}"
 
     # What a server asks for, in the session whose call is running
 

@@ -69,6 +69,8 @@ class Lost:
         self.event = asyncio.Event()
         self.reason = ""
         self.stderr = b""
+        self.unauthorized = False
+        """It wants somebody to log in."""
 
     def tell(self, reason: str) -> None:
         self.reason = self.reason or reason
@@ -90,6 +92,7 @@ async def connected(
     visit: Visit,
     sample: AskModel,
     list_changed: Callable[[], None],
+    auth: httpx2.Auth | None = None,
 ) -> AsyncGenerator[Client, None]:
     """A client whose greetings have been exchanged."""
 
@@ -124,7 +127,7 @@ async def connected(
         return types.ListRootsResult(roots=[root])
 
     async with contextlib.AsyncExitStack() as stack:
-        transport = await _transport(definition, workspace, start, lost, list_changed, stack)
+        transport = await _transport(definition, workspace, start, lost, list_changed, stack, auth)
         client = Client(
             transport,
             message_handler=on_message,
@@ -170,16 +173,26 @@ async def _transport(  # noqa: PLR0917
     lost: Lost,
     list_changed: Callable[[], None],
     stack: contextlib.AsyncExitStack,
+    auth: httpx2.Auth | None,
 ) -> AbstractAsyncContextManager[Any]:
+
+    async def note_refusal(response: httpx2.Response) -> None:
+        lost.unauthorized = lost.unauthorized or response.status_code == 401
+
     if definition.transport == "sse":
         return sse_client(
-            definition.url, headers=dict(definition.headers), timeout=CONNECT_TIMEOUT, sse_read_timeout=SILENCE
+            definition.url,
+            headers=dict(definition.headers),
+            timeout=CONNECT_TIMEOUT,
+            sse_read_timeout=SILENCE,
+            auth=auth,
         )
     if definition.transport == "http":
         http = httpx2.AsyncClient(
             headers=definition.headers,
+            auth=auth,
             timeout=httpx2.Timeout(CONNECT_TIMEOUT, read=SILENCE),
-            event_hooks={"response": [_refuse_oversized]},
+            event_hooks={"response": [_refuse_oversized, note_refusal]},
         )
         await stack.enter_async_context(http)
         return streamable_http_client(definition.url, http_client=http, max_sse_event_size=MAX_MESSAGE)

@@ -1,0 +1,69 @@
+"""What the official conformance suite starts: a whole daemon that uses the server at the address in its argument."""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from openagent.client import Attachment, Client
+from openagent.protocol import events as e
+from openagent.protocol.mcp import McpServerEntry, McpServers
+from openagent.protocol.ops import (
+    Done,
+    LoginStarted,
+    McpAdd,
+    McpLogin,
+    McpLoginFinish,
+    McpTest,
+    QuestionAnswer,
+    ToolList,
+    ToolRan,
+    ToolRun,
+    ToolsList,
+)
+
+from ..interaction.doing import ask
+from ..interaction.house import house, new_session
+from ..services.browser import visit
+
+
+async def answer_with_defaults(client: Client, attachment: Attachment) -> None:
+    async for event in attachment.events():
+        if isinstance(event, e.QuestionAsked):
+            answer = QuestionAnswer(
+                id=client.next_id(), session=attachment.session, question=event.question.id, answer=""
+            )
+            await client.request(answer, Done)
+
+
+async def log_in(client: Client) -> None:
+    started = await ask(client, McpLogin, LoginStarted, name="it")
+    await visit(started.url)
+    await ask(client, McpLoginFinish, Done, login=started.login)
+
+
+async def main(url: str) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        async with house(Path(folder), []) as h, await h.client(interactive=True) as client:
+            await ask(client, McpAdd, Done, name="it", server=McpServerEntry(url=url))
+            where = str(h.workspace)
+            (server,) = (await ask(client, McpTest, McpServers, name="it", cwd=where)).servers
+            if "wants a login" in server.detail:
+                await log_in(client)
+                (server,) = (await ask(client, McpTest, McpServers, name="it", cwd=where)).servers
+            session = await new_session(h, client)
+            attachment = await client.attach(session)
+            answering = asyncio.create_task(answer_with_defaults(client, attachment))
+            listed = await ask(client, ToolsList, ToolList, session=session)
+            for tool in listed.tools:
+                if tool.source == "mcp:it":
+                    given: dict[str, Any] = dict.fromkeys(tool.parameters.get("properties", {}), 5)
+                    await ask(client, ToolRun, ToolRan, session=session, tool=tool.name, arguments=given)
+            answering.cancel()
+            sys.stderr.write(f"{server.status} {server.detail}\n")
+            return int(server.status != "up")
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[-1])))

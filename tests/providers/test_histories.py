@@ -56,7 +56,7 @@ def everything_said(messages: list[Message]) -> list[str]:
     pieces: list[str] = []
     for part in itertools.chain.from_iterable(message.parts for message in messages):
         match part:
-            case TextPart(text=text) | ThinkingPart(text=text):
+            case TextPart(text=text) | ThinkingPart(text=text) | NotePart(text=text):
                 pieces.append(text)
             case ToolCallPart():
                 pieces.extend(str(value) for value in part.arguments.values())

@@ -11,6 +11,7 @@ import pytest
 from openagent.app import ConfigCache
 from openagent.client import Client
 from openagent.models import ModelCatalog, Place
+from openagent.plugins.loading import PluginLoader
 from openagent.protocol.codec import encode_event
 from openagent.protocol.ops import AuthAdd, AuthEntry, AuthLoginFinish, Hello
 from openagent.services.credentials import CredentialBook
@@ -109,6 +110,7 @@ async def test_structs_that_carry_secrets_do_not_show_them(tmp_path: Path) -> No
         redact=redactor.redact,
         facts=ModelFacts(),
         offline=tmp_path / "models",
+        plugins=PluginLoader(),
     )
     place = Place(tmp_path, {"ANTHROPIC_API_KEY": STORED})
     provider = catalog.provider("written", place)

@@ -13,6 +13,7 @@ from openagent.plugins.provider import Provider
 from openagent.protocol.messages import (
     ImagePart,
     Message,
+    NotePart,
     Part,
     StopReason,
     TextPart,

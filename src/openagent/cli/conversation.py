@@ -7,7 +7,7 @@ from typing import Any, Literal
 from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
 from openagent.cli.transcript import CUT_SHORT, Transcript
 from openagent.client import Client
-from openagent.client.text import call_line, clean, one_line, plan_lines, subject_of
+from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines, subject_of
 from openagent.protocol import events as e
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent
@@ -67,7 +67,9 @@ class Conversation:
                 f"The login to {event.provider} has ended. Log in again: openagent auth login {event.provider}", YELLOW
             ),
             e.BudgetWarning: lambda event: self.note(f"{event.spent:g} of {event.limit:g} {event.unit} spent.", YELLOW),
-            e.ContextCollected: lambda event: self.note("Older messages were put away to make room.", DIM),
+            e.ContextCollected: lambda event: self.note(collected(event), DIM),
+            e.ContextThreshold: lambda event: self.note(f"The context is {event.percent:g} % full.", DIM),
+            e.IntentDetected: lambda event: self.note(intent_line(event), DIM),
             e.ErrorRaised: lambda event: self.note(f"{event.error.message} {event.error.hint}", RED),
             e.SessionDeleted: lambda event: self.note("The session was deleted.", RED),
         }

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from openagent.protocol.events import ContextCollected, IntentDetected
+
 _ESCAPE = "\x1b"
 _INTRODUCERS = {"[": "\x9b", "]": "\x9d", "P": "\x90", "X": "\x98", "^": "\x9e", "_": "\x9f"}
 """What follows ESC, and the same in one character."""
@@ -127,3 +129,17 @@ def subject_of(arguments: dict[str, Any]) -> str:
     """What stands for a whole call on one line."""
     named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
     return str(named or next((value for value in arguments.values() if isinstance(value, str)), ""))
+
+
+def collected(event: ContextCollected) -> str:
+    """A collection in one line for people."""
+    freed = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
+    return clean(f"Older messages were put away to make room, by {event.collector}: {freed}. {event.note}".rstrip())
+
+
+def intent_line(event: IntentDetected) -> str:
+    """What a message was taken for, in one line for people."""
+    if event.intent is None or not event.used:
+        return clean(event.note)
+    searched = f", searching for {event.intent.query!r}" if event.intent.type == "research" else ""
+    return clean(f"{event.intent.type} ({event.intent.confidence:.0%}){searched}; tools: {', '.join(event.tools)}")

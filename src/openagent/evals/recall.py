@@ -38,8 +38,8 @@ output = 15.0
 """
 THRESHOLD, GOAL = 16.0, 8.0
 """Percent of 128,000 tokens: as if the window were a sixth of that, so that 200 turns are collected many times."""
-_FILLER = 30
-"""Lines that a turn's command prints beside what it is for."""
+_FILLER = "all green\n" * 40
+"""What a turn's command prints beside what it is for."""
 
 
 class Planted(Struct, frozen=True):
@@ -49,6 +49,8 @@ class Planted(Struct, frozen=True):
     asked: str
     shown: str
     answer: str
+    printed: str = ""
+    """What the command of `said` prints: the only place where the fact stands."""
 
 
 class Recall(Struct, frozen=True):
@@ -80,34 +82,39 @@ def _planted(number: int, turn: int) -> Planted:
     value = f"{(number + 7) * 7919 % 100_000:05d}"
     if place == "decision":
         said = f"We decided that service s{name} listens on port p{value}."
-        return Planted(turn, place, said, f"port of service s{name} listens", f"on port p{value}", f"p{value}")
+        return Planted(turn, place, said, f"What is the port of service s{name}?", f"on port p{value}", f"p{value}")
     if place == "path":
-        said = f"The handler of queue q{name} lives in services/q{name}/handler_{value}.py."
-        return Planted(turn, place, said, f"handler of queue q{name}", f"handler_{value}.py", f"handler_{value}.py")
+        file = f"handler_{value}.py"
+        said = f"The handler of queue q{name} lives in services/q{name}/{file}."
+        return Planted(turn, place, said, f"What is the handler of queue q{name}?", file, file)
     if place == "aside":
         said = f"By the way, the people of team t{name} call their mascot m{value}."
-        return Planted(turn, place, said, f"mascot of team t{name}", f"mascot m{value}", f"m{value}")
-    said = f"Look at the build. `echo build of module b{name} has id i{value}; seq 1 {_FILLER}`"
-    return Planted(turn, place, said, f"build of module b{name}", f"b{name} has id i{value}", f"i{value}")
+        return Planted(turn, place, said, f"What is the mascot of team t{name}?", f"mascot m{value}", f"m{value}")
+    line = f"build of module b{name} has id i{value}"
+    said = f"Look at `cat notes/b{name}.txt`."
+    return Planted(turn, place, said, f"What is the build id of module b{name}?", line, f"i{value}", printed=line)
 
 
 async def measure(collector: str, *, looks_up: bool, turns: int = TURNS, facts: int = FACTS) -> Recall:
     planted = plant(turns, facts)
-    rules = [(rule, f"rule number {number} of this repository") for number, rule in enumerate(RULES, 1)]
+    rules = [(rule, f"What is rule number {number} of this repository?") for number, rule in enumerate(RULES, 1)]
     known = [{"asked": each.asked, "shown": each.shown, "answer": each.answer} for each in planted]
     known += [{"asked": asked, "shown": rule, "answer": rule} for rule, asked in rules]
     knowledge = {"facts": known, "looks_up": looks_up, "keeps": ["decided"]}
     settings = CONFIG.format(threshold=THRESHOLD, goal=GOAL)
     async with stage({"knowledge": knowledge}, settings) as place:
         (place.workspace / "AGENTS.md").write_text("\n".join(f"- {rule}" for rule in RULES))
+        (place.workspace / "notes").mkdir()
+        for number, each in enumerate(planted):
+            (place.workspace / "notes" / f"b{number:02d}.txt").write_text(f"{each.printed}\n{_FILLER}")
         session = await _played(place, collector, list(_turns(planted, turns)))
         client = place.client
         report = await client.request(ContextShow(id=client.next_id(), session=session), ContextReport)
         right: dict[str, int] = dict.fromkeys((*PLACES, "rules"), 0)
         for each in planted:
-            right[each.place] += each.answer in await _asked(client, session, f"What is the {each.asked}?")
+            right[each.place] += each.answer in await _asked(client, session, each.asked)
         for rule, asked in rules:
-            right["rules"] += rule in await _asked(client, session, f"What is {asked}?")
+            right["rules"] += rule in await _asked(client, session, asked)
         spent = await client.request(UsageAsk(id=client.next_id(), by="activity"), UsageReport)
         return Recall(
             collector=collector,
@@ -122,9 +129,12 @@ async def measure(collector: str, *, looks_up: bool, turns: int = TURNS, facts: 
 
 
 def _turns(planted: Sequence[Planted], turns: int) -> Iterator[str]:
-    by_turn = {each.turn: each.said for each in planted}
+    """A message has one command: that of its fact, or one that prints a page of numbers."""
+    by_turn = {each.turn: each for each in planted}
     for turn in range(1, turns + 1):
-        yield by_turn.get(turn, "") + f" Then run check {turn}. `echo check {turn} passed; seq {turn} {turn + 300}`"
+        check = f"Then run check {turn}: `echo check {turn} passed; seq {turn} {turn + 300}`."
+        planting = by_turn.get(turn)
+        yield check if planting is None else planting.said if planting.printed else f"{planting.said} {check}"
 
 
 async def _played(place: Stage, collector: str, prompts: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Events that are one line between the messages."""
 
-from openagent.client.text import one_line
+from openagent.client.text import collected, intent_line, one_line
 from openagent.protocol import events as e
 
 
@@ -25,7 +25,9 @@ def note_for(event: e.AnyEvent) -> tuple[str, str] | None:  # noqa: PLR0911
         case e.BudgetWarning():
             return f"{event.spent:g} of {event.limit:g} {event.unit} spent.", "warning"
         case e.ContextCollected():
-            return "Older messages were put away to make room.", ""
+            return collected(event), "warning" if event.note else ""
+        case e.IntentDetected():
+            return intent_line(event), ""
         case e.ErrorRaised():
             return f"{event.error.message} {event.error.hint}", "error"
         case e.SessionDeleted():

@@ -35,10 +35,14 @@ from openagent.services.web import WebDoor
 from openagent.vault.redact import RedactingFilter, Redactor
 
 if TYPE_CHECKING:
+    from openagent.daemon.bus import EventBus
+    from openagent.daemon.daemon import Handler
     from openagent.daemon.manager import SessionManager
     from openagent.plugins.jail import BackgroundCommand, Jail
     from openagent.plugins.store import Store
+    from openagent.protocol.op import Op
     from openagent.services.wiring import Services
+    from openagent.store.sql_store import SqlStore
     from openagent.telemetry.ledger import BudgetLedger
     from openagent.telemetry.prices import PriceBook
     from openagent.tools.mcp.definitions import ServerDefinition
@@ -149,6 +153,7 @@ def build_manager(
         mcp.handlers(manager),
         team.handlers(manager, daemon.bus),
         custom.handlers(manager, daemon.bus),
+        _tools_and_tasks(configs, manager, store, daemon.bus),
     ):
         daemon.serve_ops(served)
     return manager, services
@@ -303,6 +308,16 @@ def build_ledger(
         on_notice=on_notice,
         on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,
     )
+
+
+def _tools_and_tasks(
+    configs: ConfigCache, manager: "SessionManager", store: "SqlStore", bus: "EventBus"
+) -> "dict[type[Op], Handler]":
+    from openagent.services.tasks import TaskService
+    from openagent.services.tool_switch import ToolSwitch
+    from openagent.store.tasks import SqlTasks
+
+    return {**ToolSwitch(configs, manager).handlers(), **TaskService(SqlTasks(store), bus).handlers()}
 
 
 class WebAddress:

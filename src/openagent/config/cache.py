@@ -72,7 +72,7 @@ class ConfigCache:
             mode=settings.mode,
             max_steps=settings.limits.max_steps,
             turn_timeout=settings.limits.turn_timeout,
-            disabled_tools=settings.tools.disabled,
+            disabled_tools=list(dict.fromkeys([*settings.tools.disabled, *settings.tools.off])),
         )
 
     def ask_timeout(self, workspace: Path) -> float:

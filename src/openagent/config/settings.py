@@ -158,6 +158,8 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
 
     disabled: list[str] = []
     """Tools that are neither offered nor callable, in any session."""
+    off: list[str] = []
+    """Tools that new sessions start without; each can be switched on in a session."""
     schema_share: Percent = 10.0
     """Percent of the model's window that schemas of MCP tools may take. Of more, the model looks up what it needs."""
     search: SearchSettings = SearchSettings()

@@ -30,6 +30,15 @@ class UsageRecord(Struct, frozen=True):
     cost_usd: float | None
     activity: Activity = "conversation"
     at: float = 0.0
+    latency_ms: float | None = None
+    """Of its message, when it is read. It is kept there, not here."""
+
+
+class FailureRecord(Struct, frozen=True):
+    session: str
+    at: float
+    code: str
+    was_retried: bool = False
 
 
 class AuditEntry(Struct, frozen=True):
@@ -179,6 +188,10 @@ class Store(Protocol):
 
     async def usage_rows(self, *, since: float = 0.0, until: float | None = None) -> list[tuple[str, UsageRecord]]:
         """Every request that was paid for in a stretch of time, with its session, oldest first."""
+        ...
+
+    async def failures(self, *, since: float = 0.0, until: float | None = None) -> list[FailureRecord]:
+        """What went wrong in the sessions that there are, oldest first."""
         ...
 
     async def audit(

@@ -77,6 +77,7 @@ from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TaskInfo, TaskList, TasksList, TaskUpdate
 from openagent.protocol.templates import (
     TemplateInfo,
     TemplateList,
@@ -97,7 +98,8 @@ from openagent.protocol.tokens import (
     TokensRevoke,
     WebLogin,
 )
-from openagent.protocol.usage import GroupBy, SessionUsage, UsageReport
+from openagent.protocol.tools import ToolsSwitch
+from openagent.protocol.usage import FailureReport, GroupBy, SessionUsage, UsageFailures, UsageReport
 from openagent.protocol.workspaces import (
     CopyMethod,
     WorkspaceBackup,
@@ -522,6 +524,7 @@ AnyOp = (
     | PermissionAnswer
     | QuestionAnswer
     | ToolsList
+    | ToolsSwitch
     | ToolRun
     | ConfigShow
     | AuthAdd
@@ -531,6 +534,12 @@ AnyOp = (
     | AuthLoginFinish
     | AuthRefresh
     | UsageAsk
+    | UsageFailures
+    | TasksList
+    | TaskGet
+    | TaskCreate
+    | TaskUpdate
+    | TaskDelete
     | ModelsList
     | ModelsTest
     | ModelsPull
@@ -811,6 +820,7 @@ RESULTS: dict[type[Op], type[Struct]] = {
     PermissionAnswer: Done,
     QuestionAnswer: Done,
     ToolsList: ToolList,
+    ToolsSwitch: Done,
     ToolRun: ToolRan,
     ConfigShow: ConfigList,
     AuthAdd: AuthEntry,
@@ -820,6 +830,12 @@ RESULTS: dict[type[Op], type[Struct]] = {
     AuthLoginFinish: AuthEntry,
     AuthRefresh: AuthEntry,
     UsageAsk: UsageReport,
+    UsageFailures: FailureReport,
+    TasksList: TaskList,
+    TaskGet: TaskInfo,
+    TaskCreate: TaskInfo,
+    TaskUpdate: TaskInfo,
+    TaskDelete: Done,
     ModelsList: ModelEntries,
     ModelsTest: ModelTests,
     ModelsPull: ModelPulled,

@@ -21,7 +21,8 @@ _OPS: dict[Scope, tuple[str, ...]] = {
     "read": (
         *("hello", "ping", "daemon.status", "daemon.follow"),
         *("session.list", "session.get", "session.attach", "session.detach", "session.changes"),
-        *("messages.page", "messages.search", "message.raw", "tools.list", "models.list", "usage.report"),
+        *("messages.page", "messages.search", "message.raw", "tools.list", "models.list"),
+        *("usage.report", "usage.failures"),
         *("workspaces.list", "workspaces.diff", "mcp.list", "files.list", "files.read", "tasks.list", "task.get"),
         *("index.search", "index.symbols", "index.map", "index.status", "policy.explain", "policy.test"),
     ),

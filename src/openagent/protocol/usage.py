@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from openagent.protocol.op import Op
+
 
 class Usage(Struct, frozen=True, omit_defaults=True):
     """Tokens of one model request, or a sum of several."""
@@ -56,9 +58,33 @@ class UsageRow(Struct, frozen=True, omit_defaults=True):
     """Requests that `cost_usd` leaves out, because their model's price is not known."""
     cached_percent: float = 0.0
     """How much of the input was read from a prompt cache."""
+    latency_ms: float = 0.0
+    """Half of the answers were complete in this time. 0 when no answer of a stored session is among them."""
+    slow_latency_ms: float = 0.0
+    """95 of 100 answers were complete in this time."""
 
 
 class UsageReport(Struct, frozen=True):
     by: GroupBy
     rows: list[UsageRow]
     total: UsageRow
+
+
+class FailureRow(Struct, frozen=True, omit_defaults=True):
+    day: str
+    code: str
+    failed: int = 0
+    """Errors that ended something."""
+    retried: int = 0
+    """Errors after which the request was sent again."""
+
+
+class FailureReport(Struct, frozen=True):
+    rows: list[FailureRow]
+
+
+class UsageFailures(Op, frozen=True, kw_only=True, tag="usage.failures"):
+    """What went wrong, by day and kind of error."""
+
+    since: float = 0.0
+    until: float | None = None

@@ -1,4 +1,4 @@
-"""What was used: `usage.report`."""
+"""What was used and what went wrong: `usage.*`."""
 
 import asyncio
 
@@ -6,8 +6,8 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store, UsageRecord
 from openagent.protocol import ops
-from openagent.protocol.usage import UsageReport
-from openagent.telemetry.reports import usage_report
+from openagent.protocol.usage import FailureReport, UsageFailures, UsageReport
+from openagent.telemetry.reports import failure_report, usage_report
 from openagent.telemetry.tokens import TokenUsage
 
 
@@ -16,13 +16,18 @@ class UsageService:
         self._store = store
 
     def handlers(self) -> dict[type[ops.Op], Handler]:
-        return {ops.UsageAsk: self._report}
+        return {ops.UsageAsk: self._report, UsageFailures: self._failures}
 
     async def _report(self, connection: Connection, op: ops.UsageAsk) -> UsageReport:
         rows = await self._store.usage_rows(since=op.since, until=op.until)
         return await asyncio.to_thread(usage_report, map(_usage, rows), op.by)
 
+    async def _failures(self, connection: Connection, op: UsageFailures) -> FailureReport:
+        return failure_report(await self._store.failures(since=op.since, until=op.until))
+
 
 def _usage(row: tuple[str, UsageRecord]) -> TokenUsage:
     session, record = row
-    return TokenUsage(session, record.model, record.usage, record.activity, record.cost_usd, record.at)
+    return TokenUsage(
+        session, record.model, record.usage, record.activity, record.cost_usd, record.at, record.latency_ms
+    )

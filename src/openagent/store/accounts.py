@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import Connection, Integer, bindparam, cast, func, insert, select
+from sqlalchemy import Connection, Integer, and_, bindparam, cast, func, insert, select
 
 from openagent.plugins.store import AuditEntry, UsageRecord
 from openagent.protocol.usage import Usage
 from openagent.store import rows
 from openagent.store.hot import HotStatement
-from openagent.store.tables import audit, token_usage
+from openagent.store.tables import audit, messages, token_usage
 
 _insert_usage = HotStatement(insert(token_usage))
 _insert_audit = HotStatement(insert(audit))
+_answered = and_(messages.c.session_id == token_usage.c.session_id, messages.c.number == token_usage.c.message_number)
 _entry_decoder = msgspec.json.Decoder(AuditEntry)
 _SUMMED = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 _totals = select(
@@ -34,7 +35,12 @@ def totals(connection: Connection, since: float) -> tuple[Usage, float, int]:
 
 
 def usage_between(connection: Connection, since: float, until: float | None) -> list[tuple[str, UsageRecord]]:
-    statement = select(token_usage).where(token_usage.c.at >= since).order_by(token_usage.c.at, token_usage.c.id)
+    statement = (
+        select(token_usage, messages.c.latency_ms)
+        .select_from(token_usage.outerjoin(messages, _answered))
+        .where(token_usage.c.at >= since)
+        .order_by(token_usage.c.at, token_usage.c.id)
+    )
     if until is not None:
         statement = statement.where(token_usage.c.at < until)
     return [(row["session_id"], rows.usage_record(row)) for row in connection.execute(statement).mappings()]

@@ -6,12 +6,13 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, RowMapping, and_, bindparam, insert, select
 
+from openagent.plugins.store import FailureRecord
 from openagent.protocol.codec import decode_event
-from openagent.protocol.events import AnyEvent, Event, MessageAdded
+from openagent.protocol.events import AnyEvent, ErrorRaised, Event, MessageAdded, RetryScheduled
 from openagent.protocol.messages import Message
 from openagent.store import rows
 from openagent.store.hot import HotStatement
-from openagent.store.tables import events, messages
+from openagent.store.tables import events, messages, sessions
 
 
 class _Announcement(msgspec.Struct, omit_defaults=True):
@@ -21,6 +22,7 @@ class _Announcement(msgspec.Struct, omit_defaults=True):
     at: float = 0.0
 
 
+_FAILURES = [kind.__struct_config__.tag for kind in (ErrorRaised, RetryScheduled)]
 _announcement_decoder = msgspec.json.Decoder(_Announcement)
 _insert_events = HotStatement(insert(events))
 _announced = and_(messages.c.session_id == events.c.session_id, messages.c.number == events.c.message_number)
@@ -57,6 +59,23 @@ def _event_row(session: str, event: Event, stored: dict[int, Message]) -> dict[s
 def after(connection: Connection, session: str, seq: int, limit: int) -> list[AnyEvent]:
     found = connection.execute(_events_after, {"session": session, "after": seq, "count": limit})
     return [_event(session, row) for row in found.mappings()]
+
+
+def failures(connection: Connection, since: float, until: float | None) -> list[FailureRecord]:
+    """Errors, and what was tried again. Sessions that were still since then need not be looked through."""
+    found = connection.execute(
+        select(events.c.session_id, events.c.payload)
+        .join(sessions, sessions.c.id == events.c.session_id)
+        .where(events.c.type.in_(_FAILURES), sessions.c.updated_at >= since)
+    )
+    told = [(session, decode_event(payload)) for session, payload in found]
+    records = [
+        FailureRecord(session, event.at, event.error.code, was_retried=isinstance(event, RetryScheduled))
+        for session, event in told
+        if isinstance(event, ErrorRaised | RetryScheduled)
+        if event.at >= since and (until is None or event.at < until)
+    ]
+    return sorted(records, key=lambda record: record.at)
 
 
 def _event(session: str, row: RowMapping) -> AnyEvent:

@@ -123,7 +123,15 @@ def usage_row(session: str, record: UsageRecord) -> dict[str, Any]:
 
 
 def usage_record(row: Mapping[Any, Any]) -> UsageRecord:
-    return UsageRecord(row["message_number"], row["model"], usage(row), row["cost_usd"], row["activity"], row["at"])
+    return UsageRecord(
+        row["message_number"],
+        row["model"],
+        usage(row),
+        row["cost_usd"],
+        row["activity"],
+        row["at"],
+        row["latency_ms"],
+    )
 
 
 def usage(row: Mapping[Any, Any]) -> Usage:

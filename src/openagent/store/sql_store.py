@@ -17,6 +17,7 @@ from openagent.plugins.store import (
     AuditEntry,
     Batch,
     CollectionRecord,
+    FailureRecord,
     McpServerRecord,
     Store,
     StoredSession,
@@ -135,6 +136,9 @@ class SqlStore:
 
     async def usage_rows(self, *, since: float = 0.0, until: float | None = None) -> list[tuple[str, UsageRecord]]:
         return await self._read(accounts.usage_between, since, until)
+
+    async def failures(self, *, since: float = 0.0, until: float | None = None) -> list[FailureRecord]:
+        return await self._read(events.failures, since, until)
 
     async def audit(
         self,

@@ -194,6 +194,21 @@ agent_templates = Table(
     Column("system_prompt", Text, nullable=False),
 )
 
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("state", String, nullable=False),
+    Column("position", Float, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("updated_at", Float, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("session", String, nullable=False),
+    Column("cwd", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+)
+
 APPEND_ONLY_AUDIT = {
     "sqlite": (
         "CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit "

@@ -1,9 +1,11 @@
-"""Usage summed up by model, session, day or activity."""
+"""Usage summed up by model, session, day or activity; failures by day and kind."""
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from openagent.protocol.usage import GroupBy, UsageReport, UsageRow
+from openagent.plugins.store import FailureRecord
+from openagent.protocol.usage import FailureReport, FailureRow, GroupBy, UsageReport, UsageRow
 from openagent.telemetry.tokens import SessionTokenStats, TokenUsage
 
 
@@ -11,28 +13,33 @@ def usage_report(records: Iterable[TokenUsage], by: GroupBy = "model") -> UsageR
     """Days in order, everything else by cost and then by tokens, the largest first."""
     key_of = _KEYS[by]
     groups: dict[str, SessionTokenStats] = {}
+    latencies: dict[str, list[float]] = {}
     total = SessionTokenStats()
     for record in records:
         key = key_of(record)
         groups[key] = groups.get(key, _NOTHING).with_request(record)
         total = total.with_request(record)
-    rows = [_row(key, stats) for key, stats in sorted(groups.items())]
+        if record.latency_ms is not None:
+            latencies.setdefault(key, []).append(record.latency_ms)
+    rows = [_row(key, stats, latencies.get(key, [])) for key, stats in sorted(groups.items())]
     if by != "day":
         rows.sort(key=lambda row: (row.cost_usd, row.usage.input_tokens + row.usage.output_tokens), reverse=True)
-    return UsageReport(by=by, rows=rows, total=_row("total", total))
+    every = [latency for group in latencies.values() for latency in group]
+    return UsageReport(by=by, rows=rows, total=_row("total", total, every))
 
 
 _NOTHING = SessionTokenStats()
 _KEYS: dict[GroupBy, Callable[[TokenUsage], str]] = {
     "model": lambda record: record.model,
     "session": lambda record: record.session,
-    "day": lambda record: datetime.fromtimestamp(record.at).date().isoformat(),
+    "day": lambda record: _day(record.at),
     "activity": lambda record: record.activity,
 }
 
 
-def _row(key: str, stats: SessionTokenStats) -> UsageRow:
+def _row(key: str, stats: SessionTokenStats, latencies: Sequence[float]) -> UsageRow:
     tokens = stats.tokens
+    ordered = sorted(latencies)
     return UsageRow(
         key=key,
         requests=stats.request_count,
@@ -40,4 +47,24 @@ def _row(key: str, stats: SessionTokenStats) -> UsageRow:
         cost_usd=stats.total_cost,
         unpriced=stats.unpriced_count,
         cached_percent=round(100 * tokens.cached_tokens / tokens.input_tokens, 1) if tokens.input_tokens else 0.0,
+        latency_ms=_at_share(ordered, 0.5),
+        slow_latency_ms=_at_share(ordered, 0.95),
     )
+
+
+def _at_share(ordered: Sequence[float], share: float) -> float:
+    """The value that this share of the others does not exceed."""
+    return round(ordered[max(0, math.ceil(share * len(ordered)) - 1)], 1) if ordered else 0.0
+
+
+def failure_report(records: Iterable[FailureRecord]) -> FailureReport:
+    """By day and kind of error, in order."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for record in records:
+        count = counts.setdefault((_day(record.at), record.code), [0, 0])
+        count[record.was_retried] += 1
+    return FailureReport([FailureRow(day, code, *count) for (day, code), count in sorted(counts.items())])
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at).date().isoformat()

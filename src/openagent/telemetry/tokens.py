@@ -19,6 +19,7 @@ class TokenUsage(Struct, frozen=True, omit_defaults=True):
     cost_usd: float | None = None
     """None: the model's price is not known."""
     at: float = 0.0
+    latency_ms: float | None = None
 
     @property
     def total(self) -> int:

@@ -1,4 +1,14 @@
-import { IconLayoutGrid } from '@tabler/icons-react'
+import {
+  IconChartBar,
+  IconChecklist,
+  IconKey,
+  IconLayoutGrid,
+  IconPlugConnected,
+  IconSettings,
+  IconShieldSearch,
+  IconTool,
+  IconUsersGroup,
+} from '@tabler/icons-react'
 import type { ComponentType } from 'react'
 
 export interface PageEntry {
@@ -17,4 +27,12 @@ export interface PageEntry {
  */
 export const pages: PageEntry[] = [
   { path: '/', label: 'Sessions', icon: IconLayoutGrid, key: 's', load: () => import('./dashboard') },
+  { path: '/tasks', label: 'Tasks', icon: IconChecklist, key: 't', load: () => import('./tasks') },
+  { path: '/templates', label: 'Templates', icon: IconUsersGroup, key: 'p', load: () => import('./templates') },
+  { path: '/analytics', label: 'Analytics', icon: IconChartBar, key: 'u', load: () => import('./analytics') },
+  { path: '/audit', label: 'Audit', icon: IconShieldSearch, key: 'a', load: () => import('./audit') },
+  { path: '/auth', label: 'Keys and logins', icon: IconKey, key: 'k', load: () => import('./auth') },
+  { path: '/settings/tools', label: 'Tools', icon: IconTool, key: 'o', load: () => import('./tools') },
+  { path: '/settings/mcp', label: 'MCP servers', icon: IconPlugConnected, key: 'm', load: () => import('./mcp') },
+  { path: '/settings', label: 'Settings', icon: IconSettings, key: 'c', load: () => import('./settings') },
 ]

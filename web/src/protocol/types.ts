@@ -508,6 +508,17 @@ export interface Failed {
   error: ErrorInfo
 }
 
+export interface FailureReport {
+  rows: FailureRow[]
+}
+
+export interface FailureRow {
+  day: string
+  code: string
+  failed?: number
+  retried?: number
+}
+
 /** Whether a flow could run there. Nothing is run. */
 export interface FlowCheck {
   op: "flow.check"
@@ -1264,7 +1275,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1507,6 +1518,7 @@ export interface Results {
   "permission.answer": Done
   "question.answer": Done
   "tools.list": ToolList
+  "tools.switch": Done
   "tool.run": ToolRan
   "config.show": ConfigList
   "auth.add": AuthEntry
@@ -1516,6 +1528,12 @@ export interface Results {
   "auth.login.finish": AuthEntry
   "auth.refresh": AuthEntry
   "usage.report": UsageReport
+  "usage.failures": FailureReport
+  "tasks.list": TaskList
+  "task.get": TaskInfo
+  "task.create": TaskInfo
+  "task.update": TaskInfo
+  "task.delete": Done
   "models.list": ModelEntries
   "models.test": ModelTests
   "models.pull": ModelPulled
@@ -1928,6 +1946,61 @@ export interface SubagentStarted {
   copy?: string
 }
 
+/** At the end of those of its state. */
+export interface TaskCreate {
+  op: "task.create"
+  id: string
+  title: string
+  state?: "blocked" | "doing" | "done" | "todo"
+  detail?: string
+  owner?: string
+  session?: string
+  cwd?: string
+}
+
+export interface TaskDelete {
+  op: "task.delete"
+  id: string
+  task: string
+}
+
+export interface TaskGet {
+  op: "task.get"
+  id: string
+  task: string
+}
+
+export interface TaskInfo {
+  id: string
+  title: string
+  created_at: number
+  updated_at: number
+  state?: "blocked" | "doing" | "done" | "todo"
+  detail?: string
+  owner?: string
+  session?: string
+  cwd?: string
+  position?: number
+}
+
+export interface TaskList {
+  tasks: TaskInfo[]
+}
+
+/** Only what is given changes. With a new state and no place, it goes to the end of those of that state. */
+export interface TaskUpdate {
+  op: "task.update"
+  id: string
+  task: string
+  title?: string
+  state?: "blocked" | "doing" | "done" | "todo"
+  detail?: string
+  owner?: string
+  session?: string
+  cwd?: string
+  position?: number
+}
+
 export interface TaskUpdated {
   type: "task.updated"
   session?: string
@@ -1938,6 +2011,14 @@ export interface TaskUpdated {
   title: string
   state: string
   owner?: string
+}
+
+/** By state and place. */
+export interface TasksList {
+  op: "tasks.list"
+  id: string
+  cwd?: string
+  state?: "blocked" | "doing" | "done" | "todo" | null
 }
 
 export interface Template {
@@ -2185,6 +2266,15 @@ export interface ToolsList {
   session?: string
 }
 
+/** Give agents a tool, or take it away: in one session from its next step on, or in all that start from now on. */
+export interface ToolsSwitch {
+  op: "tools.switch"
+  id: string
+  name: string
+  on: boolean
+  session?: string
+}
+
 /** From now on a folder's own settings and rules count, as they are at this moment. */
 export interface TrustAdd {
   op: "trust.add"
@@ -2265,6 +2355,14 @@ export interface UsageAsk {
   until?: number | null
 }
 
+/** What went wrong, by day and kind of error. */
+export interface UsageFailures {
+  op: "usage.failures"
+  id: string
+  since?: number
+  until?: number | null
+}
+
 export interface UsageReport {
   by: "activity" | "day" | "model" | "session"
   rows: UsageRow[]
@@ -2278,6 +2376,8 @@ export interface UsageRow {
   cost_usd: number
   unpriced?: number
   cached_percent?: number
+  latency_ms?: number
+  slow_latency_ms?: number
 }
 
 export interface UsageUpdated {
@@ -2418,6 +2518,7 @@ export interface Ops {
   "permission.answer": PermissionAnswer
   "question.answer": QuestionAnswer
   "tools.list": ToolsList
+  "tools.switch": ToolsSwitch
   "tool.run": ToolRun
   "config.show": ConfigShow
   "auth.add": AuthAdd
@@ -2427,6 +2528,12 @@ export interface Ops {
   "auth.login.finish": AuthLoginFinish
   "auth.refresh": AuthRefresh
   "usage.report": UsageAsk
+  "usage.failures": UsageFailures
+  "tasks.list": TasksList
+  "task.get": TaskGet
+  "task.create": TaskCreate
+  "task.update": TaskUpdate
+  "task.delete": TaskDelete
   "models.list": ModelsList
   "models.test": ModelsTest
   "models.pull": ModelsPull

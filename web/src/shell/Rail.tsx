@@ -14,7 +14,7 @@ export function Rail({ close }: { close: () => void }) {
             to={path}
             className="rail-link"
             activeProps={{ className: 'rail-link rail-active' }}
-            activeOptions={{ exact: path === '/' }}
+            activeOptions={{ exact: true }}
             onClick={close}
           >
             <Icon size={20} stroke={1.6} />

@@ -15,12 +15,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, McpServerRecord, RawAnswer, Store, UsageRecord
-from openagent.protocol.errors import OpenAgentError
+from openagent.plugins.store import (
+    AuditEntry,
+    Batch,
+    CollectionRecord,
+    FailureRecord,
+    McpServerRecord,
+    RawAnswer,
+    Store,
+    UsageRecord,
+)
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
+    ErrorRaised,
     Event,
     MessageAdded,
     PlanUpdated,
+    RetryScheduled,
     SessionCreated,
     StatusChanged,
     ToolFinished,
@@ -416,6 +427,29 @@ class StoreContract:
         assert await store.usage_rows() == [(OTHER, unpriced), (SESSION, paid)]
         assert await store.usage_rows(since=10.0, until=50.0) == [(OTHER, unpriced)]
         assert await store.usage_rows(since=50.0) == [(SESSION, paid)]
+
+    async def test_a_request_is_listed_with_the_time_its_answer_took(self, store: Store) -> None:
+        await created(store)
+        message = msgspec.structs.replace(answer(1), latency_ms=12.5)
+        record = UsageRecord(1, "m", Usage(input_tokens=1), None, at=50.0)
+        await store.commit(Batch(SESSION, messages=[message], usage=[record]))
+        ((_, listed),) = await store.usage_rows()
+        assert listed.latency_ms == 12.5
+
+    async def test_failures_are_listed_within_a_stretch_of_time(self, store: Store) -> None:
+        await created(store)
+        wrong = ErrorInfo("rate_limited", "Too fast.")
+        retried = RetryScheduled(
+            session=SESSION, seq=1, at=10.0, provider="p", attempt=1, max_attempts=3, delay_s=1.0, error=wrong
+        )
+        ended = ErrorRaised(session=SESSION, seq=2, at=20.0, error=ErrorInfo("provider_error", "Gone."))
+        await store.commit(Batch(SESSION, events=[retried, ended]))
+        first, second = (
+            FailureRecord(SESSION, 10.0, "rate_limited", True),
+            FailureRecord(SESSION, 20.0, "provider_error"),
+        )
+        assert await store.failures() == [first, second]
+        assert await store.failures(until=20.0) == [first]
 
     async def test_what_sessions_that_work_for_one_have_used_is_told_with_it(self, store: Store) -> None:
         used = SessionUsage(Usage(input_tokens=10, output_tokens=2), 0.5, 1)

@@ -1,0 +1,48 @@
+"""Tasks through the daemon: `tasks.list` and `task.*`."""
+
+from openagent.daemon.bus import EventBus
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.plugins.tasks import TaskStore
+from openagent.protocol.events import TaskUpdated
+from openagent.protocol.op import Done, Op
+from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TaskInfo, TaskList, TasksList, TaskUpdate
+from openagent.tasks.board import TaskBoard
+
+DELETED = "deleted"
+
+
+class TaskService:
+    def __init__(self, store: TaskStore, bus: EventBus) -> None:
+        self._bus = bus
+        self.board = TaskBoard(store, lambda task: self._tell(task, task.state), lambda task: self._tell(task, DELETED))
+
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {
+            TasksList: self._list,
+            TaskGet: self._get,
+            TaskCreate: self._create,
+            TaskUpdate: self._update,
+            TaskDelete: self._delete,
+        }
+
+    def _tell(self, task: TaskInfo, state: str) -> None:
+        self._bus.publish(
+            TaskUpdated(at=task.updated_at, task=task.id, title=task.title, state=state, owner=task.owner)
+        )
+
+    async def _list(self, connection: Connection, op: TasksList) -> TaskList:
+        return TaskList(await self.board.all(cwd=op.cwd, state=op.state))
+
+    async def _get(self, connection: Connection, op: TaskGet) -> TaskInfo:
+        return await self.board.get(op.task)
+
+    async def _create(self, connection: Connection, op: TaskCreate) -> TaskInfo:
+        return await self.board.create(op)
+
+    async def _update(self, connection: Connection, op: TaskUpdate) -> TaskInfo:
+        return await self.board.update(op)
+
+    async def _delete(self, connection: Connection, op: TaskDelete) -> Done:
+        await self.board.delete(op.task)
+        return Done()

@@ -1,0 +1,70 @@
+"""One key of a person's file is changed, and every other byte stays."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openagent.config.edit import set_list
+from openagent.protocol.errors import OpenAgentError
+
+FILE = """\
+# mine
+model = "a/b" # the good one
+
+[tools]
+# why: slow
+off = [
+  "git", # never
+  "shell",
+]
+schema_share = 5.0
+
+[budget]
+day_usd = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", '[tools]\noff = ["x"]\n'),
+        ('model = "a/b"', 'model = "a/b"\n\n[tools]\noff = ["x"]\n'),
+        ("[tools]\r\nschema_share = 5.0\r\n", '[tools]\noff = ["x"]\nschema_share = 5.0\r\n'),
+        ("[tools]", '[tools]\noff = ["x"]\n'),
+        ('tools.off = ["y"] # none\n', 'tools.off = ["x"]\n'),
+        (FILE, FILE.replace(FILE[FILE.index("off") : FILE.index("schema")], 'off = ["x"]\n')),
+    ],
+)
+def test_only_the_key_changes(tmp_path: Path, before: str, after: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(before.encode())
+    file.chmod(0o640)
+    set_list(file, "tools", "off", ["x"])
+    assert file.read_bytes().decode() == after
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]
+
+
+def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
+    set_list(tmp_path / "new" / "config.toml", "tools", "off", [])
+    assert (tmp_path / "new" / "config.toml").read_text() == "[tools]\noff = []\n"
+
+
+@pytest.mark.parametrize("text", ['tools = { off = ["y"] }\n', "not = [toml\n"])
+def test_what_cannot_be_changed_safely_is_left_alone(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    with pytest.raises(OpenAgentError, match="left alone"):
+        set_list(file, "tools", "off", ["x"])
+    assert file.read_text() == text
+
+
+@given(names=st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)))
+def test_any_names_are_written_as_they_are(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
+    file = tmp_path_factory.mktemp("config") / "config.toml"
+    file.write_text(FILE)
+    set_list(file, "tools", "off", names)
+    assert tomllib.loads(file.read_text())["tools"] == {"off": names, "schema_share": 5.0}

@@ -1,0 +1,31 @@
+"""How fast models answer and how often they fail is told with what they cost."""
+
+from pathlib import Path
+
+import pytest
+
+from openagent.protocol.ops import UsageAsk
+from openagent.protocol.usage import FailureReport, UsageFailures, UsageReport
+
+from .doing import ask, one_turn
+from .house import house
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_answers_are_timed_and_failures_counted(tmp_path: Path) -> None:
+    script = [
+        {"text": "quick", "latency_ms": 30},
+        {"fault": "bad_request"},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        _, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        _, failed, _ = await one_turn(h, client)
+        assert failed.error is not None
+        report = await ask(client, UsageAsk, UsageReport, by="model")
+        assert 30 <= report.total.latency_ms <= report.total.slow_latency_ms < 20_000
+        assert report.rows[0].latency_ms == report.total.latency_ms
+        (row,) = (await ask(client, UsageFailures, FailureReport)).rows
+        assert (row.code, row.failed) == (failed.error.code, 1)
+        assert (await ask(client, UsageFailures, FailureReport, until=1.0)).rows == []

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import type { UsageRow } from '@/protocol/types'
+import { daysOf, projected } from './days'
+
+const row = (key: string, cost_usd: number): UsageRow => ({
+  key,
+  requests: 1,
+  cost_usd,
+  usage: { input_tokens: 100, cached_tokens: 60, output_tokens: 5 },
+  cached_percent: 60,
+  latency_ms: 1500,
+})
+const noon = new Date(2026, 3, 10, 12, 0)
+
+it('has an entry for every day, quiet ones included', () => {
+  const failures = [
+    { day: '2026-04-09', code: 'rate_limited', retried: 2 },
+    { day: '2026-04-09', code: 'internal', failed: 1 },
+  ]
+  const days = daysOf([row('2026-04-10', 2)], failures, 3, noon)
+  expect(days.map(({ day, cost, failed, retried }) => [day, cost, failed, retried])).toEqual([
+    ['2026-04-08', 0, 0, 0],
+    ['2026-04-09', 0, 1, 2],
+    ['2026-04-10', 2, 0, 0],
+  ])
+  expect(days[2]).toMatchObject({ sent: 40, cached: 60, received: 5, latency: 1.5 })
+})
+
+it('goes on at the rate of today and of the last seven days', () => {
+  const week = ['04', '05', '06', '07', '08', '09'].map((day) => row(`2026-04-${day}`, 4))
+  const { today, endOfDay, endOfMonth } = projected([...week, row('2026-04-10', 2), row('2026-03-31', 50)], noon)
+  expect([today, endOfDay]).toEqual([2, 4])
+  expect(endOfMonth).toBeCloseTo(24 + 4 + 20 * 4)
+})
+
+it('does not go by the first hour of a day', () => {
+  const night = new Date(2026, 3, 10, 0, 6)
+  expect(projected([row('2026-04-09', 3), row('2026-04-10', 1)], night).endOfDay).toBe(3)
+})

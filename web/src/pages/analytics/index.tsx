@@ -1,0 +1,183 @@
+import { SegmentedControl, Select } from '@mantine/core'
+import { IconChartBar } from '@tabler/icons-react'
+import { lazy, Suspense, useState } from 'react'
+import { useAsk } from '@/lib/ask'
+import { duration, modelName, money, tokens } from '@/lib/format'
+import { useLive } from '@/lib/live'
+import { Section } from '@/parts/Listing'
+import { Page } from '@/parts/Page'
+import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
+import type { FailureRow, UsageRow } from '@/protocol/types'
+import { useOverview } from '@/state/overview'
+import { daysOf, projected, startOfDay } from './days'
+import './analytics.css'
+
+const Charts = lazy(() => import('./Charts'))
+
+const PERIODS = [
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+]
+
+type By = 'model' | 'session' | 'activity'
+
+export default function Analytics() {
+  const [length, setLength] = useState('30')
+  const since = startOfDay(Number(length) - 1)
+  useLive(['turn.completed'], 'usage.report', 'usage.failures')
+  const byDay = useAsk('usage.report', { by: 'day', since })
+  const failures = useAsk('usage.failures', { since })
+  const total = byDay.data?.total
+  return (
+    <Page
+      title="Analytics"
+      wide
+      actions={
+        <SegmentedControl size="xs" aria-label="How far back" value={length} onChange={setLength} data={PERIODS} />
+      }
+    >
+      {byDay.isPending || failures.isPending ? (
+        <LoadingRows count={3} height={160} />
+      ) : byDay.error || failures.error ? (
+        <ErrorState
+          problem={byDay.error ?? failures.error}
+          retry={() => void Promise.all([byDay.refetch(), failures.refetch()])}
+        />
+      ) : total?.requests === 0 && failures.data.rows.length === 0 ? (
+        <EmptyState icon={<IconChartBar size={24} />} title="Nothing was used yet">
+          What models cost, how fast they answer and how often they fail shows here with the first message of a session.
+        </EmptyState>
+      ) : (
+        <>
+          <Figures rows={byDay.data.rows} total={byDay.data.total} failures={failures.data.rows} />
+          <Suspense fallback={<LoadingRows count={2} height={260} />}>
+            <Charts days={daysOf(byDay.data.rows, failures.data.rows, Number(length))} />
+          </Suspense>
+          <Breakdown since={since} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Figures({ rows, total, failures }: { rows: UsageRow[]; total: UsageRow; failures: FailureRow[] }) {
+  const { today, endOfDay, endOfMonth } = projected(rows, new Date())
+  const failed = failures.reduce((sum, row) => sum + (row.failed ?? 0), 0)
+  const retried = failures.reduce((sum, row) => sum + (row.retried ?? 0), 0)
+  const usage = total.usage
+  return (
+    <dl className="figures-grid">
+      <Figure
+        label="Cost"
+        value={money(total.cost_usd)}
+        note={
+          total.unpriced ? `${total.unpriced} requests without a known price left out` : `${total.requests} requests`
+        }
+      />
+      <Figure label="Today" value={money(today)} note={`${money(endOfDay)} by midnight at this rate`} />
+      <Figure label="This month, projected" value={money(endOfMonth)} note="at the rate of the last 7 days" />
+      <Figure
+        label="Tokens"
+        value={tokens((usage.input_tokens ?? 0) + (usage.output_tokens ?? 0))}
+        note={`${tokens(usage.input_tokens ?? 0)} in · ${tokens(usage.output_tokens ?? 0)} out`}
+      />
+      <Figure
+        label="Read from cache"
+        value={`${Math.round(total.cached_percent ?? 0)} %`}
+        note={`${tokens(usage.cached_tokens ?? 0)} of ${tokens(usage.input_tokens ?? 0)} sent`}
+      />
+      <Figure
+        label="Time to answer"
+        value={total.latency_ms ? duration(total.latency_ms) : '–'}
+        note={total.slow_latency_ms ? `95 % within ${duration(total.slow_latency_ms)}` : 'not measured'}
+      />
+      <Figure label="Errors" value={String(failed)} note={`${retried} more were tried again`} bad={failed > 0} />
+    </dl>
+  )
+}
+
+function Figure({ label, value, note, bad = false }: { label: string; value: string; note: string; bad?: boolean }) {
+  return (
+    <div className="figure panel">
+      <dt>{label}</dt>
+      <dd className={bad ? 'mono figure-value bad' : 'mono figure-value'}>{value}</dd>
+      <dd className="figure-note">{note}</dd>
+    </div>
+  )
+}
+
+function Breakdown({ since }: { since: number }) {
+  const [by, setBy] = useState<By>('model')
+  const report = useAsk('usage.report', { by, since })
+  const cards = useOverview((state) => state.cards)
+  const nameOf = (key: string) =>
+    by === 'session' ? cards[key]?.info.name || key.slice(0, 8) : by === 'model' ? modelName(key) || key : key
+  const most = Math.max(...(report.data?.rows.map((row) => row.cost_usd) ?? []), 0)
+  return (
+    <Section
+      title="Where it went"
+      actions={
+        <Select
+          size="xs"
+          w={140}
+          aria-label="Grouped by"
+          allowDeselect={false}
+          value={by}
+          onChange={(value) => setBy((value ?? 'model') as By)}
+          data={[
+            { value: 'model', label: 'by model' },
+            { value: 'session', label: 'by session' },
+            { value: 'activity', label: 'by activity' },
+          ]}
+        />
+      }
+    >
+      {report.isPending ? (
+        <LoadingRows count={4} height={32} />
+      ) : report.error ? (
+        <ErrorState problem={report.error} retry={() => void report.refetch()} />
+      ) : (
+        <section className="panel usage-panel" aria-label={`Usage by ${by}`}>
+          <table className="usage">
+            <thead>
+              <tr>
+                <th scope="col">{by[0]?.toUpperCase() + by.slice(1)}</th>
+                <th scope="col">Requests</th>
+                <th scope="col">In</th>
+                <th scope="col">Out</th>
+                <th scope="col">Cached</th>
+                <th scope="col">Median</th>
+                <th scope="col">Cost</th>
+              </tr>
+            </thead>
+            <tbody>
+              {report.data.rows.map((row) => (
+                <tr key={row.key}>
+                  <th scope="row" title={row.key}>
+                    <span className="usage-name">{nameOf(row.key)}</span>
+                    <span className="usage-bar" aria-hidden>
+                      <span style={{ width: `${most > 0 ? (100 * row.cost_usd) / most : 0}%` }} />
+                    </span>
+                  </th>
+                  <td>{row.requests}</td>
+                  <td>{tokens(row.usage.input_tokens ?? 0)}</td>
+                  <td>{tokens(row.usage.output_tokens ?? 0)}</td>
+                  <td>{Math.round(row.cached_percent ?? 0)} %</td>
+                  <td>{row.latency_ms ? duration(row.latency_ms) : '–'}</td>
+                  <td>
+                    {row.unpriced === row.requests ? (
+                      <span title="The price is not known">?</span>
+                    ) : (
+                      money(row.cost_usd)
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,77 @@
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useRenew } from '@/lib/live'
+import type { McpImported } from '@/protocol/types'
+import { daemon } from '@/state/daemon'
+
+/** The servers of another program's file, by its place on the daemon's machine. */
+export function ImportServers({ done }: { done: () => void }) {
+  const renew = useRenew('mcp.list', 'tools.list')
+  const [path, setPath] = useState('')
+  const [found, setFound] = useState<McpImported | null>(null)
+  const [problem, setProblem] = useState('')
+  const [busy, setBusy] = useState(false)
+  const take = async () => {
+    setBusy(true)
+    setProblem('')
+    try {
+      setFound(await daemon.request('mcp.import', { path: path.trim() }))
+      await renew()
+    } catch (refused) {
+      setProblem(refused instanceof Error ? refused.message : String(refused))
+    }
+    setBusy(false)
+  }
+  if (found)
+    return (
+      <div className="form">
+        <p className="confirm-text" role="status">
+          {found.added.length > 0 ? `Added: ${found.added.join(', ')}.` : 'Nothing was added.'}
+          {found.kept && found.kept.length > 0 && ` There already, and left as they were: ${found.kept.join(', ')}.`}
+        </p>
+        {found.problems && found.problems.length > 0 && (
+          <ul className="notices">
+            {found.problems.map((one) => (
+              <li key={one}>{one}</li>
+            ))}
+          </ul>
+        )}
+        <div className="form-actions">
+          <Button onClick={done}>Done</Button>
+        </div>
+      </div>
+    )
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void take()
+      }}
+    >
+      <TextInput
+        label="File"
+        description="With mcpServers in it, as Claude, Cursor, VS Code and others keep it: an absolute path on the daemon’s machine."
+        placeholder="/home/me/.cursor/mcp.json"
+        value={path}
+        onChange={(event) => setPath(event.currentTarget.value)}
+        classNames={{ input: 'mono' }}
+        required
+        data-autofocus
+      />
+      {problem && (
+        <p className="form-problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div className="form-actions">
+        <Button variant="default" onClick={done}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={busy} disabled={!path.trim()}>
+          Import
+        </Button>
+      </div>
+    </form>
+  )
+}

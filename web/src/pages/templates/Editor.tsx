@@ -1,0 +1,203 @@
+import { Autocomplete, Button, NumberInput, SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useAsk } from '@/lib/ask'
+import { useRenew } from '@/lib/live'
+import { MODES, type Mode, modeWords } from '@/lib/modes'
+import type { Template } from '@/protocol/types'
+import { daemon } from '@/state/daemon'
+import { markdownOf, templateOf } from './front-matter'
+
+const EMPTY: Template = { name: '', description: '', prompt: '' }
+
+type View = 'form' | 'markdown'
+
+/** A template as a form, or as the Markdown it is. What is written in one is there in the other. */
+export function Editor(props: { template: Template | null; replaces: boolean; taken: string[]; done: () => void }) {
+  const renew = useRenew('templates.list')
+  const [view, setView] = useState<View>('form')
+  const [template, setTemplate] = useState<Template>(props.template ?? EMPTY)
+  const [markdown, setMarkdown] = useState('')
+  const [problem, setProblem] = useState('')
+  const [busy, setBusy] = useState(false)
+  const replaces = view === 'form' && props.taken.includes(template.name)
+
+  const show = (wanted: View) => {
+    setProblem('')
+    try {
+      if (wanted === 'markdown') setMarkdown(markdownOf(template))
+      else setTemplate(templateOf(markdown))
+      setView(wanted)
+    } catch (wrong) {
+      setProblem(wrong instanceof Error ? wrong.message : String(wrong))
+    }
+  }
+  const save = async () => {
+    setBusy(true)
+    setProblem('')
+    try {
+      const replace = props.replaces || replaces
+      if (view === 'form') await daemon.request('templates.save', { template, replace })
+      else await daemon.request('templates.import', { text: markdown, file: 'template.md', replace: props.replaces })
+      await renew()
+      props.done()
+    } catch (refused) {
+      setProblem(refused instanceof Error ? refused.message : String(refused))
+    }
+    setBusy(false)
+  }
+
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void save()
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void save()
+      }}
+    >
+      <SegmentedControl
+        size="xs"
+        aria-label="How to edit it"
+        value={view}
+        onChange={(value) => show(value as View)}
+        data={[
+          { value: 'form', label: 'Form' },
+          { value: 'markdown', label: 'Markdown' },
+        ]}
+      />
+      {view === 'form' ? (
+        <Fields template={template} change={(part) => setTemplate((known) => ({ ...known, ...part }))} />
+      ) : (
+        <Textarea
+          label="Markdown with front matter"
+          value={markdown}
+          onChange={(event) => setMarkdown(event.currentTarget.value)}
+          classNames={{ input: 'mono template-raw' }}
+          autosize
+          minRows={18}
+          maxRows={30}
+          spellCheck={false}
+        />
+      )}
+      {replaces && !props.replaces && (
+        <p className="field-hint">There is a saved template {template.name} already: this one takes its place.</p>
+      )}
+      {problem && (
+        <p className="form-problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div className="form-actions">
+        <Button variant="default" onClick={props.done}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={busy} disabled={view === 'form' && !template.name.trim()}>
+          Save
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function Fields({ template, change }: { template: Template; change: (part: Partial<Template>) => void }) {
+  const models = useAsk('models.list', {}, { staleTime: 300_000 })
+  const tools = useAsk('tools.list', {})
+  const number = (value: number | string) => (value === '' ? null : Number(value))
+  return (
+    <>
+      <div className="template-pair">
+        <TextInput
+          label="Name"
+          description="Letters, digits, - and _."
+          placeholder="reviewer"
+          value={template.name}
+          onChange={(event) => change({ name: event.currentTarget.value })}
+          required
+          data-autofocus
+        />
+        <TextInput
+          label="Role"
+          description="What the team calls it."
+          value={template.role ?? ''}
+          onChange={(event) => change({ role: event.currentTarget.value })}
+        />
+      </div>
+      <TextInput
+        label="Description"
+        description="When to call it, in a sentence: other agents choose by it."
+        value={template.description ?? ''}
+        onChange={(event) => change({ description: event.currentTarget.value })}
+      />
+      <Textarea
+        label="Prompt"
+        description="Added to the system prompt."
+        value={template.prompt ?? ''}
+        onChange={(event) => change({ prompt: event.currentTarget.value })}
+        autosize
+        minRows={6}
+        maxRows={18}
+        classNames={{ input: 'mono template-raw' }}
+      />
+      <div className="template-pair">
+        <Autocomplete
+          label="Model"
+          placeholder="that of the session that calls it"
+          data={['auto', ...(models.data?.models.map((one) => one.name) ?? [])]}
+          limit={50}
+          value={template.model ?? ''}
+          onChange={(model) => change({ model })}
+        />
+        <TagsInput
+          label="Tools"
+          placeholder={template.tools?.length ? '' : 'all'}
+          data={tools.data?.tools.map((one) => one.name) ?? []}
+          value={template.tools ?? []}
+          onChange={(names) => change({ tools: names.length > 0 ? names : null })}
+          clearable
+        />
+      </div>
+      <div>
+        <div className="field-label" id="template-mode">
+          Mode
+        </div>
+        <SegmentedControl
+          aria-labelledby="template-mode"
+          fullWidth
+          value={template.mode ?? ''}
+          onChange={(value) => change({ mode: (value || null) as Mode | null })}
+          data={[{ value: '', label: 'as the session' }, ...MODES.map((value) => ({ value, label: value }))]}
+        />
+        <p className="field-hint">
+          {template.mode ? modeWords[template.mode] : 'What the session it is used in may do.'}
+        </p>
+      </div>
+      <div className="template-pair template-triple">
+        <NumberInput
+          label="Steps at most"
+          placeholder="no limit of its own"
+          min={1}
+          value={template.max_steps ?? ''}
+          onChange={(value) => change({ max_steps: number(value) })}
+        />
+        <NumberInput
+          label="Seconds a turn may take"
+          placeholder="no limit of its own"
+          min={1}
+          value={template.timeout ?? ''}
+          onChange={(value) => change({ timeout: number(value) })}
+        />
+        <NumberInput
+          label="Budget in dollars"
+          placeholder="no limit of its own"
+          min={0}
+          decimalScale={4}
+          prefix="$"
+          value={template.budget_usd ?? ''}
+          onChange={(value) => change({ budget_usd: number(value) })}
+        />
+      </div>
+    </>
+  )
+}

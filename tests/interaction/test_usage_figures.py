@@ -7,8 +7,8 @@ import pytest
 from openagent.protocol.ops import UsageAsk
 from openagent.protocol.usage import FailureReport, UsageFailures, UsageReport
 
-from .doing import ask, one_turn
-from .house import house
+from .doing import ask, turn
+from .house import house, new_session
 
 pytestmark = pytest.mark.anyio
 
@@ -19,9 +19,10 @@ async def test_answers_are_timed_and_failures_counted(tmp_path: Path) -> None:
         {"fault": "bad_request"},
     ]
     async with house(tmp_path, script) as h, await h.client() as client:
-        _, completed, _ = await one_turn(h, client)
+        attachment = await client.attach(await new_session(h, client))
+        completed, _ = await turn(client, attachment)
         assert completed.reason == "done"
-        _, failed, _ = await one_turn(h, client)
+        failed, _ = await turn(client, attachment)
         assert failed.error is not None
         report = await ask(client, UsageAsk, UsageReport, by="model")
         assert 30 <= report.total.latency_ms <= report.total.slow_latency_ms < 20_000

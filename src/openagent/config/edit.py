@@ -13,7 +13,7 @@ from openagent.protocol.errors import OpenAgentError
 
 def set_list(file: Path, table: str, key: str, values: list[str]) -> None:
     """Writes `key = [values]` into `[table]`; makes file and table where they are missing."""
-    text = file.read_text("utf-8-sig") if file.exists() else ""
+    text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
     try:
         before = tomllib.loads(text)
         edited = _edited(text, table, key, values)
@@ -26,7 +26,8 @@ def set_list(file: Path, table: str, key: str, values: list[str]) -> None:
 
 
 def _edited(text: str, table: str, key: str, values: list[str]) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1].removesuffix("\n")
     places = key_lines(text)
     # A TOML array of plain strings is a JSON one.
     value = json.dumps(values, ensure_ascii=False)

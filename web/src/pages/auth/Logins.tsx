@@ -1,6 +1,6 @@
-import { ActionIcon, Button, Modal, TextInput } from '@mantine/core'
-import { IconExternalLink, IconLogin2, IconRefresh, IconTrash } from '@tabler/icons-react'
-import { useCallback, useEffect, useState } from 'react'
+import { ActionIcon, Button, Modal } from '@mantine/core'
+import { IconLogin2, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { exactTime } from '@/lib/format'
 import { useLive, useRenew } from '@/lib/live'
@@ -8,16 +8,17 @@ import { useNow } from '@/lib/time'
 import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
 import { Chip, Quiet, Row, Rows, Section } from '@/parts/Listing'
-import { CopyButton } from '@/parts/Markdown'
+import { LoginDialog } from '@/parts/LoginDialog'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import { Tip } from '@/parts/Tip'
-import type { AuthEntry, LoginStarted } from '@/protocol/types'
+import type { AuthEntry } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 
 export function Logins() {
   const auth = useAsk('auth.list', {})
   const config = useAsk('config.show', {})
   const [wanted, setWanted] = useState('')
+  const renew = useRenew('auth.list', 'models.list')
   useLive(['login.required'], 'auth.list')
   const entries = new Map(
     (auth.data?.entries ?? []).filter(({ kind }) => kind === 'oauth').map((one) => [one.name, one]),
@@ -48,7 +49,14 @@ export function Logins() {
         </Rows>
       )}
       <Modal opened={wanted !== ''} onClose={() => setWanted('')} title={`Log in to ${wanted}`} size="lg" centered>
-        {wanted && <LoginDialog provider={wanted} done={() => setWanted('')} />}
+        {wanted && (
+          <LoginDialog
+            begin={() => daemon.request('auth.login', { provider: wanted })}
+            finish={(login, answer) => daemon.request('auth.login.finish', { login, answer })}
+            ended={renew}
+            done={() => setWanted('')}
+          />
+        )}
       </Modal>
     </Section>
   )
@@ -131,129 +139,5 @@ function LoginRow({ name, entry, start }: { name: string; entry: AuthEntry | und
         The login is given back to the provider, where it offers that, and forgotten here.
       </Confirm>
     </Row>
-  )
-}
-
-function LoginDialog({ provider, done }: { provider: string; done: () => void }) {
-  const renew = useRenew('auth.list', 'models.list')
-  const [login, setLogin] = useState<LoginStarted | null>(null)
-  const [answer, setAnswer] = useState('')
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
-
-  const ended = useCallback(async () => {
-    await renew()
-    done()
-  }, [renew, done])
-
-  const start = useCallback(async () => {
-    setProblem('')
-    setLogin(null)
-    try {
-      const started = await daemon.request('auth.login', { provider })
-      setLogin(started)
-      // Answered when the browser has come back to the daemon, or the code was pasted.
-      await daemon.request('auth.login.finish', { login: started.login })
-      await ended()
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
-    }
-  }, [provider, ended])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one login per opened dialog
-  useEffect(() => void start(), [provider])
-
-  const paste = async () => {
-    if (!login) return
-    setBusy(true)
-    try {
-      await daemon.request('auth.login.finish', { login: login.login, answer: answer.trim() })
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
-    }
-    setBusy(false)
-  }
-
-  if (problem)
-    return (
-      <div className="form">
-        <p className="form-problem" role="alert">
-          {problem}
-        </p>
-        <div className="form-actions">
-          <Button variant="default" onClick={done}>
-            Close
-          </Button>
-          <Button onClick={() => void start()}>Start again</Button>
-        </div>
-      </div>
-    )
-  if (!login) return <LoadingRows count={2} height={40} />
-  return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void paste()
-      }}
-    >
-      <ol className="auth-steps">
-        <li>
-          <p>Open this address and say yes there. On another device, copy it.</p>
-          <div className="auth-address">
-            <TextInput
-              aria-label="Address to open"
-              readOnly
-              value={login.url}
-              classNames={{ input: 'mono' }}
-              onFocus={(event) => event.currentTarget.select()}
-              rightSection={<CopyButton text={login.url} />}
-            />
-            <Button
-              component="a"
-              href={login.url}
-              target="_blank"
-              rel="noopener noreferrer"
-              leftSection={<IconExternalLink size={14} />}
-            >
-              Open
-            </Button>
-          </div>
-        </li>
-        <li>
-          <p>
-            This closes by itself when the browser is on the daemon’s machine. Elsewhere, paste the code, or the whole
-            address that the browser ends at.
-          </p>
-          <div className="auth-address">
-            <TextInput
-              aria-label="Code or address"
-              placeholder="Code or address"
-              value={answer}
-              onChange={(event) => setAnswer(event.currentTarget.value)}
-              classNames={{ input: 'mono' }}
-              autoComplete="off"
-            />
-            <Button type="submit" variant="default" loading={busy} disabled={!answer.trim()}>
-              Finish
-            </Button>
-          </div>
-        </li>
-      </ol>
-      <Waiting until={login.expires_at} />
-    </form>
-  )
-}
-
-function Waiting({ until }: { until: number }) {
-  const now = useNow(1000)
-  const left = Math.max(0, Math.round(until - now))
-  return (
-    <p className="field-hint" role="status">
-      <span className="auth-dot" aria-hidden /> Waiting for the provider;{' '}
-      <span className="mono">
-        {Math.floor(left / 60)}:{String(left % 60).padStart(2, '0')}
-      </span>{' '}
-      left
-    </p>
   )
 }

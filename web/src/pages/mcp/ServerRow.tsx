@@ -1,13 +1,14 @@
-import { ActionIcon, Button, Switch } from '@mantine/core'
-import { IconChevronRight, IconTrash } from '@tabler/icons-react'
+import { ActionIcon, Button, Menu, Modal, Switch } from '@mantine/core'
+import { IconChevronRight, IconDots, IconLogin2, IconLogout2, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
 import { Confirm } from '@/parts/Confirm'
 import { Chip, Row, type Tone } from '@/parts/Listing'
+import { LoginDialog } from '@/parts/LoginDialog'
 import { LoadingRows } from '@/parts/states'
-import { Tip } from '@/parts/Tip'
 import type { McpServerInfo } from '@/protocol/types'
+import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
 
 const TONES: Record<McpServerInfo['status'], Tone> = {
@@ -35,6 +36,7 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
   const heard = useOverview((state) => state.mcp[server.name])
   const [open, setOpen] = useState(false)
   const [removing, setRemoving] = useState(false)
+  const [loggingIn, setLoggingIn] = useState(false)
   const [busy, setBusy] = useState<'test' | 'switch' | ''>('')
   // What the daemon said last counts until the list says it too.
   const status = busy === 'test' ? 'starting' : server.status === 'idle' && heard ? heard.status : server.status
@@ -95,16 +97,31 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
           >
             Test<span className="visually-hidden"> {server.name}</span>
           </Button>
-          <Tip label="Remove">
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={`Remove ${server.name}`}
-              onClick={() => setRemoving(true)}
-            >
-              <IconTrash size={16} />
-            </ActionIcon>
-          </Tip>
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <ActionIcon variant="subtle" color="gray" aria-label={`More about ${server.name}`}>
+                <IconDots size={16} />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              {server.transport !== 'stdio' && (
+                <>
+                  <Menu.Item leftSection={<IconLogin2 size={16} />} onClick={() => setLoggingIn(true)}>
+                    Log in
+                  </Menu.Item>
+                  <Menu.Item
+                    leftSection={<IconLogout2 size={16} />}
+                    onClick={() => void act('mcp.logout', { name: server.name }).then(renew)}
+                  >
+                    Forget the login
+                  </Menu.Item>
+                </>
+              )}
+              <Menu.Item color="red" leftSection={<IconTrash size={16} />} onClick={() => setRemoving(true)}>
+                Remove
+              </Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
           <Switch
             checked={server.status !== 'disabled'}
             disabled={busy === 'switch'}
@@ -122,6 +139,23 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
         </ul>
       )}
       {open && <Details server={server} cwd={cwd} />}
+      <Modal
+        opened={loggingIn}
+        onClose={() => setLoggingIn(false)}
+        title={`Log in to ${server.name}`}
+        size="lg"
+        centered
+        keepMounted={false}
+      >
+        {loggingIn && (
+          <LoginDialog
+            begin={() => daemon.request('mcp.login', { name: server.name, cwd })}
+            finish={(login, answer) => daemon.request('mcp.login.finish', { login, answer })}
+            ended={test}
+            done={() => setLoggingIn(false)}
+          />
+        )}
+      </Modal>
       <Confirm
         opened={removing}
         close={() => setRemoving(false)}

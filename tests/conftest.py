@@ -1,8 +1,13 @@
 """What every test starts from: asyncio, and none of the caller's keys or settings."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from openagent.protocol.locations import FORWARDED_ENV
+
+# How long an example takes to think up says how busy the machine is, and nothing about the code.
+settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

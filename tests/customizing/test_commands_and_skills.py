@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openagent.config.front_matter import parse_front_matter
+from openagent.plugins.front_matter import parse_front_matter
 from openagent.protocol import events as e
 from openagent.protocol.customizing import CommandsList, SkillContent, Skills, SkillShow, SkillsList, SlashCommands
 from openagent.protocol.errors import OpenAgentError
@@ -176,20 +176,20 @@ async def test_many_skills_are_listed_in_bounded_room(tmp_path: Path) -> None:
             "x",
         ),
         ("---\ntools:\n  - a\n  - b\nmore: >\n  one\n  two\n---\nx", {"tools": ["a", "b"], "more": "one two"}, "x"),
-        ("---\r\nname: a\r\n---\r\nx\r\n", {"name": "a"}, "x\n"),
+        ("---\r\nname: a\r\n---\r\nx\r\n", {"name": "a"}, "x"),
         ("--- not a header\nx", {}, "--- not a header\nx"),
         ("---\n# comment\nempty:\n---\n", {"empty": ""}, ""),
     ],
 )
 def test_headers_as_people_write_them(text: str, fields: dict[str, Any], body: str) -> None:
-    parsed = parse_front_matter(text)
-    assert (parsed.fields, parsed.body) == (fields, body)
+    parsed = parse_front_matter(text, "it.md")
+    assert ({key: entry.value for key, entry in parsed.entries.items()}, parsed.body) == (fields, body)
 
 
 @pytest.mark.parametrize("text", ["---\nno end", "---\nwhat is this\n---\n", "---\n" + "a: b\n" * 20_000 + "---\n"])
 def test_headers_that_make_no_sense(text: str) -> None:
     with pytest.raises(OpenAgentError):
-        parse_front_matter(text)
+        parse_front_matter(text, "it.md")
 
 
 async def test_prompts_of_mcp_servers_are_commands(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from openagent.protocol.errors import OpenAgentError
 
+MAX_LENGTH = 64 * 1024
 _FENCE = "---"
 _KEY = re.compile(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*))?$")
 _ITEM = re.compile(r"\s*-\s+(.*)$")
@@ -27,15 +28,26 @@ class FrontMatter(NamedTuple):
     entries: dict[str, Entry]
     body: str
 
+    def text(self, key: str) -> str:
+        value = self.entries[key].value if key in self.entries else ""
+        return value if isinstance(value, str) else ", ".join(value)
+
+    def listed(self, key: str) -> list[str]:
+        """Also of one line with commas: those inside parentheses separate nothing."""
+        value = self.entries[key].value if key in self.entries else ""
+        return value if isinstance(value, list) else split_list(value)
+
 
 def parse_front_matter(text: str, file: str) -> FrontMatter:
     """Raises OpenAgentError('config_error') that names file and line. A text without front matter is all body."""
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if not lines or lines[0].rstrip() != _FENCE:
         return FrontMatter({}, text.strip())
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
         raise _wrong(file, 1, "the front matter that begins here has no end", "Close it with a line of `---`.")
+    if sum(map(len, lines[:end])) > MAX_LENGTH:
+        raise _wrong(file, 1, f"the front matter is longer than {MAX_LENGTH >> 10} kB", "Shorten it.")
     entries: dict[str, Entry] = {}
     at = 1
     while at < end:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from openagent.config.front_matter import parse_front_matter
+from openagent.plugins.front_matter import parse_front_matter
 from openagent.policy.rules import Rule
 from openagent.protocol.customizing import SlashCommand
 from openagent.protocol.errors import OpenAgentError
@@ -60,7 +60,7 @@ class CommandShelf:
                     continue
                 name = ":".join(words)
                 try:
-                    header = parse_front_matter(read_text(file, within=shelf.within, limit=MAX_TEXT).text)
+                    header = parse_front_matter(read_text(file, within=shelf.within, limit=MAX_TEXT).text, str(file))
                 except OpenAgentError as problem:
                     message = problem.info.message
                     problems.append(message if str(file) in message else f"{file}: {message}")
@@ -102,7 +102,9 @@ class CommandShelf:
         return Expanded(name, await self.mcp_prompt(workspace, name, words_of(arguments)))
 
     def _expand(self, command: SlashCommand, arguments: str, workspace: Path) -> Expanded:
-        text = parse_front_matter(read_text(Path(command.source), within=None, limit=MAX_TEXT).text).body
+        text = parse_front_matter(
+            read_text(Path(command.source), within=None, limit=MAX_TEXT).text, command.source
+        ).body
         words = words_of(arguments)
         used = False
 

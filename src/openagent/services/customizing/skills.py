@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from openagent.config.front_matter import parse_front_matter
+from openagent.plugins.front_matter import parse_front_matter
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.customizing import Skill, SkillContent
 from openagent.protocol.errors import OpenAgentError
@@ -55,7 +55,8 @@ class SkillShelf:
         return FoundSkills(skills, problems)
 
     def _skill(self, folder: Path, shelf: Shelf) -> Skill:
-        header = parse_front_matter(read_text(folder / "SKILL.md", within=shelf.within, limit=MAX_BODY).text)
+        file = folder / "SKILL.md"
+        header = parse_front_matter(read_text(file, within=shelf.within, limit=MAX_BODY).text, str(file))
         name = header.text("name") or folder.name
         if not _NAME.fullmatch(name):
             raise OpenAgentError("config_error", f"{name[:80]!r} is no name for a skill.")
@@ -70,7 +71,7 @@ class SkillShelf:
         folder = Path(skill.folder)
         within = None if skill.origin == "user" else folder.parent
         read = read_text(folder / "SKILL.md", within=within, limit=MAX_BODY)
-        body = parse_front_matter(read.text).body.strip()
+        body = parse_front_matter(read.text, str(folder / "SKILL.md")).body
         if read.cut:
             body += f"\n[This is not all: SKILL.md has {read.size:,} bytes, of which {MAX_BODY:,} are shown.]"
         return SkillContent(skill, body, _files(folder))

@@ -61,7 +61,6 @@ def build_manager(
     from openagent.daemon.manager import SessionManager
     from openagent.plugins.collector import ContextSettings
     from openagent.plugins.loading import Collectors, PluginLoader
-    from openagent.services.access import Access
     from openagent.services.customizing.service import Customizing
     from openagent.services.intent import IntentGate
     from openagent.services.mcp import McpService, own_file
@@ -145,10 +144,9 @@ def build_manager(
         ),
     )
     manager = SessionManager(runtime, daemon.bus, configs.session_settings, team.templates.settings)
-    services.access = Access(home, SqlAccess(store), daemon.dismiss)
     for served in (
         services.handlers(manager, daemon.bus),
-        services.access.handlers(),
+        services.for_people(daemon, manager, SqlAccess(store), safety, hidden),
         safety.handlers(store),
         mcp.handlers(manager),
         team.handlers(manager, daemon.bus),

@@ -91,6 +91,10 @@ class EventBus:
     def unfollow(self, outlet: Outlet) -> None:
         self._followers.discard(outlet)
 
+    @property
+    def is_followed(self) -> bool:
+        return bool(self._followers)
+
     def leave(self, outlet: Outlet) -> None:
         self.unfollow(outlet)
         for session in list(self._attached):

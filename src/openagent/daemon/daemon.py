@@ -15,10 +15,12 @@ from openagent import __version__
 from openagent.core.asks import Reply as QuestionReply
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
+from openagent.daemon.pulse import Pulse, rss_bytes
+from openagent.daemon.versions import settings_version
 from openagent.plugins.tool import Tool
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import ConnectionClosing, LiveState, Metrics
+from openagent.protocol.events import ConnectionClosing, LiveState
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
@@ -29,7 +31,6 @@ Handler = Callable[[Connection, Any], Awaitable[object]]
 REPLAY_LIMIT = 2000
 """A client that missed more events than this gets a snapshot instead."""
 STOP_GRACE = 10.0
-METRICS_INTERVAL = 2.0
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +48,7 @@ class Daemon:
         self.bus = EventBus()
         self.connections: set[Connection] = set()
         self.stopping = asyncio.Event()
+        self._updating = asyncio.Lock()
         self.started_at = time.time()
         self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
         self._show_config: Callable[[str, dict[str, str]], ops.ConfigList] | None = None
@@ -192,7 +194,12 @@ class Daemon:
 
     async def _session_update(self, connection: Connection, op: ops.SessionUpdate) -> object:
         session = await (await self._manager()).get(op.session)
-        await session.update(op.name, op.settings, op.id)
+        async with self._updating:
+            if op.expected and op.expected != settings_version(session.info.settings):
+                raise OpenAgentError(
+                    "conflict", "The settings have changed since.", hint="Read them again, then change them."
+                )
+            await session.update(op.name, op.settings, op.id)
         return session.info
 
     async def _session_delete(self, connection: Connection, op: ops.SessionDelete) -> ops.Done:
@@ -320,34 +327,10 @@ class Daemon:
             return ops.Done()
         self.bus.follow(connection)
         if self._metrics is None:
-            self._metrics = asyncio.create_task(self._send_metrics())
+            self._metrics = asyncio.create_task(Pulse(await self._manager(), self.bus, self.connections).beat())
         return ops.Done()
-
-    async def _send_metrics(self) -> None:
-        manager = await self._manager()
-        cpu, at = time.process_time(), time.monotonic()
-        while True:
-            await asyncio.sleep(METRICS_INTERVAL)
-            cpu_now, now = time.process_time(), time.monotonic()
-            percent = 100 * (cpu_now - cpu) / (now - at)
-            cpu, at = cpu_now, now
-            self.bus.publish(
-                Metrics(
-                    at=time.time(),
-                    sessions=await manager.runtime.store.count_sessions(),
-                    running=manager.running,
-                    clients=len(self.connections),
-                    rss_bytes=rss_bytes(),
-                    cpu_percent=round(percent, 1),
-                )
-            )
 
     async def _stop(self, connection: Connection, op: ops.DaemonStop) -> ops.Done:
         _log.info("stop requested", extra={"client": connection.name})
         self.stopping.set()
         return ops.Done()
-
-
-def rss_bytes() -> int:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")

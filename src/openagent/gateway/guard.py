@@ -51,7 +51,7 @@ _HEADERS = {
 class Guard:
     def __init__(self, app: ASGIApp, gate: Gate, address: tuple[str, int], extra_hosts: Iterable[str]) -> None:
         """`extra_hosts` are names, with or without a port, under which a proxy offers this daemon."""
-        self._app = app
+        self.app = app
         self._gate = gate
         host, port = address
         self._extra = {name.lower() for name in extra_hosts}
@@ -61,14 +61,14 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         with_headers = _adding_headers(send)
         refusal = await self._refusal(scope)
         if refusal is not None:
             await refusal(scope, receive, with_headers)
         else:
-            await self._app(scope, receive, with_headers)
+            await self.app(scope, receive, with_headers)
 
     async def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)

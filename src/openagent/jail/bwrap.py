@@ -22,6 +22,7 @@ from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_gi
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
+from openagent.jail.terminal import PROMPT, TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
 from openagent.jail.walls import Wall, checked_workspace, home_directories, workspace_walls
 from openagent.plugins.jail import BackgroundCommand
@@ -128,6 +129,20 @@ class BwrapJail:
         ending.add_done_callback(lambda _: launch.on_end())
         return process
 
+    async def open_terminal(self, workspace: Path, columns: int, rows: int) -> PtyProcess:
+        """An interactive shell behind the same walls. Its terminal is its own, so it needs no new session."""
+        workspace = checked_workspace(workspace)
+        host = await self._look_at_host()
+        launch = self._launch(host, workspace, None, None, own_session=False)
+        return await start_on_terminal(
+            (*launch.argv, "bash", "-c", f"{launch.setup}\nPS1={shlex.quote(PROMPT)} exec bash --noprofile --norc -i"),
+            env={**self._environment(host), **TERMINAL_ENV},
+            cwd="/",
+            size=(columns, rows),
+            fds=launch.fds,
+            on_end=launch.on_end,
+        )
+
     async def _look_at_host(self) -> _Host:
         bwrap = shutil.which("bwrap")
         if bwrap is None:
@@ -139,9 +154,10 @@ class BwrapJail:
 
     # --- what is inside --------------------------------------------------------------------------------------------
 
-    def _namespaces(self) -> list[str]:
+    def _namespaces(self, own_session: bool) -> list[str]:
         return [
-            *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
+            *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"),
+            *(("--new-session",) if own_session else ()),
             *("--uid", str(_UID), "--gid", str(_UID), "--hostname", "openagent", "--cap-drop", "ALL"),
             *(("--share-net",) if self._network == "on" else ()),
         ]
@@ -177,10 +193,12 @@ class BwrapJail:
 
     # --- one start -------------------------------------------------------------------------------------------------
 
-    def _launch(self, host: _Host, workspace: Path, log_dir: Path | None, pipes: Path | None) -> Launch:
+    def _launch(
+        self, host: _Host, workspace: Path, log_dir: Path | None, pipes: Path | None, *, own_session: bool = True
+    ) -> Launch:
         argv = [
             *(
-                *self._namespaces(),
+                *self._namespaces(own_session),
                 *self._file_system(host.toolchains),
                 *_mounts(workspace_walls(workspace, self._hidden)),
             ),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell import PersistentShell
+from openagent.jail.terminal import TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
@@ -71,6 +72,10 @@ class HostJail:
             cwd=workspace,
             start_new_session=True,
         )
+
+    async def open_terminal(self, workspace: Path, columns: int, rows: int) -> PtyProcess:
+        env = {**self._environment(), **TERMINAL_ENV}
+        return await start_on_terminal(("bash", "-i"), env=env, cwd=str(workspace), size=(columns, rows))
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}

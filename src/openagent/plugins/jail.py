@@ -101,3 +101,30 @@ class ProcessJail(Protocol):
     ) -> asyncio.subprocess.Process:
         """Its three streams are pipes, and it leads a process group of its own."""
         ...
+
+
+class Terminal(Protocol):
+    """An interactive shell on a pseudo-terminal."""
+
+    def listen(self, on_output: Callable[[bytes], None]) -> None:
+        """Call it once, at the beginning."""
+        ...
+
+    def write(self, data: bytes) -> bool:
+        """False when the program reads nothing and the data is dropped."""
+        ...
+
+    def resize(self, columns: int, rows: int) -> None: ...
+
+    async def wait(self) -> int:
+        """The exit code, when it has ended and its last output was heard."""
+        ...
+
+    async def kill(self) -> None: ...
+
+
+@runtime_checkable
+class TerminalJail(Protocol):
+    """A jail that can also hold a terminal for a person."""
+
+    async def open_terminal(self, workspace: Path, columns: int, rows: int) -> Terminal: ...

@@ -415,6 +415,20 @@ class BackgroundFinished(Event, frozen=True, kw_only=True, tag="background.finis
     duration_ms: float = 0.0
 
 
+class TerminalOutput(Event, frozen=True, kw_only=True, tag="terminal.output"):
+    """To the connections that opened the terminal."""
+
+    durable: ClassVar[bool] = False
+    terminal: str
+    text: str
+
+
+class TerminalExited(Event, frozen=True, kw_only=True, tag="terminal.exited"):
+    durable: ClassVar[bool] = False
+    terminal: str
+    exit_code: int | None = None
+
+
 class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
     """The daemon's own pulse, sent to clients that follow it."""
 
@@ -424,7 +438,13 @@ class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
     clients: int
     rss_bytes: int
     cpu_percent: float
+    """Of the daemon itself; 100 is one processor."""
     spend_today_usd: float = 0.0
+    system_cpu_percent: float = 0.0
+    """Of the whole machine; 100 is all its processors."""
+    system_memory_bytes: int = 0
+    """In use on the whole machine."""
+    system_memory_total_bytes: int = 0
 
 
 class ErrorRaised(Event, frozen=True, kw_only=True, tag="error"):
@@ -513,6 +533,8 @@ AnyEvent = (
     | TaskUpdated
     | BackgroundStarted
     | BackgroundFinished
+    | TerminalOutput
+    | TerminalExited
     | Metrics
     | HookRan
     | ErrorRaised

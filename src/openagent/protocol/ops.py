@@ -29,6 +29,7 @@ from openagent.protocol.customizing import (
     SlashCommands,
 )
 from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead, FilesWrite, FileWritten
 from openagent.protocol.flows import (
     FlowCheck,
     FlowInfo,
@@ -74,8 +75,10 @@ from openagent.protocol.mcp import (
     McpTest,
 )
 from openagent.protocol.messages import Message, UserPart
+from openagent.protocol.metrics import AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
 from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
+from openagent.protocol.search import FoundMessages, MessagesSearch
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
 from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TaskInfo, TaskList, TasksList, TaskUpdate
 from openagent.protocol.templates import (
@@ -89,6 +92,7 @@ from openagent.protocol.templates import (
     TemplatesSave,
     TemplateText,
 )
+from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened, TerminalResize
 from openagent.protocol.tokens import (
     LoginAddress,
     TokenCreated,
@@ -175,6 +179,8 @@ class SessionUpdate(Op, frozen=True, kw_only=True, tag="session.update"):
     session: str
     name: str | None = None
     settings: SettingsChange = SettingsChange()
+    expected: str = ""
+    """The version of the settings that this changes, as REST tells it; refused when they are others by now."""
 
 
 class SessionDelete(Op, frozen=True, kw_only=True, tag="session.delete"):
@@ -604,6 +610,16 @@ AnyOp = (
     | HooksList
     | HooksTest
     | PluginsList
+    | FilesList
+    | FilesRead
+    | FilesWrite
+    | TerminalOpen
+    | TerminalInput
+    | TerminalResize
+    | TerminalClose
+    | MessagesSearch
+    | MetricsAgents
+    | MetricsCost
     | DaemonStatus
     | DaemonFollow
     | DaemonStop
@@ -900,6 +916,16 @@ RESULTS: dict[type[Op], type[Struct]] = {
     HooksList: Hooks,
     HooksTest: HooksTried,
     PluginsList: Plugins,
+    FilesList: FileEntries,
+    FilesRead: FileContent,
+    FilesWrite: FileWritten,
+    TerminalOpen: TerminalOpened,
+    TerminalInput: Done,
+    TerminalResize: Done,
+    TerminalClose: Done,
+    MessagesSearch: FoundMessages,
+    MetricsAgents: AgentsMetrics,
+    MetricsCost: CostAnalysis,
     DaemonStatus: DaemonInfo,
     DaemonFollow: Done,
     DaemonStop: Done,

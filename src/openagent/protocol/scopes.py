@@ -19,20 +19,25 @@ _WIDE_MODES = ("edits", "full")
 
 _OPS: dict[Scope, tuple[str, ...]] = {
     "read": (
-        *("hello", "ping", "daemon.status", "daemon.follow"),
-        *("session.list", "session.get", "session.attach", "session.detach", "session.changes"),
-        *("messages.page", "messages.search", "message.raw", "tools.list", "models.list"),
-        *("usage.report", "usage.failures"),
-        *("workspaces.list", "workspaces.diff", "mcp.list", "files.list", "files.read", "tasks.list", "task.get"),
-        *("index.search", "index.symbols", "index.map", "index.status", "policy.explain", "policy.test"),
+        *("hello", "ping", "daemon.status", "daemon.follow", "metrics.agents", "metrics.cost"),
+        *("usage.report", "usage.failures", "tasks.list", "task.get"),
+        *("session.list", "session.get", "session.attach", "session.detach", "session.changes", "agents.list"),
+        *("messages.page", "messages.search", "message.raw", "tools.list", "models.list", "context.show"),
+        *("workspaces.list", "workspaces.diff", "files.list", "files.read", "policy.explain", "policy.test"),
+        *("mcp.list", "mcp.catalog", "templates.list", "templates.get", "templates.export"),
+        *("commands.list", "skills.list", "skills.show", "hooks.list", "plugins.list"),
+        *("flow.list", "flow.show", "flow.check"),
+        *("index.search", "index.symbols", "index.map", "index.status", "index.watch"),
     ),
     "chat": (
         *("session.create", "session.update", "session.delete", "session.fork", "session.rewind"),
         *("message.send", "turn.cancel", "question.answer", "tool.run", "files.write"),
         *("terminal.open", "terminal.input", "terminal.resize", "terminal.close"),
-        *("index.build", "task.create", "task.update", "task.delete", "tasks.sync"),
+        *("context.collect", "context.pin", "context.restore", "flow.resume", "index.build"),
+        *("task.create", "task.update", "task.delete"),
+        *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),
     ),
-    "approve": ("permission.answer",),
+    "approve": ("permission.answer", "flow.run"),
 }
 _BY_TAG: dict[str, Scope] = {tag: scope for scope, tags in _OPS.items() for tag in tags}
 

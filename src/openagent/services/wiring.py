@@ -3,16 +3,17 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openagent import config
-from openagent.daemon.daemon import Handler
+from openagent.daemon.daemon import Daemon, Handler
 from openagent.index.code_index import CodeIndex
 from openagent.models import ModelCatalog, Place
+from openagent.plugins.access import AccessStore
 from openagent.plugins.gate import Gate
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol import ops
@@ -25,10 +26,12 @@ from openagent.services.code_notes import CodeGate
 from openagent.services.context import ContextManager
 from openagent.services.credentials import CredentialBook
 from openagent.services.customizing.service import Customizing
+from openagent.services.desk import Desk
 from openagent.services.index import IndexService
 from openagent.services.index_learning import IndexLearning
 from openagent.services.mcp import McpService
 from openagent.services.models import ModelsService
+from openagent.services.safety import Safety
 from openagent.services.usage import UsageService
 from openagent.telemetry.prices import PriceBook
 from openagent.telemetry.windows import ModelFacts
@@ -58,6 +61,7 @@ class Services:
         plugins: PluginLoader,
     ) -> None:
         """Reads the vault's table of contents: make it off the event loop."""
+        self._home = home
         self._load = load
         self._environment = environment
         self._prices = prices
@@ -89,6 +93,7 @@ class Services:
         self.access: Access
         self.team: Team | None = None
         self.customizing: Customizing | None = None
+        self.desk: Desk | None = None
 
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
         """What the daemon serves through them, once there are sessions."""
@@ -115,6 +120,19 @@ class Services:
     def vault(self) -> Vault:
         return self._book.vault
 
+    def for_people(
+        self,
+        daemon: Daemon,
+        manager: "SessionManager",
+        access: AccessStore,
+        safety: Safety,
+        hidden: Sequence[Path],
+    ) -> dict[type[ops.Op], Handler]:
+        """Who may come in, and what they find beside the conversation."""
+        self.access = Access(self._home, access, daemon.dismiss)
+        self.desk = Desk(manager, daemon.bus, self._home, safety, hidden)
+        return {**self.access.handlers(), **self.desk.handlers()}
+
     def start(self) -> None:
         self._starting = asyncio.create_task(self._start())
 
@@ -124,6 +142,8 @@ class Services:
             await asyncio.gather(self._starting, return_exceptions=True)
         if self.customizing is not None:
             await self.customizing.gate.close()
+        if self.desk is not None:
+            await self.desk.close()
         if self.mcp is not None:
             await self.mcp.close()
         await self._auth.close()

@@ -13,6 +13,20 @@ export interface AgentInfo {
   detail?: string
 }
 
+export interface AgentMetrics {
+  id: string
+  name: string
+  status: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
+  uptime_s: number
+  messages: number
+  turns: number
+  usage: SessionUsage
+  avg_response_ms?: number
+  tokens_per_second?: number
+  tools_used?: Record<string, number>
+  error_rate?: number
+}
+
 export interface AgentTree {
   agents: AgentInfo[]
 }
@@ -25,7 +39,11 @@ export interface AgentsList {
   limit?: number
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export interface AgentsMetrics {
+  agents: AgentMetrics[]
+}
+
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -444,6 +462,17 @@ export interface ContextThreshold {
   threshold: number
 }
 
+export interface CostAnalysis {
+  days: number
+  total_usd: number
+  today_usd: number
+  week_usd: number
+  projected_month_usd: number
+  by_model: UsageRow[]
+  by_day: UsageRow[]
+  by_activity: UsageRow[]
+}
+
 /** Start or stop receiving the events of the whole daemon: sessions coming and going, status, metrics. */
 export interface DaemonFollow {
   op: "daemon.follow"
@@ -517,6 +546,63 @@ export interface FailureRow {
   code: string
   failed?: number
   retried?: number
+}
+
+export interface FileContent {
+  path: string
+  size: number
+  version?: string
+  text?: string
+  binary?: boolean
+}
+
+/** Directories first. */
+export interface FileEntries {
+  path: string
+  entries: FileEntry[]
+  left_out?: number
+}
+
+export interface FileEntry {
+  name: string
+  path: string
+  kind: "directory" | "file" | "link" | "other"
+  size?: number
+  modified_at?: number
+}
+
+export interface FileWritten {
+  path: string
+  size: number
+  version: string
+}
+
+/** What is in a directory of a session's workspace, or of a workspace's copy. */
+export interface FilesList {
+  op: "files.list"
+  id: string
+  session?: string
+  copy?: string
+  path?: string
+}
+
+export interface FilesRead {
+  op: "files.read"
+  id: string
+  session?: string
+  copy?: string
+  path: string
+}
+
+/** Create or replace a file; parent directories are made. */
+export interface FilesWrite {
+  op: "files.write"
+  id: string
+  session?: string
+  copy?: string
+  path: string
+  text: string
+  version?: string | null
 }
 
 /** Whether a flow could run there. Nothing is run. */
@@ -637,6 +723,20 @@ export interface FlowsList {
   op: "flow.list"
   id: string
   cwd: string
+}
+
+export interface FoundMessage {
+  session: string
+  session_name: string
+  number: number
+  role: "assistant" | "tool" | "user"
+  created_at: number
+  excerpt: string
+}
+
+export interface FoundMessages {
+  found: FoundMessage[]
+  unread?: number
 }
 
 /** The first op of a connection. */
@@ -1189,6 +1289,15 @@ export interface MessagesPage {
   limit?: number
 }
 
+/** Messages of all sessions, or of one, that hold all of these words; the best first. */
+export interface MessagesSearch {
+  op: "messages.search"
+  id: string
+  query: string
+  session?: string
+  limit?: number
+}
+
 /** The daemon's own pulse, sent to clients that follow it. */
 export interface Metrics {
   type: "metrics"
@@ -1202,6 +1311,23 @@ export interface Metrics {
   rss_bytes: number
   cpu_percent: number
   spend_today_usd?: number
+  system_cpu_percent?: number
+  system_memory_bytes?: number
+  system_memory_total_bytes?: number
+}
+
+/** Of the agents last active. */
+export interface MetricsAgents {
+  op: "metrics.agents"
+  id: string
+  limit?: number
+}
+
+/** What was spent, on what, and where it is heading. */
+export interface MetricsCost {
+  op: "metrics.cost"
+  id: string
+  days?: number
 }
 
 export interface ModelEntries {
@@ -1275,7 +1401,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1598,6 +1724,16 @@ export interface Results {
   "hooks.list": Hooks
   "hooks.test": HooksTried
   "plugins.list": Plugins
+  "files.list": FileEntries
+  "files.read": FileContent
+  "files.write": FileWritten
+  "terminal.open": TerminalOpened
+  "terminal.input": Done
+  "terminal.resize": Done
+  "terminal.close": Done
+  "messages.search": FoundMessages
+  "metrics.agents": AgentsMetrics
+  "metrics.cost": CostAnalysis
   "daemon.status": DaemonInfo
   "daemon.follow": Done
   "daemon.stop": Done
@@ -1768,6 +1904,7 @@ export interface SessionUpdate {
   session: string
   name?: string | null
   settings?: SettingsChange
+  expected?: string
 }
 
 export interface SessionUpdated {
@@ -2097,6 +2234,64 @@ export interface TemplatesSave {
   id: string
   template: Template
   replace?: boolean
+}
+
+/** End what runs in it. */
+export interface TerminalClose {
+  op: "terminal.close"
+  id: string
+  terminal: string
+}
+
+export interface TerminalExited {
+  type: "terminal.exited"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  terminal: string
+  exit_code?: number | null
+}
+
+export interface TerminalInput {
+  op: "terminal.input"
+  id: string
+  terminal: string
+  text: string
+}
+
+/** A new one, or one that is open already: its output goes to this connection too, beginning with what is kept. */
+export interface TerminalOpen {
+  op: "terminal.open"
+  id: string
+  session: string
+  terminal?: string
+  columns?: number
+  rows?: number
+}
+
+export interface TerminalOpened {
+  terminal: string
+  text?: string
+}
+
+/** To the connections that opened the terminal. */
+export interface TerminalOutput {
+  type: "terminal.output"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  terminal: string
+  text: string
+}
+
+export interface TerminalResize {
+  op: "terminal.resize"
+  id: string
+  terminal: string
+  columns: number
+  rows: number
 }
 
 export interface TextDelta {
@@ -2598,6 +2793,16 @@ export interface Ops {
   "hooks.list": HooksList
   "hooks.test": HooksTest
   "plugins.list": PluginsList
+  "files.list": FilesList
+  "files.read": FilesRead
+  "files.write": FilesWrite
+  "terminal.open": TerminalOpen
+  "terminal.input": TerminalInput
+  "terminal.resize": TerminalResize
+  "terminal.close": TerminalClose
+  "messages.search": MessagesSearch
+  "metrics.agents": MetricsAgents
+  "metrics.cost": MetricsCost
   "daemon.status": DaemonStatus
   "daemon.follow": DaemonFollow
   "daemon.stop": DaemonStop
@@ -2654,6 +2859,8 @@ export interface Events {
   "task.updated": TaskUpdated
   "background.started": BackgroundStarted
   "background.finished": BackgroundFinished
+  "terminal.output": TerminalOutput
+  "terminal.exited": TerminalExited
   "metrics": Metrics
   "hook.ran": HookRan
   "error": ErrorRaised

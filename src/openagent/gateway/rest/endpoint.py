@@ -108,6 +108,8 @@ class Endpoint(Row):
         self.path_fields = {name: (names or {}).get(name, name) for name in in_path}
         hidden = {"id", *self.path_fields.values(), *self.fixed, *left_out, *(paging.fields if paging else ())}
         self._rest = [field for name, field in self._fields.items() if name not in hidden]
+        place = "".join(part.strip("{}").title() for part in path.split("/"))
+        self._name = f"{op.__name__}Body" if method in _BODY_METHODS else f"{op.__name__}At{place}"
         result = RESULTS[op]
         super().__init__(
             method,
@@ -130,7 +132,7 @@ class Endpoint(Row):
         fields: list[Any] = [(field.name, _bounded(field.type), *_default(field)) for field in self._rest]
         if self.paging is not None:
             fields.append(("cursor", str, ""))
-        return msgspec.defstruct(f"{self.op.__name__}Given", fields, kw_only=True, forbid_unknown_fields=True)
+        return msgspec.defstruct(self._name, fields, kw_only=True, forbid_unknown_fields=True)
 
     @functools.cached_property
     def _page(self) -> type[Struct]:

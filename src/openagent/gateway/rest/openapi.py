@@ -152,5 +152,7 @@ def _responses(row: Row, of: _Schemas) -> dict[str, Any]:
         responses.setdefault("200", {"description": "Events as they happen."}).setdefault("content", {})[
             "text/event-stream"
         ] = events
-    statuses = (*_EVERYWHERE, *row.refusals)
+    if 304 in row.refusals:
+        responses["304"] = {"description": "Nothing has changed since."}
+    statuses = (*_EVERYWHERE, *(status for status in row.refusals if status in _REFUSALS))
     return responses | {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}

@@ -1,0 +1,70 @@
+"""A workspace's files, as a person reads and edits them."""
+
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+
+from openagent.protocol.op import Op
+
+FileKind = Literal["file", "directory", "link", "other"]
+
+
+class FilesList(Op, frozen=True, kw_only=True, tag="files.list"):
+    """What is in a directory of a session's workspace, or of a workspace's copy."""
+
+    waits: ClassVar[bool] = True
+    session: str = ""
+    copy: str = ""
+    path: str = "."
+
+
+class FilesRead(Op, frozen=True, kw_only=True, tag="files.read"):
+    waits: ClassVar[bool] = True
+    session: str = ""
+    copy: str = ""
+    path: str
+
+
+class FilesWrite(Op, frozen=True, kw_only=True, tag="files.write"):
+    """Create or replace a file; parent directories are made."""
+
+    waits: ClassVar[bool] = True
+    session: str = ""
+    copy: str = ""
+    path: str
+    text: str
+    version: str | None = None
+    """The version this is an edit of; empty: there must be no such file. None: whatever is there is replaced."""
+
+
+class FileEntry(Struct, frozen=True, omit_defaults=True):
+    name: str
+    path: str
+    """From the workspace's root."""
+    kind: FileKind
+    size: int = 0
+    modified_at: float = 0.0
+
+
+class FileEntries(Struct, frozen=True, omit_defaults=True):
+    """Directories first."""
+
+    path: str
+    entries: list[FileEntry]
+    left_out: int = 0
+    """There are so many more."""
+
+
+class FileContent(Struct, frozen=True, omit_defaults=True):
+    path: str
+    size: int
+    version: str = ""
+    text: str = ""
+    binary: bool = False
+    """It is no UTF-8 text: nothing of it is told."""
+
+
+class FileWritten(Struct, frozen=True):
+    path: str
+    size: int
+    version: str

@@ -1,0 +1,57 @@
+"""How agents perform and what they cost."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from openagent.protocol.op import Op
+from openagent.protocol.sessions import Status
+from openagent.protocol.usage import SessionUsage, UsageRow
+
+
+class MetricsAgents(Op, frozen=True, kw_only=True, tag="metrics.agents"):
+    """Of the agents last active."""
+
+    waits: ClassVar[bool] = True
+    limit: int = 20
+
+
+class MetricsCost(Op, frozen=True, kw_only=True, tag="metrics.cost"):
+    """What was spent, on what, and where it is heading."""
+
+    waits: ClassVar[bool] = True
+    days: int = 30
+
+
+class AgentMetrics(Struct, frozen=True, omit_defaults=True):
+    id: str
+    name: str
+    status: Status
+    uptime_s: float
+    """Since it was made."""
+    messages: int
+    turns: int
+    usage: SessionUsage
+    avg_response_ms: float = 0.0
+    """Of its newest answers, like what follows."""
+    tokens_per_second: float = 0.0
+    tools_used: dict[str, int] = {}
+    error_rate: float = 0.0
+    """Share of tool calls that failed, from 0 to 1."""
+
+
+class AgentsMetrics(Struct, frozen=True):
+    agents: list[AgentMetrics]
+
+
+class CostAnalysis(Struct, frozen=True):
+    days: int
+    total_usd: float
+    today_usd: float
+    week_usd: float
+    """The last seven days, today included."""
+    projected_month_usd: float
+    """Thirty days like the last seven."""
+    by_model: list[UsageRow]
+    by_day: list[UsageRow]
+    by_activity: list[UsageRow]

@@ -1,0 +1,36 @@
+"""What a person has at hand beside the conversation: files, terminals, finding what was said, and figures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from openagent.daemon.bus import EventBus
+from openagent.daemon.daemon import Handler
+from openagent.daemon.manager import SessionManager
+from openagent.protocol.op import Op
+from openagent.services.files import FileService
+from openagent.services.metrics import MetricsService
+from openagent.services.safety import Safety
+from openagent.services.search import SearchService
+from openagent.services.terminals import TerminalService
+
+
+class Desk:
+    def __init__(
+        self, manager: SessionManager, bus: EventBus, home: Path, safety: Safety, hidden: Sequence[Path]
+    ) -> None:
+        self._files = FileService(manager, safety, hidden, copies=home / "copies")
+        self._terminals = TerminalService(manager, bus)
+        self._search = SearchService(manager.runtime.store, home)
+        self._metrics = MetricsService(manager.runtime.store)
+
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {
+            **self._files.handlers(),
+            **self._terminals.handlers(),
+            **self._search.handlers(),
+            **self._metrics.handlers(),
+        }
+
+    async def close(self) -> None:
+        await self._terminals.close()
+        await self._search.close()

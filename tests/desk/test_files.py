@@ -1,0 +1,128 @@
+"""A person's own look at a workspace's files: beneath it, under its rules, and never over somebody else's change."""
+
+from pathlib import Path
+
+import pytest
+
+from openagent.client import Client
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.files import (
+    FileContent,
+    FileEntries,
+    FilesList,
+    FilesRead,
+    FilesWrite,
+    FileWritten,
+)
+
+from ..interaction.house import House, house, new_session
+
+pytestmark = pytest.mark.anyio
+
+
+async def listed(client: Client, session: str, path: str = ".") -> FileEntries:
+    return await client.request(FilesList(id=client.next_id(), session=session, path=path), FileEntries)
+
+
+async def read(client: Client, session: str, path: str) -> FileContent:
+    return await client.request(FilesRead(id=client.next_id(), session=session, path=path), FileContent)
+
+
+async def write(client: Client, session: str, path: str, text: str, version: str | None = None) -> FileWritten:
+    op = FilesWrite(id=client.next_id(), session=session, path=path, text=text, version=version)
+    return await client.request(op, FileWritten)
+
+
+async def test_files_are_listed_read_and_written_beneath_the_workspace(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        (h.workspace / "src").mkdir()
+        (h.workspace / "a.txt").write_text("one\n")
+        (h.workspace / "picture").write_bytes(b"\x89PNG\0\xff")
+        (h.workspace / "out").symlink_to("/etc")
+        session = await new_session(h, client)
+        entries = (await listed(client, session)).entries
+        assert [(each.name, each.kind) for each in entries] == [
+            ("src", "directory"),
+            ("a.txt", "file"),
+            ("out", "link"),
+            ("picture", "file"),
+        ]
+        found = await read(client, session, "a.txt")
+        assert (found.text, found.size) == ("one\n", 4)
+        assert (await read(client, session, "picture")).binary
+        written = await write(client, session, "src/new/b.py", "x = 1\n")
+        assert (h.workspace / "src/new/b.py").read_text() == "x = 1\n"
+        assert (await read(client, session, "src/new/b.py")).version == written.version
+
+
+async def test_an_edit_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        file = h.workspace / "a.txt"
+        file.write_text("one")
+        session = await new_session(h, client)
+        version = (await read(client, session, "a.txt")).version
+        file.write_text("two")
+        with pytest.raises(OpenAgentError, match="not as it was"):
+            await write(client, session, "a.txt", "three", version)
+        with pytest.raises(OpenAgentError, match="not as it was"):
+            await write(client, session, "gone.txt", "three", version)
+        assert file.read_text() == "two"
+        version = (await read(client, session, "a.txt")).version
+        await write(client, session, "a.txt", "three", version)
+        assert file.read_text() == "three"
+
+
+@pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "out/passwd", "a\0b", "", "src"])
+async def test_what_leads_out_or_is_no_file_is_refused_with_a_sentence(tmp_path: Path, path: str) -> None:
+    (tmp_path / "outside").write_text("secret")
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        (h.workspace / "src").mkdir()
+        (h.workspace / "out").symlink_to("/etc")
+        session = await new_session(h, client)
+        for attempt in (read(client, session, path), write(client, session, path, "x")):
+            with pytest.raises(OpenAgentError) as refused:
+                await attempt
+            assert refused.value.info.code in ("tool_error", "invalid_argument", "permission_denied")
+    assert (tmp_path / "outside").read_text() == "secret"
+
+
+async def test_the_daemons_own_files_are_not_shown_even_inside_a_workspace(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}], web=True) as h, await h.client() as client:
+        session = (await client.create_session(str(tmp_path), model="compatible/x")).id
+        assert "home" not in [each.name for each in (await listed(client, session)).entries]
+        for path in ("home/token", "home/config.toml"):
+            with pytest.raises(OpenAgentError):
+                await read(client, session, path)
+        (tmp_path / "way").symlink_to(h.home)
+        for attempt in (read(client, session, "way/token"), listed(client, session, "way")):
+            with pytest.raises(OpenAgentError):
+                await attempt
+        with pytest.raises(OpenAgentError):
+            await write(client, session, "way/token", "mine")
+
+
+async def token_client(h: House, *scopes: str) -> Client:
+    from openagent.client import connect
+    from openagent.protocol.tokens import TokenCreated, TokensCreate
+
+    async with await h.client() as owner:
+        op = TokensCreate(id=owner.next_id(), name=" ".join(scopes), scopes=list(scopes))  # type: ignore[arg-type]
+        created = await owner.request(op, TokenCreated)
+    url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
+    return await connect(url=url, token=created.secret, env={}, interactive=True)
+
+
+async def test_what_rules_would_ask_about_needs_somebody_who_may_approve(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}], web=True) as h, await h.client() as owner:
+        (h.workspace / ".env").write_text("KEY=1")
+        (h.workspace / "a.txt").write_text("one")
+        session = await new_session(h, owner)
+        async with await token_client(h, "chat") as chat, await token_client(h, "chat", "approve") as both:
+            assert (await read(chat, session, "a.txt")).text == "one"
+            with pytest.raises(OpenAgentError) as refused:
+                await read(chat, session, ".env")
+            assert refused.value.info.code == "permission_denied"
+            assert (await read(both, session, ".env")).text == "KEY=1"
+        async with await token_client(h, "read") as reader:
+            with pytest.raises(OpenAgentError, match="lacks the scope chat"):
+                await write(reader, session, "a.txt", "two")

@@ -1,5 +1,6 @@
 """Slash commands and skills, whichever client calls for them."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from openagent.protocol.ops import ToolList, ToolsList, TrustAdd
 from openagent.protocol.safety import TrustEntry
 
 from ..interaction.doing import ask, messages_of, one_turn, results_of, shell, turn
-from ..interaction.house import House, house, new_session
+from ..interaction.house import PATIENCE, House, house, new_session
 from ..mcp_host.bench import plant, scripted
 
 pytestmark = pytest.mark.anyio
@@ -195,7 +196,9 @@ def test_headers_that_make_no_sense(text: str) -> None:
 async def test_prompts_of_mcp_servers_are_commands(tmp_path: Path) -> None:
     plant(tmp_path, shop=scripted("library"))
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
-        listed = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        async with asyncio.timeout(PATIENCE):  # a busy machine may need more than one look until the server is up
+            while not (listed := await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))).commands:
+                pass
         assert [(each.name, each.origin, each.arguments) for each in listed.commands] == [
             ("shop:review", "mcp", "TITLE TONE")
         ]

@@ -44,6 +44,7 @@ check: setup ## lint, format, types, import contracts, generated documents
 	@echo "check: documents"
 	@$(BIN)/python scripts/configuration_reference.py --check
 	@$(BIN)/python scripts/web_types.py --check
+	@$(BIN)/python scripts/api_reference.py --check
 	@echo "check: web"
 	@scripts/web.sh check
 	@echo "check: pyright"
@@ -57,6 +58,7 @@ format: setup ## rewrite the code in the house's style
 docs: setup ## rewrite the generated parts of docs/
 	@$(BIN)/python scripts/configuration_reference.py --write
 	@$(BIN)/python scripts/web_types.py --write
+	@$(BIN)/python scripts/api_reference.py --write
 
 bench: setup ## measure, and compare with the bounds
 	@$(BIN)/python -m benchmarks

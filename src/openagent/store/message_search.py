@@ -99,7 +99,12 @@ class MessageSearch:
         words = [word.replace('"', '""') for word in query.replace("\0", " ").split()]
         if not words:
             raise OpenAgentError("invalid_argument", "There is nothing to search for.", hint="Give a word or more.")
-        match = " ".join(f'"{word}"' for word in words) + "*"
+        match = " ".join(f'"{word}"' for word in words)
+        found = self._find(match, session, limit)
+        # A beginning may stand for very many words, so it is tried only where whole words find too little.
+        return found if len(found) == limit else self._find(f"{match}*", session, limit)
+
+    def _find(self, match: str, session: str, limit: int) -> list[Hit]:
         found = self._database.execute(_FIND, (FOUND, END, _SNIPPET_WORDS, match, session, session, limit))
         return [Hit(*row) for row in found]
 

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from openagent.client import Client, connect
 from openagent.tui.app import OpenAgent, Wanted
 from openagent.tui.link import Link
+from openagent.tui.main import web_socket_url
 from openagent.tui.session_view import SessionView
 
 from ..interaction.house import MODEL, House, house
@@ -76,11 +77,17 @@ async def screens(
     *,
     size: tuple[int, int] = (100, 30),
     env: dict[str, str] | None = None,
+    remote: bool = False,
+    config: str = "",
     **settings: Any,
 ) -> AsyncGenerator[Seen, None]:
-    async with house(tmp_path, script) as built:
+    async with house(tmp_path, script, config=config, web=remote) as built:
 
         async def open_(may_start: bool) -> Client:
+            if remote:
+                url = web_socket_url(built.daemon.place.web_url)
+                token = (built.home / "token").read_text()
+                return await connect(url=url, token=token, name="tui", interactive=True, env={})
             return await connect(
                 socket=built.daemon.place.socket, name="tui", interactive=True, auto_start=False, env={}
             )
@@ -88,7 +95,7 @@ async def screens(
         other = await open_(False)
         settings = {"model": MODEL, "mode": "full", **settings}
         info = await other.create_session(str(built.workspace), name="first", **settings)
-        link = Link(open_)
+        link = Link(open_, remote=remote)
         app = OpenAgent(link, Wanted(info.id), str(built.workspace), {"HOME": str(tmp_path), **(env or {})})
         try:
             async with app.run_test(size=size) as pilot:

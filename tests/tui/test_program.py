@@ -130,6 +130,7 @@ async def test_a_small_terminal_works_and_a_tiny_one_says_so(tmp_path: Path) -> 
         await seen.until_shown("OpenAgent needs")
         await seen.pilot.resize_terminal(100, 30)
         await seen.until_shown("a small answer")
+        await seen.until(lambda: seen.view.prompt.has_focus)
 
 
 def test_the_environment_wins_over_the_project_and_the_project_over_the_user(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from openagent.client import Client
 from openagent.protocol import events as e
+from openagent.protocol.agents import AgentTree
 from openagent.protocol.errors import OpenAgentError
 
 
@@ -36,7 +37,34 @@ class Agents:
         self.roots = []
         self._changed()
 
+    def load(self, tree: AgentTree, own: str) -> None:
+        """Those that work for the session already, from the whole tree it belongs to."""
+        made: dict[str, Agent] = {}
+        self.roots = []
+        for info in tree.agents:
+            parent = info.session.parent or ""
+            if parent != own and parent not in made:
+                continue
+            usage = info.session.usage
+            agent = made[info.session.id] = Agent(
+                info.session.id,
+                info.session.template or info.session.name or "agent",
+                info.detail,
+                "works" if info.running else "done",
+                usage.cost_usd,
+                usage.tokens.input_tokens + usage.tokens.output_tokens,
+            )
+            (made[parent].children if parent in made else self.roots).append(agent)
+        self._changed()
+
+    @property
+    def working(self) -> list[Agent]:
+        return [agent for _, agent in self.everyone() if agent.working]
+
     def started(self, event: e.SubagentStarted, parent: Agent | None = None) -> Agent:
+        if known := next((agent for _, agent in self.everyone() if agent.session == event.child), None):
+            known.state = "works"
+            return known
         agent = Agent(event.child, event.template or "agent", event.task)
         (self.roots if parent is None else parent.children).append(agent)
         self._changed()

@@ -1,5 +1,6 @@
 """What a model says: Markdown, drawn as it comes."""
 
+import re
 from functools import cache
 from time import monotonic
 
@@ -8,11 +9,15 @@ from textual.timer import Timer
 from textual.widgets import Markdown
 
 from openagent.client.text import clean
+from openagent.tui.code import Code
 
 LONGEST_LINE = 10_000
 """Longer lines are cut for the eye: nobody reads them, and laying them out would hold everything up."""
 FRAME = 0.04
 """Seconds from one drawing of a growing answer to the next: keys get their turn between."""
+
+
+_SEQUENCE = re.compile("[\x1b\x90-\x9f]")
 
 
 @cache
@@ -22,9 +27,14 @@ def _parser() -> MarkdownIt:
 
 class Answer(Markdown):
     DEFAULT_CSS = """
-    Answer { height: auto; padding: 0 2 0 1; margin: 0 0 0 0; max-width: 100; background: transparent; }
+    Answer { height: auto; padding: 0 2 0 1; margin: 1 0 0 0; max-width: 100; background: transparent; }
+    Answer MarkdownBlock:dark > .code_inline, Answer MarkdownBlock:light > .code_inline {
+        background: $panel; color: $foreground;
+    }
     Answer.rewound { color: $text-disabled; text-opacity: 50%; }
     """
+
+    BLOCKS = {**Markdown.BLOCKS, "fence": Code, "code_block": Code}
 
     def __init__(self, text: str = "") -> None:
         self._said = text
@@ -48,7 +58,7 @@ class Answer(Markdown):
     async def _draw(self) -> None:
         self._drawing = None
         text, self._undrawn = self._undrawn, ""
-        if text:
+        if text and self.is_attached:
             await self.append(text)
         self._drawn_at = monotonic()
 
@@ -66,6 +76,10 @@ class Answer(Markdown):
         if self._drawing is not None:
             self._drawing.stop()
         await self._draw()
+        if _SEQUENCE.search(self._said) and self.is_attached:
+            # A sequence that came in pieces left its printable rest behind.
+            self._line_length = 0
+            await self.update(self._fit(self._said))
 
     def _fit(self, text: str) -> str:
         """Fit to print, and no line longer than can be laid out."""

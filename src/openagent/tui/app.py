@@ -13,9 +13,10 @@ from textual.screen import Screen
 from openagent.client import Client
 from openagent.client.text import clean
 from openagent.protocol import ops
+from openagent.protocol.context import ContextReport, ContextShow
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange
 from openagent.tui import preferences
-from openagent.tui.commands import named
+from openagent.tui.commands import COMMANDS, named
 from openagent.tui.prompt import Prompt
 from openagent.tui.session_view import SessionView
 from openagent.tui.tabs import Tabs, Wanted
@@ -45,13 +46,15 @@ class OpenAgent(Tabs):
                 self.action_reload_keys()
             case "copy", _ if rest:
                 self.action_yank(rest)
-            case _ if (command := named(name, self.commands)) and command.action:
+            case _ if (command := named(name)) and command.action:
                 await self.run_action(command.action)
+            case _ if named(name, view.completion.commands) and not named(name):
+                view.say(f"/{event.line}")
             case _:
                 self.notify(clean(f"There is no command /{name}. / lists them."), severity="warning", markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        for command in self.commands:
+        for command in COMMANDS:
             if command.action:
                 yield SystemCommand(command.name, command.help, partial(self.run_action, command.action))
 
@@ -95,13 +98,18 @@ class OpenAgent(Tabs):
         from openagent.tui.help import Help
 
         if not isinstance(self.screen, Help):
-            self.push_screen(Help(self.keys, self.commands))
+            self.push_screen(Help(self.keys, self.view.completion.commands))
 
     # Looking closer
 
     def action_open_newest(self) -> None:
         if call := self.view.chat.newest_call():
-            self.call_later(call.action_fold)
+            self.call_later(self._open, call)
+
+    async def _open(self, call: ToolCall) -> None:
+        await call.action_fold()
+        if call.opened:
+            self.call_after_refresh(self.view.chat.bring_into_sight, call)
 
     def action_view_full(self) -> None:
         from openagent.tui.pager import Pager
@@ -146,6 +154,15 @@ class OpenAgent(Tabs):
             )
             if found is not None:
                 view.side.show_tools(found.tools)
+
+    async def action_context(self) -> None:
+        from openagent.tui.context import told
+        from openagent.tui.pager import Pager
+
+        view = self.view
+        report = await view.ask(lambda client: ContextShow(id=client.next_id(), session=view.session), ContextReport)
+        if report is not None:
+            self.push_screen(Pager("What the model is shown", told(report), self.keys))
 
     async def action_cycle_agents(self) -> None:
         """The panel first; then from agent to agent, each with its own tab, and back."""
@@ -201,7 +218,7 @@ class OpenAgent(Tabs):
         from openagent.tui import choices, picker
 
         load = choices.templates(self._client, self.view.info.cwd if self.view.info else self.cwd)
-        empty = "No template yet. A Markdown file in .openagent/templates is one."
+        empty = "No template yet. A Markdown file in .openagent/agents is one."
         self._pick(picker.Picker("Start a session from …", load, empty=empty), self.start_session)
 
     def action_modes(self) -> None:
@@ -224,8 +241,12 @@ class OpenAgent(Tabs):
 
     async def _switch_mcp(self, cwd: str, chosen: str) -> None:
         on_or_off, _, name = chosen.partition(" ")
-        done = await self.view.ask(
-            lambda client: ops.McpSwitch(id=client.next_id(), name=name, on=on_or_off == "on", cwd=cwd), ops.Done
+        view = self.view
+        done = await view.ask(
+            lambda client: ops.McpSwitch(
+                id=client.next_id(), name=name, on=on_or_off == "on", cwd=cwd, session=view.session
+            ),
+            ops.Done,
         )
         if done is not None:
             self.notify(clean(f"{name} is {on_or_off}, from the next turn on."), markup=False)

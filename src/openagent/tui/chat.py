@@ -60,6 +60,11 @@ class Chat(VerticalScroll):
     class Newer(UiMessage):
         """The end of what is shown was reached, and there is more below it."""
 
+        def __init__(self, left_off: int) -> None:
+            super().__init__()
+            self.left_off = left_off
+            """Where to go on reading; 0: at the end."""
+
     class News(UiMessage):
         """Something came while the person reads further up; 0: they are at the end again."""
 
@@ -80,6 +85,7 @@ class Chat(VerticalScroll):
         self._live_thought: Thought | None = None
         self._live_answer: Answer | None = None
         self._rewound: list[tuple[int, int]] = []
+        self._placing = False
         self._awake = True
         self._unsaid: dict[int, tuple[str, str]] = {}
         """What was thought and said in messages while nobody could see it."""
@@ -104,14 +110,14 @@ class Chat(VerticalScroll):
             self.post_message(self.News(0))
         if new_value < 2 and new_value < old_value and self.has_more:
             self.post_message(self.Older())
-        elif self.has_newer and self.at_end and new_value > old_value:
-            self.post_message(self.Newer())
+        elif self.has_newer and self.at_end and new_value > old_value and not self._placing:
+            self.post_message(self.Newer(self.newest + 1))
 
     def go(self, where: str) -> None:
         """page_up, page_down, home or end; upwards ends the following, the end takes it up again."""
         if where == "end":
             if self.has_newer:
-                self.post_message(self.Newer())
+                self.post_message(self.Newer(0))
             self.anchor()
             return
         self.release_anchor()
@@ -150,19 +156,31 @@ class Chat(VerticalScroll):
             self.has_newer = True
             self._live_number, self._live_thought, self._live_answer = 0, None, None
         if first is not None:
-            self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
+            self.call_after_refresh(self._place, first)
+
+    def _place(self, widget: Widget) -> None:
+        """What was read before stays where it was: no step towards the end."""
+        self._placing = True
+        self.scroll_to_widget(widget, animate=False, top=True, immediate=True)
+        self._placing = False
 
     @property
     def newest(self) -> int:
         """The number of the newest message shown."""
         return max(self._numbers.values(), default=0)
 
+    def bring_into_sight(self, widget: Widget) -> None:
+        if not self.region.contains_region(widget.region):
+            self.release_anchor()
+            self._following = False
+            self.scroll_to_widget(widget, animate=False, top=True)
+
     def go_to_message(self, number: int) -> None:
         """Where somebody left off."""
         later = next((widget for widget in self.children if self._numbers.get(widget, 0) >= number), None)
         if later is not None:
             self.release_anchor()
-            self.call_after_refresh(self.scroll_to_widget, later, animate=False)
+            self.call_after_refresh(self._place, later)
 
     def rewind(self, ranges: Ranges) -> None:
         """These messages are no longer part of the conversation."""
@@ -264,6 +282,9 @@ class Chat(VerticalScroll):
         if widget := self._result(part):
             await self._append([widget])
 
+    async def welcome(self) -> None:
+        await self.note("Say what to do. @ names a file, ! runs a command, / lists what else there is.", "welcome")
+
     async def note(self, text: str, kind: str = "") -> None:
         await self._append([Note(text, kind)])
 
@@ -346,16 +367,20 @@ class Chat(VerticalScroll):
             return
         if number:
             self._numbers.update(dict.fromkeys(widgets, number))
-        for waiting in self.query(".waiting"):
-            if any(isinstance(widget, Said) for widget in widgets):
-                await waiting.remove()
-                break
+        if any(isinstance(widget, Said) and not widget.has_class("waiting") for widget in widgets):
+            await self._take_away_what_waited()
         await self.mount_all(widgets)
         if not self._following:
             self._count_news(len(widgets))
         elif len(self.children) > KEPT:
             await self._put_away(self.children[: len(self.children) - KEPT * 3 // 4])
             self.has_more = True
+
+    async def _take_away_what_waited(self) -> None:
+        """A message that is said is no longer the next one, and needs no word on how to begin."""
+        for kind in (".waiting", ".welcome"):
+            if found := self.query(kind):
+                await found.first().remove()
 
     def _count_news(self, count: int) -> None:
         self._unseen += count

@@ -1,5 +1,6 @@
 """What the pickers offer."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 
@@ -38,7 +39,7 @@ def _session(info: SessionInfo) -> Choice:
         (f"{name:<40}", "bold"),
         (f"  {ago(info.updated_at, time.time()):<12}", "$foreground-muted"),
         (f"  {money(info.usage.cost_usd):<8}", "$foreground-muted"),
-        (f"  {clean(info.cwd)}", "$foreground-muted"),
+        (f"  {one_line(os.path.basename(info.cwd) or info.cwd, 24)}", "$foreground-muted"),
     )
     return Choice(info.id, label, f"{info.name} {info.cwd} {info.id} {info.status}")
 

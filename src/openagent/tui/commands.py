@@ -28,6 +28,7 @@ COMMANDS = (
     Command("tools", "show or hide the tools", "panel('tools')"),
     Command("agents", "show or hide the agents", "panel('agents')"),
     Command("files", "show or hide the files", "files"),
+    Command("context", "what takes how much of the model's window", "context"),
     Command("copy", "copy the newest answer, or more of the turn", "yank", "model&user&tool"),
     Command("view", "full view of the newest tool call", "view_full"),
     Command("theme", "switch between dark and light", "theme"),

@@ -29,6 +29,14 @@ def files_below(folder: str) -> list[str]:
     return found[:MAX_FILES]
 
 
+class FileChosen(Message):
+    """Somewhere a file was picked that is to be named in the input."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+
+
 class Completion(OptionList, can_focus=False):
     DEFAULT_CSS = """
     Completion { height: auto; max-height: 9; margin: 0 2; border: round $panel; background: $surface; display: none; }

@@ -8,11 +8,12 @@ from textual.content import Content
 from openagent.client.text import clean
 
 _COLOURS = {"+": "$success", "-": "$error", "@": "$primary"}
+_FOR_MACHINES = ("diff --git ", "index ")
 MAX_LINES = 2000
 
 
 def coloured(patch: str) -> Content:
-    lines = clean(patch).split("\n")
+    lines = [line for line in clean(patch).split("\n") if not line.startswith(_FOR_MACHINES)]
     shown = [
         Content.styled(line, "$foreground-muted" if line.startswith(("+++", "---")) else _COLOURS.get(line[:1], ""))
         for line in lines[:MAX_LINES]

@@ -4,11 +4,11 @@ import asyncio
 import os
 
 from rich.text import Text
-from textual.message import Message
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
 from openagent.client.text import clean
+from openagent.tui.completion import FileChosen
 
 MOST = 500
 """Entries of a folder that are shown."""
@@ -19,11 +19,6 @@ class FilePanel(Tree[str]):
     FilePanel { width: 32; display: none; background: $background; border-right: solid $panel; padding: 0 1; }
     FilePanel.shown { display: block; }
     """
-
-    class Chosen(Message):
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
 
     def __init__(self, folder: str) -> None:
         super().__init__(Text(clean(os.path.basename(folder) or folder)), folder)
@@ -60,7 +55,7 @@ class FilePanel(Tree[str]):
     def on_tree_node_selected(self, event: Tree.NodeSelected[str]) -> None:
         event.stop()
         if event.node.data and not event.node.allow_expand:
-            self.post_message(self.Chosen(os.path.relpath(event.node.data, self._folder)))
+            self.post_message(FileChosen(os.path.relpath(event.node.data, self._folder)))
 
 
 def _entries(folder: str) -> list[tuple[str, bool]]:

@@ -25,6 +25,9 @@ class Given(NamedTuple):
 def main(arguments: Sequence[str]) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _complain("This needs a terminal. `openagent run` and `openagent attach` do not.")
+    for name in ("COLUMNS", "LINES"):
+        # What some parent once measured: with these set, no resize would ever be noticed. The terminal itself knows.
+        os.environ.pop(name, None)
     gc.disable()  # until the first picture is drawn: a collection finds nothing among modules being loaded
     try:
         return asyncio.run(show(_read(arguments)))

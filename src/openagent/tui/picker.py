@@ -39,7 +39,7 @@ class Picker(ModalScreen[str | None]):
     Picker OptionList { border: none; height: auto; max-height: 14; background: $surface; padding: 0; }
     Picker .empty { color: $text-muted; display: none; }
     Picker .empty.shown { display: block; }
-    Picker VerticalScroll { height: 12; border-top: solid $panel; display: none; scrollbar-gutter: stable; }
+    Picker VerticalScroll { height: 12; border-top: solid $panel; display: none; scrollbar-size-vertical: 1; }
     Picker.previewing VerticalScroll { display: block; }
     """
 

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from openagent.client.text import clean, one_line
+from openagent.protocol.context import ContextSection
 from openagent.protocol.ops import ToolInfo
 from openagent.protocol.sessions import PlanItem, SessionInfo
 from openagent.tui.agents import Agents
@@ -17,6 +18,8 @@ from openagent.tui.figures import filled, money, state_of, tokens
 _MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
 _STYLES = {"pending": "$foreground-muted", "active": "$primary", "done": "$success", "dropped": "$foreground-muted"}
 GAUGE = 20
+SECTIONS = 6
+"""Of the context, the largest."""
 
 
 def gauge(percent: float) -> Content:
@@ -42,6 +45,7 @@ class SidePanel(VerticalScroll):
         self._plan = Static(markup=False)
         self._tools = Static(markup=False)
         self._agents = Hints(markup=False)
+        self._usage = self._sections = Content("")
         self._statics = {"Tokens": self._tokens, "Plan": self._plan, "Tools": self._tools, "Agents": self._agents}
         self.show_plan([])
 
@@ -78,7 +82,22 @@ class SidePanel(VerticalScroll):
             lines += [gauge(100 * usage.cost_usd / budget), Content(f"{money(usage.cost_usd)} of ${budget:.2f}")]
         else:
             lines.append(Content(money(usage.cost_usd)))
-        self._tokens.update(Content("\n").join(lines))
+        self._usage = Content("\n").join(lines)
+        self._show_tokens()
+
+    def show_context(self, sections: Sequence[ContextSection]) -> None:
+        """What takes how much of the window."""
+        largest = sorted(sections, key=lambda section: -section.tokens)[:SECTIONS]
+        lines = [
+            Content.assemble(f"{one_line(section.name, 20):<21}", (f"{tokens(section.tokens):>7}", "$foreground-muted"))
+            for section in largest
+            if section.tokens
+        ]
+        self._sections = Content("\n").join(lines)
+        self._show_tokens()
+
+    def _show_tokens(self) -> None:
+        self._tokens.update(Content("\n").join([part for part in (self._usage, self._sections) if part]))
 
     def show_plan(self, plan: Sequence[PlanItem]) -> None:
         if not plan:

@@ -1,7 +1,7 @@
 """The house of the program: its connection, its tabs, its keys."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import ClassVar, NamedTuple
 
@@ -18,7 +18,6 @@ from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import SessionInfo
 from openagent.tui import keys, preferences
-from openagent.tui.commands import COMMANDS, Command
 from openagent.tui.link import Link
 from openagent.tui.place import place
 from openagent.tui.session_view import SessionView
@@ -89,7 +88,6 @@ class Tabs(App[None]):
         self.env = env
         self.failure: OpenAgentError | OSError | None = None
         """Why there was nothing to show."""
-        self.commands: Sequence[Command] = COMMANDS
         self.when_drawn: Callable[[], None] = lambda: None
         """Called when the first picture is on the screen."""
         self._wanted = wanted
@@ -185,6 +183,9 @@ class Tabs(App[None]):
         if tiny:
             text = f"OpenAgent needs {SMALLEST[0]}×{SMALLEST[1]}; this is {width}×{height}."
             self._tiny.update(text)
+        elif screen.focused is None:
+            # What is hidden loses the keys; with room again, the input has them.
+            self.call_after_refresh(self.view.take_keys)
 
     # Tabs
 
@@ -198,7 +199,6 @@ class Tabs(App[None]):
         if view is None:
             view = SessionView(self.link, self.keys, session=session, vim=self.liked.vim)
             view.jail = self.jail
-            view.completion.commands = self.commands
             self.views.append(view)
             await self._switcher.add_content(view)
         self._go_to(view)
@@ -208,7 +208,7 @@ class Tabs(App[None]):
 
     def _go_to(self, view: SessionView) -> None:
         self._switcher.current = view.id
-        (view.asks.permission or view.prompt).focus()
+        view.take_keys()
         self._show_tabs()
 
     @on(SessionView.Changed)

@@ -29,7 +29,7 @@ class ToolCall(Foldable):
         super().__init__()
         self._tool = tool
         self._arguments = arguments
-        self._subject = subject or subject_of(arguments)
+        self._subject = _besides(tool, subject or subject_of(arguments))
         self._output = ""
         self._result: ToolResultPart | None = None
         self._line = ""
@@ -69,7 +69,7 @@ class ToolCall(Foldable):
         return self._output or json.dumps(self._arguments, indent=2, ensure_ascii=False)
 
     def start(self, subject: str) -> None:
-        self._subject = subject or self._subject
+        self._subject = _besides(self._tool, subject or self._subject)
         self.add_class("running")
         self._update()
 
@@ -99,6 +99,11 @@ class ToolCall(Foldable):
         self.refresh_head()
         if self.opened and self._shown is not None:
             self._shown.update(self._contents())
+
+
+def _besides(tool: str, subject: str) -> str:
+    """A call that is only about itself names nothing else."""
+    return "" if subject == tool else subject
 
 
 def _ended(text: str) -> str:

@@ -1,0 +1,100 @@
+"""Daemons elsewhere, lost connections, and two programs on one session."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.tui.app import OpenAgent, Wanted
+from openagent.tui.link import Link
+from openagent.tui.main import web_socket_url
+
+from ..interaction.doing import shell
+from .screens import picture, screens
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_daemon_elsewhere_is_used_over_its_web_socket(tmp_path: Path) -> None:
+    async with screens(tmp_path, [shell("touch made"), {"text": "from afar"}], remote=True, mode="ask") as seen:
+        await seen.write("go")
+        await seen.until(lambda: seen.view.asks.permission and seen.view.asks.permission.armed)
+        await seen.pilot.press("a")
+        await seen.until_shown("from afar")
+        assert (seen.house.workspace / "made").exists()
+        assert not seen.view.completion.files
+
+
+async def test_a_lost_web_socket_is_shown_mended_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    async with screens(tmp_path, [{"text": "first"}, {"text": "second"}, {"text": "third"}], remote=True) as seen:
+        await seen.write("one")
+        await seen.until_shown("first")
+        link, told = seen.app.link, list[str]()
+        refuse = True
+        really_open, really_lost = link._open, seen.view.status.lost  # pyright: ignore[reportPrivateUsage]
+
+        async def open_(may_start: bool):
+            if refuse:
+                raise OpenAgentError("not_found", "Nobody answers there.")
+            return await really_open(may_start)
+
+        link._open = open_  # pyright: ignore[reportPrivateUsage]
+        lost = link.client
+        await lost._transport.close()  # pyright: ignore[reportPrivateUsage]
+        await seen.until_shown("connection lost, trying again … Nobody answers there.")
+        await seen.client.send(seen.session, "two")
+        refuse = False
+        await seen.until_shown("second")
+        await seen.write("three")
+        await seen.until_shown("first", "second", "third")
+        assert [seen.screen().count(word) for word in ("first", "second", "third")] == [2, 1, 1]
+        assert "connection lost" not in seen.screen()
+        del told, really_lost
+
+
+async def test_two_programs_on_one_session_show_the_same(tmp_path: Path) -> None:
+    async with screens(tmp_path, [shell("touch both"), {"text": "For *both*."}], mode="ask") as seen:
+        other = OpenAgent(
+            Link(seen.app.link._open),  # pyright: ignore[reportPrivateUsage]
+            Wanted(seen.session),
+            str(seen.house.workspace),
+            {"HOME": str(tmp_path)},
+        )
+        async with other.run_test(size=(100, 30)) as pilot:
+            await seen.until(lambda: other.view.follows)
+            await seen.write("go")
+            await seen.until(lambda: other.view.asks.permission and other.view.asks.permission.armed)
+            await pilot.press("a")
+            await seen.until_shown("For both.")
+            await seen.until_idle()
+            await seen.until(lambda: not other.view.running)
+            with suppress(AssertionError):
+                await seen.until(lambda: picture(other) == seen.screen())
+            assert picture(other) == seen.screen()
+        await other.link.close()
+
+
+async def test_a_daemon_that_cannot_be_reached_ends_the_program_with_its_reason(tmp_path: Path) -> None:
+    async def open_(may_start: bool):
+        raise OpenAgentError("not_found", "No daemon answers at ws://nowhere.", hint="Check the address.")
+
+    app = OpenAgent(Link(open_, remote=True), Wanted(), str(tmp_path), {"HOME": str(tmp_path)})
+    async with app.run_test():
+        pass
+    assert app.return_code == 1
+    assert "No daemon answers" in str(app.failure)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("host:8080", "ws://host:8080/ws"),
+        ("http://host:8080", "ws://host:8080/ws"),
+        ("https://host/", "wss://host/ws"),
+        ("ws://host:1/ws", "ws://host:1/ws"),
+        ("wss://host/behind/ws", "wss://host/behind/ws"),
+    ],
+)
+async def test_an_address_may_be_written_in_several_ways(given: str, url: str) -> None:
+    assert web_socket_url(given) == url

@@ -8,6 +8,7 @@ import { Page } from '@/parts/Page'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import type { ConfigValue } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
+import { CodeIndex } from './CodeIndex'
 import './settings.css'
 
 type Show = 'all' | 'set'
@@ -54,7 +55,7 @@ export default function Settings() {
         </>
       }
     >
-      <Daemon />
+      {cwd ? <CodeIndex key={cwd} cwd={cwd} /> : <Daemon />}
       <Section
         title="Configuration"
         about={

@@ -19,11 +19,11 @@ export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail
         size="sm"
         aria-label={railOpen ? 'Close the menu' : 'Open the menu'}
       />
-      <Link to="/" className="brand">
+      <Link to="/" className="brand" aria-label="OpenAgent">
         <img src="/icon.svg" width={20} height={20} alt="" />
         <span>OpenAgent</span>
       </Link>
-      <UnstyledButton className="search-button" onClick={openPalette} aria-label="Search and commands">
+      <UnstyledButton className="search-button" onClick={openPalette}>
         <IconSearch size={14} />
         <span className="cut">Search sessions, run a command …</span>
         <kbd>{shown('mod+k')}</kbd>

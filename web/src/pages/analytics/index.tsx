@@ -138,7 +138,8 @@ function Breakdown({ since }: { since: number }) {
       ) : report.error ? (
         <ErrorState problem={report.error} retry={() => void report.refetch()} />
       ) : (
-        <section className="panel usage-panel" aria-label={`Usage by ${by}`}>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        <section className="panel usage-panel" aria-label={`Usage by ${by}`} tabIndex={0}>
           <table className="usage">
             <thead>
               <tr>

@@ -47,7 +47,10 @@ export function ApiKeys() {
         </Rows>
       )}
       <Modal opened={adding} onClose={() => setAdding(false)} title="Add a key" centered>
-        <AddKey taken={keys.map(({ name }) => name)} done={() => setAdding(false)} />
+        <AddKey
+          taken={keys.filter(({ source }) => source === 'vault').map(({ name }) => name)}
+          done={() => setAdding(false)}
+        />
       </Modal>
     </Section>
   )

@@ -93,6 +93,10 @@ async def test_servers_from_pypi_work_in_the_jail(tmp_path: Path) -> None:
         assert "On branch trunk" in status.text
 
 
+def offers_more(event: e.Event) -> bool:
+    return isinstance(event, e.McpServerStatus) and event.tools == 2
+
+
 @pytest.mark.usefixtures("programs_on_path")
 async def test_a_server_of_the_newest_protocol_tells_that_it_offers_more(tmp_path: Path) -> None:
     plant(tmp_path, modern={"command": "python", "args": ["modern_server.py"]})
@@ -100,9 +104,10 @@ async def test_a_server_of_the_newest_protocol_tells_that_it_offers_more(tmp_pat
     script = [call("grow"), {"text": "ok"}, call("grown"), {"text": "ok"}]
     async with house(tmp_path, script) as h, await h.client() as client:
         attachment = await client.attach(await new_session(h, client))
-        await turn(client, attachment)
-        seen = await until(attachment, lambda event: isinstance(event, e.McpServerStatus) and event.tools == 2)
-        assert len(statuses(seen)) == 1
+        _, seen = await turn(client, attachment)
+        if not any(map(offers_more, seen)):
+            seen = await until(attachment, offers_more)
+        assert sum(map(offers_more, seen)) == 1
         await turn(client, attachment)
         assert [result.text for result in await results_of(client, attachment.session)][1:] == ["I am new."]
 

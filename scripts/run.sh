@@ -4,7 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 openagent=.venv/bin/openagent
 
-"$openagent" status >/dev/null 2>&1 || "$openagent" serve --daemon
+# With the web interface on its usual port, or on another when that one is taken.
+"$openagent" status >/dev/null 2>&1 || "$openagent" serve --daemon --web-socket 4180 2>/dev/null ||
+    "$openagent" serve --daemon --web-socket 0
 
 # Nothing to ask yet: the offline model at least chats. Its absence stops nobody.
 if "$openagent" status --json | grep -q '"model": ""'; then
@@ -13,17 +15,22 @@ if "$openagent" status --json | grep -q '"model": ""'; then
 fi
 "$openagent" demo
 
+if web=$("$openagent" web --no-open 2>/dev/null); then
+    web="$web
+                                       the web interface; the address works once, \`openagent web\` gives another"
+else
+    web="make stop && make run             for the web interface: this daemon was started without it"
+fi
 cat <<TEXT
 
 The daemon goes on running. From here:
   $openagent sessions list          what it has done; the guided task is the newest
+  $web
   $openagent                        the terminal interface
   $openagent attach SESSION         follow a session live
   $openagent run "your question"    ask a model: the one whose key is set, such as ANTHROPIC_API_KEY, or the offline one
   $openagent auth add anthropic     store a key, encrypted
   make stop                            end the daemon
-
-Not there yet: the web UI.
 TEXT
 
 # In a terminal, go on with the terminal interface; elsewhere the words above are all.

@@ -115,7 +115,7 @@ system_packages=(bwrap:bubblewrap rg:ripgrep git:git)
 packages=(requirements/build.txt requirements/runtime.txt)
 if [ "$purpose" = dev ]; then
     packages+=(requirements/dev.txt)
-    system_packages+=(tmux:tmux dockerd:docker.io)
+    system_packages+=(tmux:tmux dockerd:docker.io chromium:chromium)
 fi
 install_packages "${packages[@]}"
 # The `openagent` script that an old pip writes imports `re`: 10 ms on every call.

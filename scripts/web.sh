@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The web interface: `web.sh build` puts it where the daemon and the wheel find it, and does nothing when that is done
-# already; `check` looks at its style and types, `format` mends the style, `test` runs its tests.
+# already; `check` looks at its style and types, `format` mends the style, `test` runs its tests,
+# those in a browser too; `bench` measures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -89,6 +90,17 @@ case $purpose in
         build
         exec 8>&-
         npm --silent --prefix web test
+        if ! command -v "${CHROMIUM:=/usr/bin/chromium}" >/dev/null; then
+            fail "the browser tests need Chromium, and there is none at $CHROMIUM." \
+                "On Debian and Ubuntu: sudo apt-get install chromium; elsewhere name it: CHROMIUM=/path/to/chromium"
+        fi
+        CHROMIUM=$CHROMIUM npm --silent --prefix web run e2e
         ;;
-    *) fail "there is nothing called $purpose here: build, check, format or test." ;;
+    bench)
+        install_packages all
+        build
+        exec 8>&-
+        npm --silent --prefix web run bench
+        ;;
+    *) fail "there is nothing called $purpose here: build, check, format, test or bench." ;;
 esac

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from openagent.protocol.events import AnyEvent
 from openagent.protocol.schema import json_schema
 from openagent.protocol.version import PROTOCOL_VERSION
 
@@ -33,6 +34,11 @@ def render(definitions: dict[str, Any]) -> str:
     blocks += [declaration(name, schema) for name, schema in sorted(definitions.items())]
     blocks.append(by_tag("Ops", "op", definitions["Op"], definitions))
     blocks.append(by_tag("Events", "type", definitions["AnyEvent"], definitions))
+    live = sorted(str(kind.__struct_config__.tag) for kind in AnyEvent.__args__ if not kind.durable)
+    blocks.append(
+        "/** Events that are live only: they take no number of their own. */\n"
+        f"export const LIVE_ONLY: ReadonlySet<string> = new Set({json.dumps(live)})"
+    )
     return "\n\n".join(blocks) + "\n"
 
 

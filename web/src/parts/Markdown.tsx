@@ -4,6 +4,7 @@ import { type ComponentProps, isValidElement, lazy, memo, type ReactNode, Suspen
 import { type Components, Streamdown } from 'streamdown'
 import { Tip } from './Tip'
 import './markdown.css'
+import { safeAddress } from './safe-address'
 
 const Highlighted = lazy(() => import('./Highlighted'))
 
@@ -35,16 +36,6 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
 })
 
 const NO_PLUGINS: [] = []
-
-export function safeAddress(address: string): string | null {
-  try {
-    const url = new URL(address, 'https://relative.invalid')
-    if (url.hostname === 'relative.invalid') return null
-    return ['http:', 'https:', 'mailto:'].includes(url.protocol) ? url.href : null
-  } catch {
-    return null
-  }
-}
 
 function Anchor({ href, children }: ComponentProps<'a'>) {
   if (!href) return <span>{children}</span>

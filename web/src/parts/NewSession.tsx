@@ -1,11 +1,12 @@
-import { Autocomplete, Button, Modal, SegmentedControl, Textarea, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Modal, Select, Textarea, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
-import { MODES, modeWords } from '@/lib/modes'
+import { MODES, type Mode, modeWords } from '@/lib/modes'
 import type { SessionInfo } from '@/protocol/types'
 import { useShell } from '@/shell/shell-state'
 import { useOverview } from '@/state/overview'
+import { Choice } from './Choice'
 import './new-session.css'
 
 export default function NewSession() {
@@ -24,16 +25,23 @@ function Form({ done }: { done: () => void }) {
   const folders = useMemo(() => foldersByUse(Object.values(cards).map(({ info }) => info)), [cards])
   const status = useAsk('daemon.status', {})
   const models = useAsk('models.list', {}, { staleTime: 300_000 })
+  const templates = useAsk('templates.list', {})
+  const [template, setTemplate] = useState<string | null>(null)
   const [cwd, setCwd] = useState(folders[0] ?? '')
   const [model, setModel] = useState('')
-  const [mode, setMode] = useState<(typeof MODES)[number]>('ask')
+  const [mode, setMode] = useState<Mode | 'configured'>('configured')
   const [name, setName] = useState('')
   const [message, setMessage] = useState('')
   const [busy, setBusy] = useState(false)
 
   const create = async () => {
     setBusy(true)
-    const made = await act('session.create', { cwd, name, settings: { mode, ...(model ? { model } : {}) } })
+    const made = await act('session.create', {
+      cwd,
+      name,
+      ...(template ? { template } : {}),
+      settings: { ...(mode === 'configured' ? {} : { mode }), ...(model ? { model } : {}) },
+    })
     setBusy(false)
     if (!made) return
     done()
@@ -56,6 +64,7 @@ function Form({ done }: { done: () => void }) {
         data={folders}
         value={cwd}
         onChange={setCwd}
+        openOnFocus={false}
         data-autofocus
         required
         classNames={{ input: 'mono' }}
@@ -65,23 +74,28 @@ function Form({ done }: { done: () => void }) {
         placeholder={status.data?.model ? `${status.data.model} (as configured)` : 'provider/model'}
         data={models.data?.models.map((one) => one.name) ?? []}
         limit={50}
+        openOnFocus={false}
         value={model}
         onChange={setModel}
         error={!status.isLoading && !status.data?.model && !model ? 'No model is configured: name one.' : undefined}
       />
       <div>
-        <div className="field-label" id="mode-label">
+        <div className="field-label" aria-hidden>
           Mode
         </div>
-        <SegmentedControl
-          aria-labelledby="mode-label"
-          data={MODES.map((value) => ({ value, label: value }))}
-          value={mode}
-          onChange={(value) => setMode(value as typeof mode)}
-          fullWidth
-        />
-        <p className="field-hint">{modeWords[mode]}</p>
+        <Choice label="Mode" value={mode} choose={setMode} choices={['configured', ...MODES]} />
+        <p className="field-hint">{mode === 'configured' ? 'As the settings or the template say.' : modeWords[mode]}</p>
       </div>
+      <Select
+        label="Template"
+        placeholder="None"
+        clearable
+        searchable
+        data={templates.data?.templates.map((one) => one.template.name) ?? []}
+        value={template}
+        onChange={setTemplate}
+        description={templates.data?.templates.find((one) => one.template.name === template)?.template.description}
+      />
       <TextInput
         label="Name"
         placeholder="Named after the first message"

@@ -1,6 +1,6 @@
 /** A small line of what a number did lately. Decoration: the number itself stands beside it. */
 export function Spark({ values, width = 56, height = 16 }: { values: number[]; width?: number; height?: number }) {
-  if (values.length < 2) return <svg width={width} height={height} aria-hidden="true" />
+  if (values.length < 2) return null
   const top = Math.max(...values, 1e-9)
   const step = width / (values.length - 1)
   const points = values.map(

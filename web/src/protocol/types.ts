@@ -2866,3 +2866,6 @@ export interface Events {
   "error": ErrorRaised
   "connection.closing": ConnectionClosing
 }
+
+/** Events that are live only: they take no number of their own. */
+export const LIVE_ONLY: ReadonlySet<string> = new Set(["connection.closing", "context.shown", "failed", "index.progress", "index.updated", "live.state", "mcp.status", "metrics", "models.progress", "reply", "session.deleted", "subagent.progress", "task.updated", "terminal.exited", "terminal.output", "text.delta", "thinking.delta", "tool.output"])

@@ -1,11 +1,15 @@
 import { useMantineColorScheme } from '@mantine/core'
 import '@mantine/spotlight/styles.css'
+import { useDebouncedValue } from '@mantine/hooks'
 import { Spotlight, type SpotlightActionGroupData, spotlight } from '@mantine/spotlight'
-import { IconKeyboard, IconMessage, IconMoon, IconPlus, IconSearch } from '@tabler/icons-react'
+import { IconKeyboard, IconMessage, IconMoon, IconPlus, IconQuote, IconSearch } from '@tabler/icons-react'
+import { keepPreviousData } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useMemo } from 'react'
+import { useEffect, useMemo, useState } from 'react'
+import { useAsk } from '@/lib/ask'
 import { folderName, modelName } from '@/lib/format'
 import { pages } from '@/pages/pages'
+import type { FoundMessage } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
 import { usePageCommands } from './palette-state'
 import { useShell } from './shell-state'
@@ -17,6 +21,8 @@ export default function Palette() {
   const { toggleColorScheme } = useMantineColorScheme()
   const cards = useOverview((state) => state.cards)
   const commands = usePageCommands((state) => state.commands)
+  const [query, setQuery] = useState('')
+  const said = useSaid(query)
   const actions = useMemo<SpotlightActionGroupData[]>(() => {
     const sessions = Object.values(cards)
       .sort((one, other) => other.info.updated_at - one.info.updated_at)
@@ -63,20 +69,53 @@ export default function Palette() {
         })),
       },
       { group: 'Sessions', actions: sessions },
+      {
+        group: 'Said in sessions',
+        actions: said.map(({ session, session_name: name, number, excerpt }) => ({
+          id: `said-${session}-${number}`,
+          label: plain(excerpt),
+          description: name || 'Unnamed session',
+          // Found by the daemon, by whatever words: the palette's own filter lets it through.
+          keywords: [query],
+          leftSection: <IconQuote size={16} />,
+          onClick: () => void navigate({ to: '/sessions/$id', params: { id: session }, search: { at: number } }),
+        })),
+      },
     ]
-  }, [cards, commands, navigate, toggleColorScheme])
+  }, [cards, commands, navigate, toggleColorScheme, said, query])
   return (
     <Spotlight
       actions={actions}
       shortcut={null}
+      query={query}
+      onQueryChange={setQuery}
       onSpotlightClose={() => useShell.setState({ palette: false })}
       limit={12}
       nothingFound="Nothing is called that."
       highlightQuery
       scrollable
+      overlayProps={{ backgroundOpacity: 0.5, blur: 0 }}
       maxHeight={420}
       transitionProps={{ duration: 100 }}
       searchProps={{ leftSection: <IconSearch size={16} />, placeholder: 'Search sessions, pages and commands …' }}
     />
   )
+}
+
+const NONE: FoundMessage[] = []
+
+/** Messages of all sessions with these words. */
+function useSaid(query: string): FoundMessage[] {
+  const [settled] = useDebouncedValue(query.trim(), 150)
+  const found = useAsk(
+    'messages.search',
+    { query: settled, limit: 8 },
+    { enabled: settled.length > 2, placeholderData: keepPreviousData },
+  )
+  return settled.length > 2 ? (found.data?.found ?? NONE) : NONE
+}
+
+/** The daemon marks the words it found with two control characters. */
+function plain(excerpt: string): string {
+  return excerpt.replaceAll('\u0002', '').replaceAll('\u0003', '').replace(/\s+/g, ' ')
 }

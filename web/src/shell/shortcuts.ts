@@ -41,7 +41,7 @@ export function useKeys(where: string, bindings: Binding[]): void {
 export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 export function shown(keys: string): string {
-  return keys.replace('mod+', isMac ? '⌘' : 'Ctrl ').replace('shift+', '⇧')
+  return keys.replace('mod+', isMac ? '⌘' : 'Ctrl ').replace('escape', 'Esc')
 }
 
 let renewing = false
@@ -61,7 +61,7 @@ function renew(): void {
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
-  return target.isContentEditable || target.matches('input, textarea, select, .xterm *')
+  return target.isContentEditable || target.closest('input, textarea, select, .xterm, .monaco-editor') !== null
 }
 
 function pressed(event: KeyboardEvent): string {

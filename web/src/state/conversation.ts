@@ -12,6 +12,7 @@ import type {
   Snapshot,
   ToolResultPart,
 } from '@/protocol/types'
+import { LIVE_ONLY } from '@/protocol/types'
 
 /** A tool call from its start, as far as the events told. */
 export interface Call {
@@ -130,20 +131,11 @@ function resultsOf(messages: Message[], known: Record<string, ToolResultPart>): 
 }
 
 export function reduce(state: Conversation, event: AnyEvent): Conversation {
+  if (LIVE_ONLY.has(event.type)) return step(state, event)
   const seq = event.seq ?? 0
-  if (isDurable(event) && seq !== 0 && seq <= state.seq) return state
+  if (seq !== 0 && seq <= state.seq) return state
   const next = step(state, event)
   return seq > next.seq ? { ...next, seq } : next
-}
-
-function isDurable(event: AnyEvent): boolean {
-  return !(
-    event.type === 'text.delta' ||
-    event.type === 'thinking.delta' ||
-    event.type === 'tool.output' ||
-    event.type === 'live.state' ||
-    event.type === 'session.deleted'
-  )
 }
 
 function step(state: Conversation, event: AnyEvent): Conversation {
@@ -155,7 +147,7 @@ function step(state: Conversation, event: AnyEvent): Conversation {
     case 'live.state':
       return { ...state, live: event.live }
     case 'message.added':
-      return withMessage(state, event.message, event.op_id ?? '')
+      return withMessage(state, event.message, event.op_id ?? '', event.seq ?? 0)
     case 'message.queued':
       return { ...state, queued: [...state.queued.filter((one) => one.id !== event.queued.id), event.queued] }
     case 'tool.started':
@@ -239,7 +231,7 @@ function grown(state: Conversation, number: number, kind: 'text' | 'thinking', t
   return { message_number: number, parts }
 }
 
-function withMessage(state: Conversation, message: Message, opId: string): Conversation {
+function withMessage(state: Conversation, message: Message, opId: string, seq: number): Conversation {
   const newest = state.messages.at(-1)?.number ?? 0
   if (message.number <= newest) return state
   return {
@@ -249,7 +241,12 @@ function withMessage(state: Conversation, message: Message, opId: string): Conve
     live: state.live && state.live.message_number <= message.number ? null : state.live,
     queued: message.role === 'user' ? state.queued.filter((one) => !opId || one.op_id !== opId) : state.queued,
     info: { ...state.info, message_count: Math.max(state.info.message_count ?? 0, message.number) },
+    changedAt: message.parts.some(mayHaveChangedFiles) ? seq : state.changedAt,
   }
+}
+
+function mayHaveChangedFiles(part: Part): boolean {
+  return part.type === 'tool_result' && (part.name === 'shell' || part.display?.files !== undefined)
 }
 
 function withStarted(state: Conversation, event: Extract<AnyEvent, { type: 'tool.started' }>): Conversation {

@@ -29,8 +29,12 @@ class Daemon {
   private readonly followed = new Map<string, Followed>()
   private readonly queue = new FrameQueue((events) => this.apply(events))
   private readonly listeners = new Set<(event: AnyEvent) => void>()
+  private readonly atOnce = new Set<(event: AnyEvent) => void>()
   private readonly connection = new Connection(socketAddress, {
-    event: (event) => this.queue.add(event),
+    event: (event) => {
+      for (const listener of this.atOnce) listener(event)
+      this.queue.add(event)
+    },
     link: (link) => {
       if (link.state === 'lost') for (const one of this.followed.values()) one.attached = 'no'
       useLink.setState({ link })
@@ -55,6 +59,12 @@ class Daemon {
     return () => this.listeners.delete(listener)
   }
 
+  /** Hears every event in the moment it comes, not with the next frame. Returns how to stop. */
+  listenAtOnce(listener: (event: AnyEvent) => void): () => void {
+    this.atOnce.add(listener)
+    return () => this.atOnce.delete(listener)
+  }
+
   /** The store of a session; attached for as long as somebody looks. */
   session(id: string): SessionStore {
     return this.entry(id).store
@@ -71,14 +81,14 @@ class Daemon {
     }
   }
 
-  async loadOlder(id: string): Promise<void> {
+  async loadOlder(id: string, limit = OLDER_PAGE): Promise<void> {
     const one = this.entry(id)
     const conversation = one.store.getState().conversation
     if (!conversation?.hasMore || one.loadingOlder) return
     one.loadingOlder = true
     try {
       const before = conversation.messages[0]?.number
-      const page = await this.request('messages.page', { session: id, before, limit: OLDER_PAGE })
+      const page = await this.request('messages.page', { session: id, before, limit })
       one.store.setState((state) =>
         state.conversation ? { conversation: withOlder(state.conversation, page) } : state,
       )

@@ -17,7 +17,7 @@ export interface Overview {
   cards: Record<string, Card>
   loaded: boolean
   metrics: Metrics | null
-  /** The daemon's CPU use over the last minutes. */
+  /** CPU use of the machine over the last minutes. */
   cpu: number[]
   mcp: Record<string, McpServerStatus>
 }
@@ -43,7 +43,7 @@ export function withSessions(state: Overview, sessions: SessionInfo[], whole: bo
 export function reduceOverview(state: Overview, event: AnyEvent): Overview {
   switch (event.type) {
     case 'metrics':
-      return { ...state, metrics: event, cpu: [...state.cpu, event.cpu_percent].slice(-SPARK_LENGTH * 2) }
+      return { ...state, metrics: event, cpu: [...state.cpu, event.system_cpu_percent ?? 0].slice(-SPARK_LENGTH * 2) }
     case 'mcp.status':
       return { ...state, mcp: { ...state.mcp, [event.server]: event } }
     case 'session.created':

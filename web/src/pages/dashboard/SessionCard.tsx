@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { memo } from 'react'
+import { memo, useEffect } from 'react'
 import { act } from '@/lib/ask'
 import { duration, firstLine, folderName, lastLine, modelName, money } from '@/lib/format'
 import { useNow } from '@/lib/time'
@@ -16,7 +16,6 @@ import type { Card } from '@/state/overview'
 
 export const SessionCard = memo(function SessionCard({ card, agents }: { card: Card; agents: Card[] }) {
   const { info } = card
-  const ask = card.asks[0]
   const name = info.name || 'Unnamed session'
   return (
     <li className={`card panel card-${info.status ?? 'idle'}`}>
@@ -33,7 +32,7 @@ export const SessionCard = memo(function SessionCard({ card, agents }: { card: C
         {folderName(info.cwd)} · {modelName(info.settings?.model ?? '') || 'no model'}
         {agents.length > 0 && ` · ${agentWords(agents)}`}
       </div>
-      {ask ? <Ask session={info.id} ask={ask} more={card.asks.length - 1} /> : <LastLine card={card} />}
+      {info.status === 'waiting_approval' ? <Waiting card={card} /> : <LastLine card={card} />}
       <div className="card-foot">
         <Spark values={card.pulse} />
         <ContextMeter usage={info.usage} />
@@ -52,6 +51,17 @@ function agentWords(agents: Card[]): string {
   const busy = agents.filter(({ info }) => isRunning(info)).length
   const total = `${agents.length} agent${agents.length === 1 ? '' : 's'}`
   return busy > 0 ? `${total}, ${busy} at work` : total
+}
+
+/** What it waits for: the open session knows, also of what was asked before this page came. */
+function Waiting({ card }: { card: Card }) {
+  const { id } = card.info
+  useEffect(() => daemon.look(id), [id])
+  const conversation = daemon.session(id)((state) => state.conversation)
+  const asks = conversation?.permissions ?? card.asks
+  const question = (conversation?.questions ?? card.questions)[0]
+  if (asks[0]) return <Ask session={id} ask={asks[0]} more={asks.length - 1} />
+  return <p className="card-line card-question">{question ? firstLine(question.text) : 'waiting for you …'}</p>
 }
 
 function Ask({ session, ask, more }: { session: string; ask: PermissionAsk; more: number }) {
@@ -79,8 +89,6 @@ function Ask({ session, ask, more }: { session: string; ask: PermissionAsk; more
 function LastLine({ card }: { card: Card }) {
   const { info } = card
   const said = useLastSaid(info, !card.line && !isRunning(info))
-  const question = card.questions[0]
-  if (question) return <p className="card-line card-question">{firstLine(question.text)}</p>
   if (isRunning(info))
     return <p className="card-line cut">{card.line ? `${card.line} …` : `${statusWords[info.status ?? 'idle']} …`}</p>
   return <p className="card-line">{lastLine(card.line) || said || <span className="dim">Nothing said yet.</span>}</p>

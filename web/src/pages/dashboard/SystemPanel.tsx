@@ -18,10 +18,25 @@ export function SystemPanel() {
   const rss = metrics?.rss_bytes ?? status.data?.rss_bytes
   return (
     <section className="system panel" aria-label="System">
-      <Figure label="CPU" value={metrics ? `${Math.round(metrics.cpu_percent)} %` : '–'}>
+      <Figure
+        label="CPU"
+        value={metrics ? `${Math.round(metrics.system_cpu_percent ?? 0)} %` : '–'}
+        title={
+          metrics ? `The whole machine; the daemon itself ${Math.round(metrics.cpu_percent)} % of one processor` : ''
+        }
+      >
         <Spark values={cpu} />
       </Figure>
-      <Figure label="Memory" value={rss ? bytes(rss) : '–'} />
+      <Figure
+        label="Memory"
+        value={
+          metrics?.system_memory_total_bytes
+            ? `${bytes(metrics.system_memory_bytes ?? 0)} of ${bytes(metrics.system_memory_total_bytes)}`
+            : '–'
+        }
+        title="The whole machine"
+      />
+      <Figure label="Daemon" value={rss ? bytes(rss) : '–'} title="Memory of the daemon itself" />
       <Figure
         label="Sessions"
         value={metrics ? `${metrics.running} of ${metrics.sessions} running` : String(status.data?.sessions ?? '–')}
@@ -35,9 +50,9 @@ export function SystemPanel() {
   )
 }
 
-function Figure(props: { label: string; value: string; children?: React.ReactNode }) {
+function Figure(props: { label: string; value: string; title?: string; children?: React.ReactNode }) {
   return (
-    <div className="system-figure">
+    <div className="system-figure" title={props.title}>
       <span className="dim">{props.label}</span>
       {props.children}
       <span className="mono">{props.value}</span>

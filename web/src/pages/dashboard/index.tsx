@@ -1,6 +1,7 @@
-import { Button, SegmentedControl, Select, TextInput } from '@mantine/core'
+import { Button, Select, TextInput } from '@mantine/core'
 import { IconPlus, IconSearch, IconSparkles } from '@tabler/icons-react'
 import { useMemo, useState } from 'react'
+import { Choice } from '@/parts/Choice'
 import { Page } from '@/parts/Page'
 import { EmptyState, LoadingRows } from '@/parts/states'
 import { useShell } from '@/shell/shell-state'
@@ -42,27 +43,28 @@ export default function Dashboard() {
         <>
           <TextInput
             size="xs"
+            className="dashboard-filter"
             aria-label="Filter sessions"
             placeholder="Filter"
             leftSection={<IconSearch size={14} />}
             value={query}
             onChange={(event) => setQuery(event.currentTarget.value)}
           />
-          <SegmentedControl
-            size="xs"
-            aria-label="Which sessions"
+          <Choice
+            label="Which sessions"
             value={show}
-            onChange={(value) => setShow(value as Show)}
-            data={[
-              { value: 'all', label: 'all' },
-              { value: 'running', label: 'running' },
+            choose={setShow}
+            choices={[
+              'all',
+              'running',
               { value: 'waiting', label: waiting ? `waiting (${waiting})` : 'waiting' },
-              { value: 'idle', label: 'idle' },
+              'idle',
             ]}
           />
           <Select
             size="xs"
             w={124}
+            className="dashboard-order"
             aria-label="Order"
             allowDeselect={false}
             value={sort}

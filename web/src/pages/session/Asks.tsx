@@ -1,4 +1,4 @@
-import { Badge, Button, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { Diff } from '@/parts/Diff'
@@ -20,8 +20,6 @@ export function Asks({ conversation }: { conversation: Conversation }) {
   if (question) return <Asked key={question.id} session={info.id} question={question} behind={questions.length - 1} />
   return null
 }
-
-const RISK_COLOURS = { low: 'gray', medium: 'yellow', high: 'red' } as const
 
 function Permission(props: { session: string; cwd: string; ask: PermissionAsk; behind: number }) {
   const { session, ask } = props
@@ -61,9 +59,7 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
     <section ref={box} className={`ask ask-${risk}`} tabIndex={-1} aria-label="Permission needed" aria-live="assertive">
       <header className="ask-head">
         <strong>{ask.tool === 'shell' ? 'Run this command?' : `Allow ${ask.tool}?`}</strong>
-        <Badge size="sm" variant="light" color={RISK_COLOURS[risk]} className={`risk-${risk}`}>
-          {risk} risk
-        </Badge>
+        <span className={`risk risk-${risk}`}>{risk} risk</span>
         {ask.rule && <span className="dim mono cut">{ask.rule}</span>}
         {props.behind > 0 && <span className="dim">{props.behind} more</span>}
       </header>

@@ -9,9 +9,20 @@ import './chat.css'
 
 /** Older messages are fetched when so many pixels are left above. */
 const FETCH_AT = 1200
+/** So near to the end counts as there. */
+const NEAR = 48
+/** On the way to a message far back. */
+const LARGEST_PAGE = 1000
+
+interface Props {
+  conversation: Conversation
+  rewind: (turn: number) => void
+  /** The number of a message to go to. */
+  at: number | undefined
+}
 
 /** The conversation. It follows what is said while its end is in sight, and stays put otherwise. */
-export function Chat({ conversation, rewind }: { conversation: Conversation; rewind: (turn: number) => void }) {
+export function Chat({ conversation, rewind, at }: Props) {
   const session = conversation.info.id
   const box = useRef<HTMLElement>(null)
   const rows = useMemo(() => rowsOf(conversation), [conversation])
@@ -24,28 +35,50 @@ export function Chat({ conversation, rewind }: { conversation: Conversation; rew
     paddingStart: 16,
     paddingEnd: 16,
     anchorTo: 'end',
-    followOnAppend: true,
-    scrollEndThreshold: 48,
+    scrollEndThreshold: NEAR,
     useFlushSync: false,
   })
-  const [atEnd, setAtEnd] = useState(true)
+  // Following ends when a person scrolls up, and begins again at the end: never by what grows or shrinks around it.
+  const [away, setAway] = useState(at !== undefined)
   const [seen, setSeen] = useState(rows.length)
-  const fresh = atEnd ? 0 : Math.max(0, rows.length - seen)
-  const started = useRef(false)
+  const fresh = away ? Math.max(0, rows.length - seen) : 0
+  const last = useRef(0)
 
+  const height = virtual.getTotalSize()
+  // By hand: the virtualizer's own way to the end goes on for some frames, and would pull back who scrolls away meanwhile.
   useEffect(() => {
-    if (started.current || rows.length === 0) return
-    started.current = true
-    virtual.scrollToEnd()
-  }, [rows.length, virtual])
+    if (!away && height > 0) toEnd(box.current)
+  }, [away, height])
+  useEffect(() => {
+    if (away) return
+    const watching = new ResizeObserver(() => toEnd(box.current))
+    watching.observe(box.current!)
+    return () => watching.disconnect()
+  }, [away])
+
+  const wanted = at === undefined ? -1 : rows.findIndex((row) => numberOf(row) >= at)
+  const arrived = useRef<number>(undefined)
+  useEffect(() => {
+    if (at === undefined || arrived.current === at) return
+    if (conversation.hasMore && (conversation.messages[0]?.number ?? 0) > at) {
+      void daemon.loadOlder(session, LARGEST_PAGE)
+    } else if (wanted >= 0) {
+      arrived.current = at
+      virtual.scrollToIndex(wanted, { align: 'center' })
+    }
+  }, [at, wanted, conversation.hasMore, conversation.messages, session, virtual])
 
   const onScroll = useCallback(() => {
-    const end = virtual.isAtEnd(48)
-    setAtEnd(end)
-    if (end) setSeen(Number.POSITIVE_INFINITY)
-    else setSeen((before) => (before === Number.POSITIVE_INFINITY ? virtual.options.count : before))
-    if (started.current && (box.current?.scrollTop ?? 0) < FETCH_AT) void daemon.loadOlder(session)
-  }, [session, virtual])
+    const { scrollTop: top, scrollHeight, clientHeight } = box.current!
+    const up = top < last.current
+    last.current = top
+    if (scrollHeight - top - clientHeight <= (up ? 1 : NEAR)) setAway(false)
+    else if (up) {
+      if (!away) setSeen(virtual.options.count)
+      setAway(true)
+    }
+    if (top < FETCH_AT) void daemon.loadOlder(session)
+  }, [away, session, virtual])
 
   // A short first page fills no screen, so nothing scrolls that could ask for more.
   useEffect(() => {
@@ -62,7 +95,7 @@ export function Chat({ conversation, rewind }: { conversation: Conversation; rew
         tabIndex={0}
         onScroll={onScroll}
       >
-        <div className="chat-rows" style={{ height: virtual.getTotalSize() }}>
+        <div className="chat-rows" style={{ height }}>
           {virtual.getVirtualItems().map((item) => {
             const row = rows[item.index]
             return (
@@ -71,7 +104,7 @@ export function Chat({ conversation, rewind }: { conversation: Conversation; rew
                   key={item.key}
                   ref={virtual.measureElement}
                   data-index={item.index}
-                  className="chat-row"
+                  className={item.index === wanted ? 'chat-row chat-row-wanted' : 'chat-row'}
                   style={{ transform: `translateY(${item.start}px)` }}
                 >
                   <RowView session={session} row={row} rewind={rewind} />
@@ -81,21 +114,21 @@ export function Chat({ conversation, rewind }: { conversation: Conversation; rew
           })}
         </div>
       </section>
-      {!atEnd && (
-        <Button
-          className="chat-pill"
-          size="compact-sm"
-          radius="xl"
-          onClick={() => {
-            virtual.scrollToEnd()
-            setAtEnd(true)
-          }}
-        >
+      {away && (
+        <Button className="chat-pill" size="compact-sm" radius="xl" onClick={() => setAway(false)}>
           ↓ {fresh > 0 ? `${fresh} new` : 'to the end'}
         </Button>
       )}
     </div>
   )
+}
+
+function toEnd(box: HTMLElement | null): void {
+  if (box) box.scrollTop = box.scrollHeight
+}
+
+function numberOf(row: Row): number {
+  return Number(/^m(\d+)/.exec(row.key)?.[1] ?? 0)
 }
 
 function guess(row: Row | undefined): number {

@@ -6,6 +6,7 @@ import { Tip } from '@/parts/Tip'
 import type { ImagePart, QueuedMessage } from '@/protocol/types'
 import { useKeys } from '@/shell/shortcuts'
 import { type Conversation, isRunning } from '@/state/conversation'
+import { type Suggestion, Suggestions, useSuggestions, wordAt } from './Completion'
 import './composer.css'
 
 const drafts = new Map<string, string>()
@@ -19,6 +20,9 @@ export function Composer({ conversation }: { conversation: Conversation }) {
   const [text, setText] = useState(drafts.get(session) ?? '')
   const [images, setImages] = useState<ImagePart[]>([])
   const [back, setBack] = useState(0)
+  const [cursor, setCursor] = useState(0)
+  const [chosen, setChosen] = useState(0)
+  const [dismissed, setDismissed] = useState(false)
   const said = conversation.messages.filter(({ role }) => role === 'user')
 
   useEffect(() => {
@@ -55,8 +59,32 @@ export function Composer({ conversation }: { conversation: Conversation }) {
     return true
   }
 
+  const found = dismissed ? null : wordAt(text, cursor)
+  const suggestions = useSuggestions(info, found)
+  const complete = (one: Suggestion) => {
+    if (!found) return
+    const rest = text.slice(cursor)
+    setText(text.slice(0, found.start) + one.text + rest)
+    setCursor(found.start + one.text.length)
+    setChosen(0)
+  }
+
+  /** Keys of the list of suggestions, while there is one. Returns whether the key was meant for it. */
+  const onListKey = (event: KeyboardEvent): boolean => {
+    const one = suggestions[chosen]
+    if (!one) return false
+    const finished = one.text.trim() === text.slice(found?.start ?? 0, cursor)
+    if (event.key === 'ArrowDown') setChosen((chosen + 1) % suggestions.length)
+    else if (event.key === 'ArrowUp') setChosen((chosen + suggestions.length - 1) % suggestions.length)
+    else if (event.key === 'Tab' || (event.key === 'Enter' && !event.shiftKey && !finished)) complete(one)
+    else if (event.key === 'Escape') setDismissed(true)
+    else return false
+    event.preventDefault()
+    return true
+  }
+
   const onKey = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing) return
+    if (event.nativeEvent.isComposing || onListKey(event)) return
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault()
       void send()
@@ -79,7 +107,7 @@ export function Composer({ conversation }: { conversation: Conversation }) {
 
   useKeys('Session', [
     { keys: 'i', what: 'Write a message', run: () => input.current?.focus() },
-    ...(running ? [{ keys: 'escape', what: 'Stop', run: stop }] : []),
+    ...(running ? [{ keys: 'escape', what: 'Stop', run: () => nothingElseIsOpen() && stop() }] : []),
   ])
 
   return (
@@ -88,11 +116,12 @@ export function Composer({ conversation }: { conversation: Conversation }) {
       {images.length > 0 && (
         <Attached images={images} remove={(gone) => setImages(images.filter((one) => one !== gone))} />
       )}
+      {suggestions.length > 0 && <Suggestions all={suggestions} chosen={chosen} choose={complete} />}
       <div className="composer-box">
         <Textarea
           ref={input}
           aria-label="Message"
-          placeholder={running ? 'Say more: it waits until this turn has ended' : 'Message, or !command for the shell'}
+          placeholder={running ? 'Say more: it waits until this turn has ended' : 'Message, @file, /command, !shell'}
           autosize
           minRows={1}
           maxRows={12}
@@ -101,9 +130,14 @@ export function Composer({ conversation }: { conversation: Conversation }) {
           value={text}
           onChange={(event) => {
             setText(event.currentTarget.value)
+            setCursor(event.currentTarget.selectionStart)
             setBack(0)
+            setChosen(0)
+            setDismissed(false)
           }}
+          aria-controls={suggestions.length > 0 ? 'suggestions' : undefined}
           onKeyDown={onKey}
+          onSelect={(event) => setCursor(event.currentTarget.selectionStart)}
           onPaste={onPaste}
         />
         {running && (
@@ -126,6 +160,12 @@ export function Composer({ conversation }: { conversation: Conversation }) {
       </div>
     </div>
   )
+}
+
+/** Escape closes what is open first; only with nothing else to close does it stop the agent. */
+function nothingElseIsOpen(): boolean {
+  const focused = document.activeElement
+  return focused === null || focused === document.body || focused.matches('.chat-scroll, .ask')
 }
 
 function Queue({ queued }: { queued: QueuedMessage[] }) {

@@ -1,13 +1,14 @@
-import { Combobox, Loader, SegmentedControl, useCombobox } from '@mantine/core'
+import { Combobox, Loader, useCombobox } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { modelName, tokens } from '@/lib/format'
-import type { ModelEntry, SessionInfo, Settings } from '@/protocol/types'
+import { Choice } from '@/parts/Choice'
+import type { AuthEntry, ModelEntry, SessionInfo } from '@/protocol/types'
 import { ModelTrigger } from './triggers'
 
 const EFFORTS = ['default', 'off', 'low', 'medium', 'high'] as const
 
-/** Provider and model, and how much it thinks, for the next message. */
+/** Provider (and with it key or login), model, and how much it thinks, for the next message. */
 export default function ModelSwitch({ info }: { info: SessionInfo }) {
   const [query, setQuery] = useState('')
   const combobox = useCombobox({
@@ -20,6 +21,7 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
     { cwd: info.cwd },
     { enabled: combobox.dropdownOpened, staleTime: 300_000, placeholderData: (before) => before },
   )
+  const auth = useAsk('auth.list', { cwd: info.cwd }, { enabled: combobox.dropdownOpened })
   const current = info.settings?.model ?? ''
   const groups = useMemo(() => byProvider(models.data?.models ?? [], query), [models.data, query])
   const choose = (model: string) => {
@@ -50,7 +52,7 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
           )}
           {exact && <Combobox.Option value={query}>Use {query}</Combobox.Option>}
           {groups.map(([provider, entries]) => (
-            <Combobox.Group key={provider} label={provider}>
+            <Combobox.Group key={provider} label={provider + authWords(auth.data?.entries, provider)}>
               {entries.map((entry) => (
                 <Combobox.Option key={entry.name} value={entry.name} active={entry.name === current}>
                   <span className="model-option">
@@ -70,18 +72,17 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
         </Combobox.Options>
         <Combobox.Footer>
           <div className="effort">
-            <span className="dim" id="effort-label">
+            <span className="dim" aria-hidden>
               Thinking
             </span>
-            <SegmentedControl
-              size="xs"
-              aria-labelledby="effort-label"
-              data={[...EFFORTS]}
+            <Choice
+              label="Thinking"
+              choices={EFFORTS}
               value={info.settings?.thinking ?? 'default'}
-              onChange={(value) =>
+              choose={(value) =>
                 void act('session.update', {
                   session: info.id,
-                  settings: { thinking: value === 'default' ? null : (value as Settings['thinking']) },
+                  settings: { thinking: value === 'default' ? null : value },
                 })
               }
             />
@@ -103,8 +104,15 @@ function byProvider(models: ModelEntry[], query: string): [string, ModelEntry[]]
   return [...groups]
 }
 
+/** How this provider is paid: a provider of the same kind with the other way stands beside it under its own name. */
+function authWords(entries: AuthEntry[] | undefined, provider: string): string {
+  const entry = entries?.find(({ name }) => name === provider)
+  if (!entry) return ''
+  return entry.kind === 'oauth' ? ' · login' : ` · key from ${entry.source ?? 'vault'}`
+}
+
 function figures(entry: ModelEntry): string {
   const window = entry.context_window ? tokens(entry.context_window) : ''
-  const price = typeof entry.input_usd === 'number' ? `$${entry.input_usd}/${entry.output_usd ?? '?'}` : ''
+  const price = entry.input_usd ? `$${entry.input_usd}/${entry.output_usd ?? '?'}` : ''
   return [window, price].filter(Boolean).join(' · ')
 }

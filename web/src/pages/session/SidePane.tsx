@@ -1,12 +1,13 @@
 import { Button, UnstyledButton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-import { useAsk } from '@/lib/ask'
-import { duration, money, tokens } from '@/lib/format'
+import { money, tokens } from '@/lib/format'
 import { Churn } from '@/parts/Diff'
 import { StatusMark } from '@/parts/StatusMark'
 import type { ChangedFile, PlanItem } from '@/protocol/types'
-import type { Agent, Conversation } from '@/state/conversation'
+import type { Conversation } from '@/state/conversation'
+import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
 import './side.css'
 
@@ -58,17 +59,12 @@ function Plan({ plan }: { plan: PlanItem[] }) {
 
 function Changes({ conversation, rewind }: { conversation: Conversation; rewind: (turn: number) => void }) {
   const { info, changedAt } = conversation
-  const changes = useAsk(
-    'session.changes',
-    { session: info.id },
-    { enabled: (info.turn_count ?? 0) > 0, staleTime: 0, placeholderData: (before) => before },
-  )
-  const refresh = changes.refetch
-  const [seen, setSeen] = useState(changedAt)
-  if (seen !== changedAt) {
-    setSeen(changedAt)
-    void refresh()
-  }
+  const changes = useQuery({
+    queryKey: ['session.changes', info.id, changedAt],
+    queryFn: () => daemon.request('session.changes', { session: info.id }),
+    enabled: (info.turn_count ?? 0) > 0,
+    placeholderData: (before) => before,
+  })
   const [shown, setShown] = useState<ChangedFile | null>(null)
   const files = changes.data?.files ?? []
   return (
@@ -105,54 +101,40 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
   )
 }
 
+/** The whole tree that this session is part of, when it is not alone. */
 function Agents({ conversation }: { conversation: Conversation }) {
+  const { id } = conversation.info
   const cards = useOverview((state) => state.cards)
-  const children = Object.values(cards).filter(({ info }) => info.parent === conversation.info.id)
   const agents = Object.values(conversation.agents)
-  const others = children.filter(({ info }) => !conversation.agents[info.id])
-  const parent = conversation.info.parent ? cards[conversation.info.parent] : undefined
-  if (agents.length === 0 && others.length === 0 && !parent) return null
+  const finished = agents.filter((agent) => agent.finished).length
+  const tree = useQuery({
+    queryKey: ['agents.list', id, agents.length, finished, conversation.changedAt],
+    queryFn: () => daemon.request('agents.list', { session: id }),
+    placeholderData: (before) => before,
+  })
+  const members = tree.data?.agents ?? []
+  if (members.length < 2) return null
   return (
-    <Section title="Agents" extra={String(agents.length + others.length || '')}>
-      {parent && (
-        <p className="side-empty">
-          Works for{' '}
-          <Link to="/sessions/$id" params={{ id: parent.info.id }}>
-            {parent.info.name || 'another session'}
-          </Link>
-          .
-        </p>
-      )}
+    <Section title="Agents" extra={String(members.length - 1)}>
       <ul className="agents">
-        {agents.map((agent) => (
-          <AgentLine key={agent.child} agent={agent} cost={cards[agent.child]?.info.usage?.cost_usd} />
-        ))}
-        {others.map(({ info }) => (
-          <li key={info.id} className="agent">
-            <StatusMark status={info.status} />
-            <Link to="/sessions/$id" params={{ id: info.id }} className="cut">
-              {info.name || 'Unnamed'}
-            </Link>
-            <span className="mono dim">{money(info.usage?.cost_usd ?? 0)}</span>
-          </li>
-        ))}
+        {members.map(({ session, depth = 0, detail, tree_cost_usd: cost }) => {
+          const now = cards[session.id]?.info ?? session
+          return (
+            <li key={session.id} className="agent" style={{ paddingLeft: depth * 14 }} title={detail}>
+              <StatusMark status={now.status} />
+              {session.id === id ? (
+                <strong className="cut">{now.name || 'this session'}</strong>
+              ) : (
+                <Link to="/sessions/$id" params={{ id: session.id }} className="cut">
+                  {now.name || 'Unnamed'}
+                </Link>
+              )}
+              <span className="mono dim">{money(cost ?? now.usage?.cost_usd ?? 0)}</span>
+            </li>
+          )
+        })}
       </ul>
     </Section>
-  )
-}
-
-function AgentLine({ agent, cost }: { agent: Agent; cost: number | undefined }) {
-  const { finished } = agent
-  const status = !finished ? 'thinking' : finished.reason === 'done' ? 'idle' : 'error'
-  return (
-    <li className="agent" title={agent.task}>
-      <StatusMark status={status} />
-      <Link to="/sessions/$id" params={{ id: agent.child }} className="cut">
-        {agent.template || agent.task || agent.child}
-      </Link>
-      {finished && <span className="mono dim">{duration(finished.durationMs)}</span>}
-      <span className="mono dim">{money(finished?.costUsd ?? cost ?? 0)}</span>
-    </li>
   )
 }
 

@@ -2,7 +2,7 @@ import { Button, Skeleton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconMessage, IconMoodEmpty } from '@tabler/icons-react'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useEffect, useState } from 'react'
+import { type ComponentProps, lazy, Suspense, useCallback, useEffect, useState } from 'react'
 import { useTitle } from '@/parts/Page'
 import { EmptyState } from '@/parts/states'
 import { useKeys } from '@/shell/shortcuts'
@@ -19,6 +19,8 @@ import { SidePane } from './SidePane'
 import './session.css'
 
 const Rewind = lazy(() => import('./Rewind'))
+const FilesTab = lazy(() => import('./FilesTab'))
+const TerminalTab = lazy(() => import('./TerminalTab'))
 const Pane = lazy(() => import('./Pane'))
 
 export default function SessionPage() {
@@ -40,7 +42,7 @@ function Session({ id }: { id: string }) {
 
 function Open({ conversation }: { conversation: Conversation }) {
   const { info } = conversation
-  const { tab = 'chat' } = useSearch({ from: '/sessions/$id' })
+  const { tab = 'chat', at } = useSearch({ from: '/sessions/$id' })
   const [leftOpen, left] = useDisclosure()
   const [rightOpen, right] = useDisclosure()
   const [turn, setTurn] = useState<number | null>(null)
@@ -66,23 +68,13 @@ function Open({ conversation }: { conversation: Conversation }) {
         <div className="session-left">
           <SessionList />
         </div>
-        <div className="session-middle">
-          {conversation.messages.length === 0 && !conversation.live ? (
-            <EmptyState icon={<IconMessage size={24} />} title="Say what to do">
-              The agent works in {info.cwd}. It reads, edits and runs code there, inside the jail; any turn can be
-              undone.
-            </EmptyState>
-          ) : (
-            <Chat conversation={conversation} rewind={rewind} />
-          )}
-          <div className="session-bottom">
-            <Asks conversation={conversation} />
-            <Composer conversation={conversation} />
-          </div>
-        </div>
-        <aside className="session-right" aria-label="Plan, changes and usage">
-          <SidePane conversation={conversation} rewind={rewind} />
-        </aside>
+        {tab === 'chat' ? (
+          <ChatTab conversation={conversation} rewind={rewind} at={at} />
+        ) : (
+          <Suspense fallback={<Skeleton className="session-tab-loading" />}>
+            {tab === 'files' ? <FilesTab info={info} /> : <TerminalTab info={info} />}
+          </Suspense>
+        )}
       </div>
       <Suspense>
         {leftOpen && (
@@ -103,6 +95,34 @@ function Open({ conversation }: { conversation: Conversation }) {
       </Suspense>
     </div>
   )
+}
+
+function ChatTab({ conversation, rewind, at }: ComponentProps<typeof Chat>) {
+  return (
+    <>
+      <div className="session-middle">
+        {isUntouched(conversation) ? (
+          <EmptyState icon={<IconMessage size={24} />} title="Say what to do">
+            The agent works in {conversation.info.cwd}. It reads, edits and runs code there, inside the jail; any turn
+            can be undone.
+          </EmptyState>
+        ) : (
+          <Chat conversation={conversation} rewind={rewind} at={at} />
+        )}
+        <div className="session-bottom">
+          <Asks conversation={conversation} />
+          <Composer conversation={conversation} />
+        </div>
+      </div>
+      <aside className="session-right" aria-label="Plan, changes and usage">
+        <SidePane conversation={conversation} rewind={rewind} />
+      </aside>
+    </>
+  )
+}
+
+function isUntouched({ messages, live, runs, notes }: Conversation): boolean {
+  return messages.length === 0 && !live && runs.length === 0 && notes.length === 0
 }
 
 function useNeighbour(id: string): (step: number) => void {

@@ -8,11 +8,11 @@ import type { SessionInfo } from '@/protocol/types'
 
 type ButtonProps = Omit<ComponentProps<'button'>, 'color'>
 
-export function ModelTrigger({ info, ...props }: { info: SessionInfo } & ButtonProps) {
+export function ModelTrigger({ info, className = '', ...props }: { info: SessionInfo } & ButtonProps) {
   const current = info.settings?.model ?? ''
   return (
     <UnstyledButton
-      className="switch model-switch"
+      className={`switch model-switch ${className}`}
       aria-label={`Model: ${current || 'as configured'}`}
       title={current}
       {...props}
@@ -23,10 +23,10 @@ export function ModelTrigger({ info, ...props }: { info: SessionInfo } & ButtonP
   )
 }
 
-export function ModeTrigger({ info, ...props }: { info: SessionInfo } & ButtonProps) {
+export function ModeTrigger({ info, className = '', ...props }: { info: SessionInfo } & ButtonProps) {
   const mode = info.settings?.mode ?? 'ask'
   return (
-    <UnstyledButton className="switch" aria-label={`Mode: ${mode}`} title={modeWords[mode]} {...props}>
+    <UnstyledButton className={`switch ${className}`} title={modeWords[mode]} {...props}>
       <span className="dim">mode</span>
       <span>{mode}</span>
       <IconChevronDown size={12} />
@@ -34,10 +34,10 @@ export function ModeTrigger({ info, ...props }: { info: SessionInfo } & ButtonPr
   )
 }
 
-export function ToolsTrigger({ info, ...props }: { info: SessionInfo } & ButtonProps) {
+export function ToolsTrigger({ info, className = '', ...props }: { info: SessionInfo } & ButtonProps) {
   const off = (info.settings?.disabled_tools?.length ?? 0) + (info.settings?.disabled_mcp_servers?.length ?? 0)
   return (
-    <UnstyledButton className="switch" aria-label="Tools and MCP servers" {...props}>
+    <UnstyledButton className={`switch ${className}`} aria-label="Tools and MCP servers" {...props}>
       <IconTool size={14} />
       <span>tools{off > 0 && ` (${off} off)`}</span>
       <IconChevronDown size={12} />

@@ -15,7 +15,7 @@ def test_a_server_is_added_tried_switched_and_removed(machine: Machine) -> None:
     assert added.returncode == 0, added.stderr
     tried = machine.run("mcp", "test", "mine")
     assert tried.returncode == 0, tried.stderr
-    assert "mine is up. 11 tools: echo, die," in tried.stdout
+    assert "mine is up. 12 tools: echo, die," in tried.stdout
     assert machine.run("mcp", "disable", "mine").returncode == 0
     (server,) = machine.json("mcp", "list")["servers"]
     assert (server["name"], server["status"], server["transport"]) == ("mine", "disabled", "stdio")
@@ -27,6 +27,22 @@ def test_a_server_is_added_tried_switched_and_removed(machine: Machine) -> None:
     failed = machine.run("mcp", "test", "theirs")
     assert failed.returncode == 1
     assert "theirs is failed" in failed.stdout
+
+
+def test_prompts_and_resources_are_listed_and_read(machine: Machine) -> None:
+    shutil.copy(SCRIPTED, machine.workspace)
+    assert "No MCP server that is up offers a prompt." in machine.run("mcp", "prompts").stdout
+    assert machine.run("mcp", "add", "shop", "python3", "scripted_server.py", "library").returncode == 0
+    assert machine.json("mcp", "prompts")["prompts"][0]["name"] == "review"
+    shown = machine.run("mcp", "prompts", "shop").stdout
+    assert "/shop:review" in shown
+    assert "title [tone]" in shown
+    assert "book://one" in machine.run("mcp", "resources").stdout
+    assert machine.json("mcp", "resources", "shop")["resources"][0]["uri"] == "book://one"
+    assert machine.run("mcp", "resources", "shop", "book://one").stdout == "Once upon a time\n"
+    missing = machine.run("mcp", "prompts", "gone")
+    assert missing.returncode == 1
+    assert "There is no MCP server 'gone'" in missing.stderr
 
 
 def test_a_known_server_is_added_by_its_name_and_says_what_it_needs(machine: Machine) -> None:

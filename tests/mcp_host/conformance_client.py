@@ -1,6 +1,8 @@
 """What the official conformance suite starts: a whole daemon that uses the server at the address in its argument."""
 
 import asyncio
+import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.mcp import McpServerEntry, McpServers
+from openagent.protocol.mcp import McpOAuth, McpServerEntry, McpServers
 from openagent.protocol.ops import (
     Done,
     LoginStarted,
@@ -27,14 +29,26 @@ from ..interaction.doing import ask
 from ..interaction.house import house, new_session
 from ..services.browser import visit
 
+CLIENT_PAGE = "https://conformance-test.local/client-metadata.json"
+
 
 async def answer_with_defaults(client: Client, attachment: Attachment) -> None:
     async for event in attachment.events():
         if isinstance(event, e.QuestionAsked):
+            said = ""
+            if "open a page" in event.question.text:
+                await visit(event.question.text.splitlines()[-1])
+                said = "Done"
             answer = QuestionAnswer(
-                id=client.next_id(), session=attachment.session, question=event.question.id, answer=""
+                id=client.next_id(), session=attachment.session, question=event.question.id, answer=said
             )
             await client.request(answer, Done)
+
+
+def known_as() -> McpOAuth:
+    """What a scenario says about the client, or the address that the suite takes for a client's own."""
+    given: dict[str, str] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    return McpOAuth(given.get("client_id", CLIENT_PAGE), given.get("client_secret", ""))
 
 
 async def log_in(client: Client) -> None:
@@ -46,7 +60,7 @@ async def log_in(client: Client) -> None:
 async def main(url: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         async with house(Path(folder), []) as h, await h.client(interactive=True) as client:
-            await ask(client, McpAdd, Done, name="it", server=McpServerEntry(url=url))
+            await ask(client, McpAdd, Done, name="it", server=McpServerEntry(url=url, oauth=known_as()))
             where = str(h.workspace)
             (server,) = (await ask(client, McpTest, McpServers, name="it", cwd=where)).servers
             if "wants a login" in server.detail:

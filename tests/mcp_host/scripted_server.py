@@ -65,13 +65,30 @@ def tools() -> list[dict[str, Any]]:
         case "many":
             return [tool(f"deed_{n}", f"Does deed number {n}. " + "word " * 60) for n in range(120)]
         case _:
-            names = ("echo", "die", "hang", "huge", "ask", "where", "pid", "progress", "sample", "visit", "defaults")
+            names = (
+                "echo",
+                "die",
+                "hang",
+                "huge",
+                "ask",
+                "where",
+                "pid",
+                "progress",
+                "sample",
+                "visit",
+                "defaults",
+                "pause",
+            )
             schema = {"type": "object", "properties": {"text": {"type": "string"}}}
             return [tool(name, f"It does {name}.", schema) for name in names]
 
 
 def content(text: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], **more}
+
+
+def progress(params: dict[str, Any]) -> dict[str, Any]:
+    return {"progressToken": params["_meta"]["progressToken"]}
 
 
 def call(number: Any, params: dict[str, Any]) -> None:
@@ -81,6 +98,11 @@ def call(number: Any, params: dict[str, Any]) -> None:
             os._exit(3)
         case "hang":
             time.sleep(3600)
+        case "pause":
+            send(method="notifications/progress", params={**progress(params), "progress": 1, "message": "waiting"})
+            while not os.path.exists("go"):
+                time.sleep(0.05)
+            send(id=number, result=content("waited"))
         case "huge":
             send(id=number, result=content("0123456789" * 5_000_000 + "the end"))
         case "lie":
@@ -118,9 +140,8 @@ def call(number: Any, params: dict[str, Any]) -> None:
         case "pid":
             send(id=number, result=content(str(os.getpid())))
         case "progress":
-            token = params["_meta"]["progressToken"]
-            said = {"progressToken": token, "progress": 1, "total": 2, "message": "half"}
-            send(method="notifications/progress", params=said)
+            said = {"progress": 1, "total": 2, "message": "half"}
+            send(method="notifications/progress", params={**progress(params), **said})
             send(id=number, result=content("done"))
         case _:
             send(id=number, result=content(str(arguments.get("text", ""))))

@@ -24,6 +24,9 @@ ROOT = Path(__file__).parents[2]
         "sse-retry",
         "auth/metadata-default",
         "auth/token-endpoint-auth-basic",
+        "auth/scope-step-up",
+        "auth/pre-registration",
+        "auth/basic-cimd",
     ],
 )
 def test_the_official_suite_is_content_with_the_client(npm: Path, scenario: str) -> None:

@@ -118,6 +118,20 @@ async def test_a_flood_of_list_changes_costs_a_few_lists(tmp_path: Path) -> None
         assert len(statuses(seen)) <= 2
 
 
+async def test_a_flood_of_list_changes_is_told_to_people(tmp_path: Path) -> None:
+    plant(tmp_path, flood=scripted("flood"))
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        await client.send(attachment.session, "go")
+        (*_, told) = await until(
+            attachment, lambda event: isinstance(event, e.McpServerStatus) and event.warnings != []
+        )
+        assert isinstance(told, e.McpServerStatus)
+        assert "tells of changes without end" in told.warnings[0]
+        (server,) = (await ask(client, McpList, McpServers, cwd=str(h.workspace))).servers
+        assert server.warnings == told.warnings
+
+
 async def test_a_tool_cannot_take_the_name_of_another(tmp_path: Path) -> None:
     plant(tmp_path, evil=scripted("shadow"), one=scripted(), two=scripted())
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:

@@ -1,12 +1,14 @@
 """Servers that others wrote: from PyPI in the jail, from npm in the jail and over HTTP."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import venv
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,11 +22,12 @@ from openagent.protocol.ops import McpTest
 
 from ..interaction.doing import ask, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until
-from .bench import offered, plant, scripted, statuses
+from .bench import SCRIPTED, offered, plant, scripted, statuses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("npm")]
 
 PACKAGE = Path(__file__).with_name("servers")
+ROOT = Path(__file__).parents[2]
 EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 CONFORMANCE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 FILESYSTEM = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
@@ -38,6 +41,19 @@ def npm() -> Path:
         installing = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         subprocess.run(installing, cwd=PACKAGE, check=True, capture_output=True)
     return PACKAGE
+
+
+@pytest.fixture(scope="module")
+def fetch() -> Path:
+    """The folder of `mcp-server-fetch`, which wants an HTTP library that must not come into our own environment."""
+    environment, pins = ROOT / "build" / "mcp-fetch", PACKAGE / "fetch.txt"
+    stamp = environment / "pins.txt"
+    if not stamp.exists() or stamp.read_text() != pins.read_text():
+        venv.create(environment, clear=True, with_pip=True)
+        pip = [environment / "bin" / "pip", "--disable-pip-version-check"]
+        subprocess.run([*pip, "install", "--no-deps", "--requirement", pins], check=True, capture_output=True)
+        stamp.write_text(pins.read_text())
+    return environment / "bin"
 
 
 @pytest.fixture
@@ -95,6 +111,51 @@ async def test_servers_from_pypi_work_in_the_jail(tmp_path: Path) -> None:
 
 def offers_more(event: e.Event) -> bool:
     return isinstance(event, e.McpServerStatus) and event.tools == 2
+
+
+@asynccontextmanager
+async def web_page(html: str) -> AsyncGenerator[tuple[int, list[str]], None]:
+    """Its port on 127.0.0.1, and the paths that were asked for."""
+    asked: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1].decode()
+        asked.append(path)
+        status, body = ("200 OK", html) if path == "/page" else ("404 Not Found", "")
+        head = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nConnection: close"
+        writer.write(f"{head}\r\n\r\n{body}".encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1], asked
+    finally:
+        server.close()
+
+
+async def test_the_fetch_server_reaches_the_hosts_of_its_entry_and_no_others(
+    fetch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{fetch}:{os.environ['PATH']}")
+    page = "<html><body><article><h1>Tides</h1><p>High water is at noon.</p></article></body></html>"
+    async with web_page(page) as (port, asked), web_page(page) as (other_port, asked_elsewhere):
+        entry = {"command": "mcp-server-fetch", "args": ["--allow-private-ips"], "network": [f"127.0.0.1:{port}"]}
+        plant(tmp_path, fetch=entry)
+        script = [
+            call("fetch", url=f"http://127.0.0.1:{port}/page", raw=True),
+            call("fetch", url=f"http://127.0.0.1:{other_port}/page"),
+            {"text": "ok"},
+        ]
+        async with house(tmp_path, script) as h, await h.client() as client:
+            await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+            session, completed, _ = await one_turn(h, client)
+            assert completed.reason == "done"
+            fetched, refused = await results_of(client, session)
+            assert "High water is at noon." in fetched.text
+            assert refused.is_error
+            assert "/page" in asked
+            assert asked_elsewhere == []
 
 
 @pytest.mark.usefixtures("programs_on_path")
@@ -182,25 +243,58 @@ async def test_twenty_servers_work_side_by_side(tmp_path: Path) -> None:
         assert {result.text for result in await results_of(client, session)} == {str(number) for number in range(20)}
 
 
-async def test_each_of_twenty_servers_is_killed_during_a_call_and_comes_back(tmp_path: Path) -> None:
-    names = [f"s{number}" for number in range(20)]
-    plant(tmp_path, **{name: scripted() for name in names}, steady={**scripted("library"), "timeout": 30})
-    deaths: list[dict[str, Any]] = [{"name": f"{name}__die", "arguments": {}} for name in names]
-    echoes: list[dict[str, Any]] = [
-        {"name": f"{name}__echo", "arguments": {"text": name}} for name in [*names, "steady"]
+def process_of(mark: str) -> int:
+    """The server itself, not what keeps it in the jail."""
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            started_so = (entry / "cmdline").read_bytes().rstrip(b"\0").endswith(mark.encode())
+            if started_so and (entry / "comm").read_text().startswith("python"):
+                return int(entry.name)
+    raise AssertionError(f"{mark} does not run")
+
+
+def is_waiting(event: e.AnyEvent) -> bool:
+    return isinstance(event, e.ToolOutput) and "waiting" in event.text
+
+
+async def test_each_of_twenty_servers_is_killed_during_its_call_and_comes_back(tmp_path: Path) -> None:
+    names = [f"s{number:02}" for number in range(20)]
+    marks = {name: f"{name}-of-{tmp_path.name}-{os.getpid()}" for name in [*names, "steady"]}
+    plant(tmp_path, **{name: {"command": "python3", "args": [SCRIPTED.name, "good", marks[name]]} for name in marks})
+    conversations = [
+        {
+            "match": f"use {name}",
+            "steps": [call(f"{name}__pause"), {"text": "ok"}, call(f"{name}__echo", text=name), {}],
+        }
+        for name in marks
     ]
-    script: list[dict[str, Any]] = [{"tool_calls": [*deaths, echoes[-1]]}, {"text": "ok"}, {"tool_calls": echoes}]
-    async with house(tmp_path, [*script, {"text": "ok"}]) as h, await h.client() as client:
-        attachment = await client.attach(await new_session(h, client))
-        completed, seen = await turn(client, attachment)
+    async with house(tmp_path, {"conversations": conversations}) as h, await h.client() as client:
+        tested = await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+        assert [server.status for server in tested.servers] == ["up"] * 21
+        attachments = {name: await client.attach(await new_session(h, client)) for name in marks}
+        for name, attachment in attachments.items():
+            await client.send(attachment.session, f"use {name}")
+        await asyncio.gather(*(until(attachment, is_waiting) for attachment in attachments.values()))
+        steady = process_of(marks["steady"])
+        for name in names:
+            os.kill(process_of(marks[name]), signal.SIGKILL)
+        broken = await asyncio.gather(*(attachments[name].until_turn_ends() for name in names))
+        assert {completed.reason for completed, _ in broken} == {"done"}
+        for name in names:
+            (result,) = await results_of(client, attachments[name].session)
+            assert result.is_error
+            assert f"{name} ended during the call" in result.text
+        (h.workspace / "go").touch()
+        completed, _ = await attachments["steady"].until_turn_ends()
         assert completed.reason == "done"
-        *died, other = await results_of(client, attachment.session)
-        assert all(result.is_error and "ended during the call" in result.text for result in died)
-        assert other.text == "steady"
-        assert {server for server, status in statuses(seen) if status == "down"} == set(names)
-        while {server.status for server in (await ask(client, McpTest, McpServers, cwd=str(h.workspace))).servers} != {
-            "up"
-        }:
-            await until(attachment, lambda event: isinstance(event, e.McpServerStatus) and event.status == "up")
-        await turn(client, attachment)
-        assert {result.text for result in (await results_of(client, attachment.session))[21:]} == {*names, "steady"}
+        (result,) = await results_of(client, attachments["steady"].session)
+        assert result.text == "waited"
+        while any(
+            each.status != "up" for each in (await ask(client, McpTest, McpServers, cwd=str(h.workspace))).servers
+        ):
+            await until(attachments["s00"], lambda event: isinstance(event, e.McpServerStatus) and event.status == "up")
+        assert process_of(marks["steady"]) == steady
+        again = await asyncio.gather(*(turn(client, attachment) for attachment in attachments.values()))
+        assert {completed.reason for completed, _ in again} == {"done"}
+        for name, attachment in attachments.items():
+            assert (await results_of(client, attachment.session))[-1].text == name

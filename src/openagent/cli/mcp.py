@@ -21,6 +21,13 @@ from openagent.protocol.mcp import (
     McpLogin,
     McpLoginFinish,
     McpLogout,
+    McpPrompt,
+    McpPromptList,
+    McpPrompts,
+    McpResourceContents,
+    McpResourceList,
+    McpResourceRead,
+    McpResources,
     McpServerEntry,
     McpServerInfo,
     McpServers,
@@ -300,6 +307,77 @@ def logout(name: str) -> None:
     say(f"You are no longer logged in to {clean(name)}.")
 
 
+@command("prompts", "openagent mcp prompts", "openagent mcp prompts github", "openagent mcp prompts --json")
+@click.argument("server", default="")
+@as_json
+def prompts(server: str, as_json: bool) -> None:
+    """List the prompts of the servers, or of one: in a session, `/SERVER:PROMPT words…` sends one."""
+    found = complete(_prompts(server))
+    if as_json:
+        print_json(plain(found))
+    elif found.prompts:
+        rows = [
+            (f"/{clean(each.server)}:{clean(each.name)}", _arguments(each), clean(each.description))
+            for each in found.prompts
+        ]
+        say(table(("PROMPT", "ARGUMENTS", "WHAT IT IS FOR"), rows))
+    else:
+        say("No MCP server that is up offers a prompt. `openagent mcp test` tells which are up.")
+
+
+def _arguments(prompt: McpPrompt) -> str:
+    named = [clean(each.name) if each.required else f"[{clean(each.name)}]" for each in prompt.arguments]
+    return " ".join(named) or "–"
+
+
+async def _prompts(server: str) -> McpPromptList:
+    async with daemon() as client:
+        return await client.request(McpPrompts(id=client.next_id(), cwd=os.getcwd(), server=server), McpPromptList)
+
+
+@command(
+    "resources",
+    "openagent mcp resources",
+    "openagent mcp resources docs",
+    "openagent mcp resources docs docs://readme",
+    "openagent mcp resources --json",
+)
+@click.argument("server", default="")
+@click.argument("uri", default="")
+@as_json
+def resources(server: str, uri: str, as_json: bool) -> None:
+    """List what the servers, or one, let agents read; with URI, print it."""
+    if uri:
+        contents = complete(_read(server, uri))
+        if as_json:
+            print_json(plain(contents))
+            return
+        for content in contents.contents:
+            say(clean(content.text) if not content.data else f"{clean(content.uri)}: no text ({content.media_type})")
+        return
+    found = complete(_resources(server))
+    if as_json:
+        print_json(plain(found))
+    elif found.resources:
+        rows = [
+            (clean(each.server), clean(each.uri), clean(each.name), clean(each.description)) for each in found.resources
+        ]
+        say(table(("SERVER", "URI", "NAME", "WHAT IT IS"), rows))
+    else:
+        say("No MCP server that is up offers a resource. `openagent mcp test` tells which are up.")
+
+
+async def _resources(server: str) -> McpResourceList:
+    async with daemon() as client:
+        return await client.request(McpResources(id=client.next_id(), cwd=os.getcwd(), server=server), McpResourceList)
+
+
+async def _read(server: str, uri: str) -> McpResourceContents:
+    async with daemon() as client:
+        op = McpResourceRead(id=client.next_id(), cwd=os.getcwd(), server=server, uri=uri)
+        return await client.request(op, McpResourceContents)
+
+
 async def _import(path: str) -> McpImported:
     async with daemon() as client:
         return await client.request(McpImport(id=client.next_id(), path=path), McpImported)
@@ -321,5 +399,19 @@ def serve() -> None:
     """
 
 
-for _command in (list_servers, test, catalog, add, remove, enable, disable, import_servers, serve, login, logout):
+for _command in (
+    list_servers,
+    test,
+    catalog,
+    add,
+    remove,
+    enable,
+    disable,
+    import_servers,
+    prompts,
+    resources,
+    serve,
+    login,
+    logout,
+):
     mcp.add_command(_command)

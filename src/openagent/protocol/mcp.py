@@ -8,6 +8,19 @@ from openagent.protocol.messages import UserPart
 from openagent.protocol.op import Op
 
 
+class McpOAuth(Struct, frozen=True, omit_defaults=True):
+    """How a server knows us, where it does not let programs register themselves."""
+
+    client_id: str = ""
+    """Also an https address that describes the client, for servers that look there."""
+    client_secret: str = ""
+    scopes: list[str] = []
+    """Asked for besides those that the server names."""
+
+    def __repr__(self) -> str:
+        return f"McpOAuth({self.client_id!r})"
+
+
 class McpServerEntry(Struct, frozen=True, omit_defaults=True):
     """A server in the form of an `mcpServers` file: a command to run in the jail, or an address."""
 
@@ -24,6 +37,7 @@ class McpServerEntry(Struct, frozen=True, omit_defaults=True):
     """Of a command: `on`, `off` or the hosts it may reach. Empty: as the jail's other commands."""
     disabled: bool = False
     description: str = ""
+    oauth: McpOAuth = McpOAuth()
 
     def __repr__(self) -> str:
         return f"McpServerEntry({self.command or self.url.partition('?')[0]!r})"

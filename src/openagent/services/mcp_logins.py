@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
 from secrets import token_hex
@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import LoginStarted
 from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.server import AskToVisit
 from openagent.vault.credentials import ApiKey
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault
@@ -31,13 +32,20 @@ class McpLogins:
         self._logged_in = logged_in
         self._attempts: dict[str, tuple[_Callback, asyncio.Task[None]]] = {}
 
-    async def auth(self, definition: ServerDefinition) -> "httpx2.Auth | None":
-        """For requests to a server somebody is logged in to."""
+    async def auth(self, definition: ServerDefinition, visit: AskToVisit) -> "httpx2.Auth | None":
+        """For requests to a server somebody is logged in to. When it wants more than was granted, `visit` asks."""
         kept = await asyncio.to_thread(self._kept, definition.name) if definition.transport != "stdio" else ""
         if not kept:
             return None
         sdk = await asyncio.to_thread(import_module, "openagent.tools.mcp.oauth")
-        return sdk.kept_login(definition, kept, partial(self._keep, definition.name))
+
+        async def show(url: str) -> None:
+            if not await visit("Log in again, so that it can do what it was asked to.", url):
+                raise OpenAgentError(
+                    "auth_failed", "Its login is not enough.", hint=f"`openagent mcp login {definition.name}`."
+                )
+
+        return sdk.kept_login(definition, kept, partial(self._keep, definition.name), lambda: _Callback(show))
 
     async def start(self, definition: ServerDefinition) -> LoginStarted:
         if definition.transport == "stdio":
@@ -47,9 +55,13 @@ class McpLogins:
                 hint="Set its keys.",
             )
         sdk = await asyncio.to_thread(import_module, "openagent.tools.mcp.oauth")
-        callback = await _Callback().open()
+        shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def show(url: str) -> None:
+            shown.set_result(url)
+
+        callback = _Callback(show)
         task = asyncio.create_task(self._carry_out(sdk, definition, callback), name=f"login to {definition.name}")
-        shown = asyncio.ensure_future(callback.url)
         await asyncio.wait([task, shown], return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             shown.cancel()
@@ -86,13 +98,7 @@ class McpLogins:
     async def _carry_out(self, sdk: Any, definition: ServerDefinition, callback: "_Callback") -> None:
         try:
             async with asyncio.timeout(PATIENCE):
-                await sdk.log_in(
-                    definition,
-                    callback.redirect_uri,
-                    callback.url.set_result,
-                    callback.code,
-                    partial(self._keep, definition.name),
-                )
+                await sdk.log_in(definition, partial(self._keep, definition.name), lambda: callback)
         except OpenAgentError:
             raise
         except Exception as problem:  # the SDK has many: a person needs one
@@ -100,8 +106,6 @@ class McpLogins:
             raise OpenAgentError(
                 "auth_failed", f"The login to {definition.name} failed: {said}", hint="Start the login again."
             ) from None
-        finally:
-            callback.close()
         self._logged_in(definition.name)
 
     def _kept(self, name: str) -> str:
@@ -123,20 +127,23 @@ class _Callback:
 
     redirect_uri: str
 
-    def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.url: asyncio.Future[str] = loop.create_future()
-        self._answered: asyncio.Future[dict[str, str]] = loop.create_future()
+    def __init__(self, show: Callable[[str], Awaitable[None]]) -> None:
+        self._show = show
+        self._state = ""
+        self._answered: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
-    async def open(self) -> Self:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=16384)
         self.redirect_uri = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{_CALLBACK}"
         return self
 
-    def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        self.url.cancel()
         self._answered.cancel()
+
+    async def show(self, url: str) -> None:
+        self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
+        await self._show(url)
 
     async def code(self) -> Any:
         fields = await self._answered
@@ -149,8 +156,7 @@ class _Callback:
     def take(self, address: str) -> bool:
         """Only what carries this login's state counts: any page can send a browser here."""
         fields = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
-        wanted = parse_qs(urlsplit(self.url.result()).query).get("state", [""])[0] if self.url.done() else ""
-        ours = bool(wanted) and fields.get("state") == wanted
+        ours = bool(self._state) and fields.get("state") == self._state
         if ours and not self._answered.done():
             self._answered.set_result(fields)
         return ours

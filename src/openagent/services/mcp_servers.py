@@ -83,7 +83,7 @@ class ServerBook:
 
     def _keep_secret(self, servers: dict[str, ServerDefinition]) -> None:
         for each in servers.values():
-            for value in (*each.env.values(), *each.headers.values()):
+            for value in (*each.env.values(), *each.headers.values(), each.oauth.client_secret):
                 if len(value) >= 12:
                     self._redactor.register(value)
 

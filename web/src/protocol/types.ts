@@ -1054,6 +1054,13 @@ export interface McpLogout {
   name: string
 }
 
+/** How a server knows us, where it does not let programs register themselves. */
+export interface McpOAuth {
+  client_id?: string
+  client_secret?: string
+  scopes?: string[]
+}
+
 export interface McpPrompt {
   server: string
   name: string
@@ -1157,6 +1164,7 @@ export interface McpServerEntry {
   network?: string | string[]
   disabled?: boolean
   description?: string
+  oauth?: McpOAuth
 }
 
 export interface McpServerInfo {

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, field
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.mcp import McpServerEntry
+from openagent.protocol.mcp import McpOAuth, McpServerEntry
 
 TransportKind = Literal["stdio", "http", "sse"]
 DEFAULT_TIMEOUT = 60.0
@@ -45,6 +45,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     source: str = ""
     """The file it stands in, or `database`."""
     description: str = ""
+    oauth: McpOAuth = McpOAuth()
 
     def __repr__(self) -> str:
         return f"ServerDefinition({self.name!r}, {self.transport})"
@@ -106,6 +107,7 @@ def define(name: str, entry: McpServerEntry, source: str, expand: Callable[[str]
         enabled=not entry.disabled,
         source=source,
         description=entry.description,
+        oauth=McpOAuth(expand(entry.oauth.client_id), expand(entry.oauth.client_secret), entry.oauth.scopes),
     )
 
 

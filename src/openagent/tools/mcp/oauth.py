@@ -2,10 +2,13 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 import httpx2
 import msgspec
 from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.utils import union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -18,6 +21,8 @@ from pydantic import AnyUrl
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp.definitions import ServerDefinition
+
+_VERSION = "2025-11-25"
 
 
 class Grant(Struct, omit_defaults=True):
@@ -32,11 +37,24 @@ class Grant(Struct, omit_defaults=True):
         return "Grant(…)"
 
 
+class Browser(Protocol):
+    """A person's, and where it comes back to."""
+
+    @property
+    def redirect_uri(self) -> str: ...
+    async def show(self, url: str) -> None: ...
+    async def code(self) -> AuthorizationCodeResult: ...
+
+
+OpenBrowser = Callable[[], AbstractAsyncContextManager[Browser]]
+
+
 class GrantStorage:
     """The SDK's TokenStorage over one kept text."""
 
-    def __init__(self, kept: str, save: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, definition: ServerDefinition, kept: str, save: Callable[[str], Awaitable[None]]) -> None:
         self.grant = msgspec.json.decode(kept, type=Grant) if kept else Grant()
+        self._given = definition.oauth
         self._save = save
 
     async def get_tokens(self) -> OAuthToken | None:
@@ -48,6 +66,14 @@ class GrantStorage:
         await self._keep()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
+        if self._given.client_id and not _describes_itself(self._given.client_id):
+            method = "client_secret_basic" if self._given.client_secret else "none"
+            return OAuthClientInformationFull(
+                client_id=self._given.client_id,
+                client_secret=self._given.client_secret or None,
+                token_endpoint_auth_method=method,
+                redirect_uris=None,
+            )
         return OAuthClientInformationFull.model_validate_json(self.grant.client) if self.grant.client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
@@ -59,17 +85,35 @@ class GrantStorage:
             await self._save(msgspec.json.encode(self.grant).decode())
 
 
-def kept_login(definition: ServerDefinition, kept: str, save: Callable[[str], Awaitable[None]]) -> httpx2.Auth:
-    """Uses and renews a login. When that is no longer possible, a person has to log in again."""
+class _Provider(OAuthClientProvider):
+    """Opens a browser only when a person is needed, and asks for the scopes of the server's entry too."""
 
-    async def refuse(url: str) -> None:
-        raise OpenAgentError("auth_failed", "Its login has ended.", hint=f"`openagent mcp login {definition.name}`.")
+    def __init__(self, definition: ServerDefinition, storage: GrantStorage, open_browser: OpenBrowser) -> None:
+        client_id = definition.oauth.client_id
+        super().__init__(
+            definition.url,
+            OAuthClientMetadata(client_name="OpenAgent", redirect_uris=[AnyUrl("http://127.0.0.1/callback")]),
+            storage,
+            client_metadata_url=client_id if _describes_itself(client_id) else None,
+        )
+        self._open_browser = open_browser
+        self._scopes = " ".join(definition.oauth.scopes)
 
-    async def nobody() -> AuthorizationCodeResult:
-        raise AssertionError("nobody was sent to log in")
+    async def _perform_authorization_code_grant(self) -> tuple[str, str]:
+        context = self.context
+        context.client_metadata.scope = union_scopes(context.client_metadata.scope, self._scopes)
+        async with self._open_browser() as browser:
+            context.client_metadata.redirect_uris = [AnyUrl(browser.redirect_uri)]
+            context.redirect_handler, context.callback_handler = browser.show, browser.code
+            return await super()._perform_authorization_code_grant()
 
-    storage = GrantStorage(kept, save)
-    provider = _provider(definition, storage, "http://127.0.0.1/callback", refuse, nobody)
+
+def kept_login(
+    definition: ServerDefinition, kept: str, save: Callable[[str], Awaitable[None]], open_browser: OpenBrowser
+) -> httpx2.Auth:
+    """Uses and renews a login. A browser is opened when that is no longer possible, or the server wants more."""
+    storage = GrantStorage(definition, kept, save)
+    provider = _Provider(definition, storage, open_browser)
     # The SDK does not remember these, and would take a token for valid and its home for the server's own.
     if storage.grant.expires_at:
         provider.context.token_expiry_time = storage.grant.expires_at
@@ -79,49 +123,37 @@ def kept_login(definition: ServerDefinition, kept: str, save: Callable[[str], Aw
 
 
 async def log_in(
-    definition: ServerDefinition,
-    redirect_uri: str,
-    show: Callable[[str], None],
-    code: Callable[[], Awaitable[AuthorizationCodeResult]],
-    save: Callable[[str], Awaitable[None]],
+    definition: ServerDefinition, save: Callable[[str], Awaitable[None]], open_browser: OpenBrowser
 ) -> None:
-    """Asks the server for something, and does what it then demands: `show` is told where a person grants access."""
-
-    async def send(url: str) -> None:
-        show(url)
-
-    storage = GrantStorage("", save)
-    provider = _provider(definition, storage, redirect_uri, send, code)
+    """Asks the server for something, and does what it then demands."""
+    storage = GrantStorage(definition, "", save)
+    provider = _Provider(definition, storage, open_browser)
     greeting = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "openagent", "version": "1"},
-        },
+        "protocolVersion": _VERSION,
+        "capabilities": {},
+        "clientInfo": {"name": "openagent", "version": "1"},
     }
     headers = {**definition.headers, "Accept": "application/json, text/event-stream"}
-    async with (
-        httpx2.AsyncClient(auth=provider, timeout=30) as client,
-        client.stream("POST", definition.url, json=greeting, headers=headers) as answer,
-    ):
-        refused = answer.status_code in (401, 403)
-    if not storage.grant.tokens or refused:
-        what = "did not accept the login" if refused else "asks for no login"
-        raise OpenAgentError("auth_failed", f"The MCP server {definition.name} {what} ({answer.status_code}).")
+    status = 0
+    async with httpx2.AsyncClient(auth=provider, timeout=30, headers=headers) as client:
+        # Some servers greet everybody, and ask who it is only then.
+        for method, params in (("initialize", greeting), ("tools/list", {})):
+            asked = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+            async with client.stream("POST", definition.url, json=asked) as answer:
+                status = answer.status_code
+                client.headers["Mcp-Protocol-Version"] = _VERSION
+                if session := answer.headers.get("Mcp-Session-Id"):
+                    client.headers["Mcp-Session-Id"] = session
+            if storage.grant.tokens:
+                break
+    if not storage.grant.tokens or status in (401, 403):
+        what = "did not accept the login" if storage.grant.tokens else "asks for no login"
+        raise OpenAgentError("auth_failed", f"The MCP server {definition.name} {what} ({status}).")
     if provider.context.oauth_metadata is not None:
         storage.grant.metadata = provider.context.oauth_metadata.model_dump_json(exclude_none=True)
         await save(msgspec.json.encode(storage.grant).decode())
 
 
-def _provider(
-    definition: ServerDefinition,
-    storage: GrantStorage,
-    redirect_uri: str,
-    redirect: Callable[[str], Awaitable[None]],
-    code: Callable[[], Awaitable[AuthorizationCodeResult]],
-) -> OAuthClientProvider:
-    metadata = OAuthClientMetadata(client_name="OpenAgent", redirect_uris=[AnyUrl(redirect_uri)])
-    return OAuthClientProvider(definition.url, metadata, storage, redirect, code)
+def _describes_itself(client_id: str) -> bool:
+    """Its address is its id, and holds what a registration would have said."""
+    return client_id.startswith("https://")

@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 ServerStatus = Literal["starting", "up", "down", "failed", "disabled"]
 Sample = Callable[[str, SampleRequest], Awaitable[Sampled]]
 """Session and request to what its model answered, if that was allowed. Raises OpenAgentError when it was not."""
-Authorize = Callable[[ServerDefinition], "Awaitable[httpx2.Auth | None]"]
-"""What shows a server that somebody is logged in, if somebody is."""
+AskToVisit = Callable[[str, str], Awaitable[bool]]
+"""Message and address to whether a person went there."""
+Authorize = Callable[[ServerDefinition, AskToVisit], "Awaitable[httpx2.Auth | None]"]
+"""What shows a server that somebody is logged in, if somebody is. When the server wants more, a person is asked."""
+FLOOD = 100
+"""Changes that a server tells of between two lists of its tools. One that tells of more is shown to people."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -82,6 +86,8 @@ class McpServer:
         self._client: Client | None = None
         self._lost: wire.Lost | None = None
         self._changed = asyncio.Event()
+        self._changes_told = 0
+        self._floods = False
         self._suspect = asyncio.Event()
         self._settled = asyncio.Event()
         self._contexts: dict[str, ToolContext] = {}
@@ -92,7 +98,8 @@ class McpServer:
     def warnings(self) -> list[str]:
         """About what it offers, for people."""
         shadowing = [f"{name}: it has the name of a built-in tool; it goes by another here." for name in self.shadowing]
-        return [*shadowing, *self.offer.warnings()]
+        floods = ["It tells of changes without end; it is listened to ever less often."] if self._floods else []
+        return [*floods, *shadowing, *self.offer.warnings()]
 
     async def settled(self) -> None:
         """Returns when the first attempt to connect has succeeded or failed."""
@@ -203,15 +210,16 @@ class McpServer:
                         elicit=self._elicit,
                         visit=self._visit,
                         sample=self._ask_model,
-                        list_changed=self._changed.set,
-                        auth=await self._authorize(self.definition),
+                        list_changed=self._note_change,
+                        auth=await self._authorize(self.definition, self._visit),
                     )
                 )
                 self._changed.clear()
+                self._changes_told, self._floods = 0, False
                 offer = await ask_offer(client)
             self._client = client
             self._change("up", "", offer)
-            listening = asyncio.create_task(sdk.hear_changes(client, self._changed.set))
+            listening = asyncio.create_task(sdk.hear_changes(client, self._note_change))
             try:
                 await self._watch(client, lost)
             finally:
@@ -231,9 +239,11 @@ class McpServer:
                     event.clear()
                     if signals[event].done():
                         signals[event] = asyncio.create_task(event.wait())
+                floods, self._changes_told = self._floods or self._changes_told > FLOOD, 0
                 async with asyncio.timeout(self._patience.list):
                     offer = await ask_offer(client)
-                if offer != self.offer:
+                if offer != self.offer or floods != self._floods:
+                    self._floods = floods
                     self._change("up", "", offer)
                     pause = self._patience.debounce
                 else:
@@ -242,6 +252,10 @@ class McpServer:
             self._client = None
             for waiting in signals.values():
                 waiting.cancel()
+
+    def _note_change(self) -> None:
+        self._changes_told += 1
+        self._changed.set()
 
     def _change(self, status: ServerStatus, detail: str, offer: Offer) -> None:
         self.status, self.detail, self.offer = status, detail, offer

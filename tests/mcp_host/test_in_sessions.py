@@ -188,7 +188,7 @@ async def test_a_server_that_cannot_start_says_why_and_the_turn_goes_on(tmp_path
         found = {server.name: server for server in tested.servers}
         assert "the key is missing" in found["broken"].detail
         assert "no-such-program" in found["missing"].detail
-        assert (found["good"].status, len(found["good"].tools)) == ("up", 11)
+        assert (found["good"].status, len(found["good"].tools)) == ("up", 12)
 
 
 async def test_a_servers_question_reaches_a_person(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from openagent.protocol.ops import McpTest
 
 from ..interaction.doing import ask, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until
-from .bench import SCRIPTED, offered, plant, scripted, statuses
+from .bench import SCRIPTED, offered, plant, scripted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("npm")]
 

@@ -237,7 +237,7 @@ it('writes a template as a form and as Markdown, and starts a session from it', 
   await dialog(page).getByRole('button', { name: 'Start', exact: true }).click()
   await page.waitForURL(/sessions/)
   await page.getByRole('article', { name: 'The agent said' }).getByText('Good day.').waitFor()
-  await page.getByRole('button', { name: 'Mode: plan' }).waitFor()
+  await page.getByRole('button', { name: 'mode plan' }).waitFor()
 })
 
 it('moves a task by dragging and by keys, live for everybody', async () => {

@@ -1,6 +1,8 @@
 """The Agent Client Protocol: what an editor sees of sessions, told by the client of the official SDK."""
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,9 +15,11 @@ from acp import schema as s
 from openagent.client import Attachment
 from openagent.protocol import events as e
 from openagent.protocol import ops
+from openagent.protocol.mcp import McpServers
 
 from ..e2e.editor import Editor, ask, editing_in, open_session, states
-from ..interaction.house import MODEL, House, house
+from ..interaction.doing import results_of
+from ..interaction.house import MODEL, House, house, until
 
 pytestmark = pytest.mark.anyio
 
@@ -281,11 +285,41 @@ async def test_a_failing_turn_is_an_error_in_words(home: Path) -> None:
         assert failed.value.code == -32603
 
 
-async def test_servers_of_the_editor_are_declined_in_a_sentence(home: Path) -> None:
-    async with daemon(home, [{"text": "x"}]) as h, editing_in(h) as editor:
-        server = s.McpServerStdio(name="time", command="mcp-server-time", args=[], env=[])
-        await editor.agent.new_session(cwd=str(h.workspace), mcp_servers=[server])
-        await editor.until(lambda: "openagent mcp add" in editor.said())
+async def test_servers_of_the_editor_are_for_its_session_alone_and_gone_when_it_closes(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}")
+    converted = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+    script = [{"tool_calls": [{"name": "convert_time", "arguments": converted}]}, {"text": "ok"}]
+    async with house(home, script, config=f'model = "{MODEL}"\nmode = "full"') as h, editing_in(h) as editor:
+        server = s.McpServerStdio(name="the time", command="mcp-server-time", args=[], env=[])
+        opened = await editor.agent.new_session(cwd=str(h.workspace), mcp_servers=[server])
+        other = await editor.agent.new_session(cwd=str(h.workspace), mcp_servers=[])
+        async with await h.client() as client:
+            attachment = await client.attach(opened.session_id)
+            await client.request(ops.ToolsList(id=client.next_id(), session=opened.session_id), ops.ToolList)
+            *_, told = await until(attachment, lambda event: isinstance(event, e.McpServerStatus))
+            assert isinstance(told, e.McpServerStatus)
+            assert told.detail == ""
+            await ask(editor, opened.session_id, "go")
+            assert "21:00:00" in (await results_of(client, opened.session_id))[0].text
+
+            async def servers_of(session: str) -> list[tuple[str, str]]:
+                op = ops.McpList(id=client.next_id(), session=session)
+                listed = await client.request(op, McpServers)
+                return [(each.name, each.status) for each in listed.servers]
+
+            assert await servers_of(opened.session_id) == [("the-time", "up")]
+            assert await servers_of(other.session_id) == []
+            await editor.agent.close_session(session_id=opened.session_id)
+            assert await servers_of(opened.session_id) == []
+
+
+async def test_a_server_of_the_editor_that_cannot_be_one_is_refused(home: Path) -> None:
+    async with daemon(home, []) as h, editing_in(h) as editor:
+        server = s.HttpMcpServer(type="http", name="far", url="ftp://example.com", headers=[])
+        with pytest.raises(acp.RequestError, match="no http address"):
+            await editor.agent.new_session(cwd=str(h.workspace), mcp_servers=[server])
 
 
 async def test_a_session_deleted_elsewhere_ends_its_prompt(home: Path) -> None:

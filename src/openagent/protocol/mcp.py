@@ -251,6 +251,14 @@ class McpLoginFinish(Op, frozen=True, kw_only=True, tag="mcp.login.finish"):
         return f"McpLoginFinish(login={self.login!r})"
 
 
+class McpSessionServers(Op, frozen=True, kw_only=True, tag="mcp.session.set"):
+    """Servers for one session alone, in the place of those it was given before: kept in memory, and gone with none.
+    A name comes before the same one elsewhere."""
+
+    session: str
+    servers: dict[str, McpServerEntry]
+
+
 class McpLogout(Op, frozen=True, kw_only=True, tag="mcp.logout"):
     """Forget a login."""
 

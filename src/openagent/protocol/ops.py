@@ -71,6 +71,7 @@ from openagent.protocol.mcp import (
     McpResourceRead,
     McpResources,
     McpServers,
+    McpSessionServers,
     McpSwitch,
     McpTest,
 )
@@ -573,6 +574,7 @@ AnyOp = (
     | McpLogin
     | McpLoginFinish
     | McpLogout
+    | McpSessionServers
     | McpResources
     | McpResourceRead
     | McpPrompts
@@ -879,6 +881,7 @@ RESULTS: dict[type[Op], type[Struct]] = {
     McpLogin: LoginStarted,
     McpLoginFinish: Done,
     McpLogout: Done,
+    McpSessionServers: Done,
     McpResources: McpResourceList,
     McpResourceRead: McpResourceContents,
     McpPrompts: McpPromptList,

@@ -71,6 +71,8 @@ class McpService:
         self._sessions: SessionManager | None = None
         self._sampling = SamplingTool(self._answer)
         self._logins = McpLogins(vault, self._start_anew)
+        self._own: dict[str, dict[str, ServerDefinition]] = {}
+        """Servers that were given to one session alone."""
         self.host = make_host(self._changed, self._sample, self._logins.auth)
 
     def handlers(self, manager: "SessionManager") -> dict[type[ops.Op], Handler]:
@@ -86,6 +88,7 @@ class McpService:
             ops.McpLogin: self._login,
             ops.McpLoginFinish: self._finish_login,
             ops.McpLogout: self._logout,
+            ops.McpSessionServers: self._set_own,
             ops.McpResources: self._resources,
             ops.McpResourceRead: self._read_resource,
             ops.McpPrompts: self._prompts,
@@ -94,8 +97,10 @@ class McpService:
 
     async def tools(self, session: SessionInfo) -> Sequence[Tool]:
         workspace = Path(session.cwd)
-        found = await self._book.found(workspace)
-        tools = await self.host.tools(workspace, found.servers, session.id, session.settings.disabled_mcp_servers)
+        servers = (await self._book.found(workspace)).servers
+        own = self._own.get(session.id, {})
+        without = session.settings.disabled_mcp_servers
+        tools = await self.host.tools(workspace, {**servers, **own}, session.id, without, alone=bool(own))
         return [*tools, self._sampling] if tools else tools
 
     def offers(self, session: str, tool: Tool, window: int) -> bool:
@@ -171,7 +176,7 @@ class McpService:
         if not op.session:
             return await self._shown(_workspace(op.cwd))
         session = (await self._session(op.session)).info
-        return await self._shown(Path(session.cwd), session.settings.disabled_mcp_servers)
+        return await self._shown(Path(session.cwd), session.settings.disabled_mcp_servers, session.id)
 
     async def _test(self, connection: Connection, op: ops.McpTest) -> McpServers:
         workspace = _workspace(op.cwd) or self._home
@@ -184,11 +189,13 @@ class McpService:
         shown = await self._shown(workspace)
         return McpServers([each for each in shown.servers if op.name in ("", each.name)], shown.notices)
 
-    async def _shown(self, workspace: Path | None, left_out: Collection[str] = ()) -> McpServers:
+    async def _shown(self, workspace: Path | None, left_out: Collection[str] = (), session: str = "") -> McpServers:
         found = await self._book.found(workspace)
-        running = self.host.running(workspace) if workspace else {}
+        own = self._own.get(session, {})
+        running = self.host.running(workspace, session if own else "") if workspace else {}
+        servers = {**found.servers, **own}
         return McpServers(
-            [self._info(each, running.get(each.name), left_out) for each in found.servers.values()], found.problems
+            [self._info(each, running.get(each.name), left_out) for each in servers.values()], found.problems
         )
 
     def _info(self, definition: ServerDefinition, server: McpServer | None, left_out: Collection[str]) -> McpServerInfo:
@@ -212,6 +219,17 @@ class McpService:
         await self._book.add(op.name, op.server, replace=op.replace)
         return ops.Done()
 
+    async def _set_own(self, connection: Connection, op: ops.McpSessionServers) -> ops.Done:
+        session = await self._session(op.session)
+        given = self._book.given(op.servers)
+        if given == self._own.get(session.id, {}):
+            return ops.Done()
+        self._own.pop(session.id, None)
+        await self.host.end_own(session.id)
+        if given:
+            self._own[session.id] = given
+        return ops.Done()
+
     async def _remove(self, connection: Connection, op: ops.McpRemove) -> ops.Done:
         await self._book.remove(op.name)
         return ops.Done()
@@ -221,7 +239,8 @@ class McpService:
             await self._book.switch(op.name, op.on, _workspace(op.cwd))
             return ops.Done()
         session = await self._session(op.session)
-        if op.name not in (await self._book.found(session.workspace)).servers:
+        servers = (await self._book.found(session.workspace)).servers
+        if op.name not in {**servers, **self._own.get(session.id, {})}:
             raise unknown(op.name)
         others = [name for name in session.info.settings.disabled_mcp_servers if name != op.name]
         change = SettingsChange(disabled_mcp_servers=others if op.on else [*others, op.name])

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from openagent.tools.mcp.definitions import FoundServers, ServerDefinition, defi
 from openagent.vault.redact import Redactor
 
 DATABASE = "database"
+GIVEN = "session"
 OWN_FILE = "mcpServers.json"
 """Beside the person's config.toml."""
 PROJECT_FILES = (".mcp.json", "mcpServers.json")
@@ -56,6 +58,12 @@ class ServerBook:
             for name, each in servers.items()
         }
         return FoundServers(chosen, problems, own.disabled)
+
+    def given(self, servers: Mapping[str, McpServerEntry]) -> dict[str, ServerDefinition]:
+        """Those that a client passes along for a session, taken as they are."""
+        defined = {name: define(name, entry, GIVEN, lambda text: text) for name, entry in servers.items()}
+        self._keep_secret(defined)
+        return defined
 
     def _added(self, records: list[McpServerRecord]) -> FoundServers:
         servers: dict[str, ServerDefinition] = {}

@@ -1200,6 +1200,14 @@ export interface McpServers {
   notices?: string[]
 }
 
+/** Servers for one session alone, in the place of those it was given before: kept in memory, and gone with none. A name comes before the same one elsewhere. */
+export interface McpSessionServers {
+  op: "mcp.session.set"
+  id: string
+  session: string
+  servers: Record<string, McpServerEntry>
+}
+
 /** A variable that a known server is started with. */
 export interface McpSetting {
   name: string
@@ -1409,7 +1417,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1695,6 +1703,7 @@ export interface Results {
   "mcp.login": LoginStarted
   "mcp.login.finish": Done
   "mcp.logout": Done
+  "mcp.session.set": Done
   "mcp.resources": McpResourceList
   "mcp.resource.read": McpResourceContents
   "mcp.prompts": McpPromptList
@@ -2764,6 +2773,7 @@ export interface Ops {
   "mcp.login": McpLogin
   "mcp.login.finish": McpLoginFinish
   "mcp.logout": McpLogout
+  "mcp.session.set": McpSessionServers
   "mcp.resources": McpResources
   "mcp.resource.read": McpResourceRead
   "mcp.prompts": McpPrompts

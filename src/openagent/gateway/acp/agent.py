@@ -123,7 +123,7 @@ class Agent:
             "agentCapabilities": {
                 "loadSession": True,
                 "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-                "mcpCapabilities": {"http": False, "sse": False},
+                "mcpCapabilities": {"http": True, "sse": True},
                 "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}},
             },
             "authMethods": [],
@@ -140,22 +140,22 @@ class Agent:
         op = ops.SessionCreate(id=self._link.next_id(), cwd=params.cwd)
         info = await self._link.request(op, SessionInfo)
         opened, _ = await self._enter(info)
-        return {"sessionId": info.id, **self._ready(opened, params.mcp_servers)}
+        return {"sessionId": info.id, **await self._ready(opened, params.mcp_servers)}
 
     async def _load(self, params: wire.OpenSession) -> dict[str, Any]:
         opened, snapshot = await self._enter(await self._info(params.session_id), replay=True)
         opened.feed.plan(snapshot.plan)
-        return self._ready(opened, params.mcp_servers)
+        return await self._ready(opened, params.mcp_servers)
 
     async def _resume(self, params: wire.OpenSession) -> dict[str, Any]:
         opened, _ = await self._enter(await self._info(params.session_id))
-        return self._ready(opened, params.mcp_servers)
+        return await self._ready(opened, params.mcp_servers)
 
     async def _fork(self, params: wire.OpenSession) -> dict[str, Any]:
         op = ops.SessionFork(id=self._link.next_id(), session=params.session_id)
         info = await self._link.request(op, SessionInfo)
         opened, _ = await self._enter(info)
-        return {"sessionId": info.id, **self._ready(opened, params.mcp_servers)}
+        return {"sessionId": info.id, **await self._ready(opened, params.mcp_servers)}
 
     async def _list(self, params: wire.ListSessions) -> dict[str, Any]:
         try:
@@ -178,10 +178,12 @@ class Agent:
             await self._stop(opened)
         if opened:
             del self._sessions[params.session_id]
+            await self._pass_on(params.session_id, [])
             await self._link.request(ops.SessionDetach(id=self._link.next_id(), session=params.session_id), ops.Done)
         return {}
 
     async def _delete(self, params: wire.InSession) -> dict[str, Any]:
+        await self._pass_on(params.session_id, [])
         await self._link.request(ops.SessionDelete(id=self._link.next_id(), session=params.session_id), ops.Done)
         self._forget(params.session_id)
         return {}
@@ -229,18 +231,21 @@ class Agent:
         for question in snapshot.questions:
             self._asking.question(opened.feed, question)
 
-    def _ready(self, opened: _Open, mcp_servers: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+    async def _ready(self, opened: _Open, servers: Sequence[wire.McpServer] | None) -> dict[str, Any]:
         """A session's state for the reply; what else there is to know follows the reply."""
-        self._do(self._introduce(opened, bool(mcp_servers)))
+        if servers is not None:
+            await self._pass_on(opened.feed.info.id, servers)
+        self._do(self._introduce(opened))
         return session_state(opened.feed.info, self._models)
 
-    async def _introduce(self, opened: _Open, has_servers: bool) -> None:
+    async def _pass_on(self, session: str, servers: Sequence[wire.McpServer]) -> None:
+        """The editor's servers are for this session alone, and only as long as it is open."""
+        entries = dict(wire.server_entry(server) for server in servers)
+        op = ops.McpSessionServers(id=self._link.next_id(), session=session, servers=entries)
+        await self._link.request(op, ops.Done)
+
+    async def _introduce(self, opened: _Open) -> None:
         opened.feed.usage(opened.feed.info.usage)
-        if has_servers:
-            opened.feed.tell(
-                "The editor's MCP servers are not passed on: add them with `openagent mcp add`, "
-                "and every session can use them."
-            )
         await self._find_commands(opened.feed)
         if not self._asked_for_models:
             self._asked_for_models = True

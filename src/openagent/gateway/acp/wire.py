@@ -1,9 +1,12 @@
 """The protocol's own shapes, as far as they come in. Fields that are not named here are passed over."""
 
+import re
 from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct, field
+
+from openagent.protocol.mcp import McpServerEntry
 
 VERSION = 1
 
@@ -66,9 +69,39 @@ class Authenticate(Struct, rename="camel"):
     method_id: str
 
 
+class Pair(Struct):
+    name: str
+    value: str
+
+
+class McpServer(Struct):
+    """One that the editor wants the session to use."""
+
+    name: str
+    type: str = "stdio"
+    command: str = ""
+    args: list[str] = []
+    env: list[Pair] = []
+    url: str = ""
+    headers: list[Pair] = []
+
+
+def server_entry(server: McpServer) -> tuple[str, McpServerEntry]:
+    """A name that tools can go by, and the server in our form."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", server.name).strip("-_.")[:40] or "editor"
+    return name, McpServerEntry(
+        kind=server.type,
+        command=server.command,
+        args=server.args,
+        env={each.name: each.value for each in server.env},
+        url=server.url,
+        headers={each.name: each.value for each in server.headers},
+    )
+
+
 class NewSession(Struct, rename="camel"):
     cwd: str
-    mcp_servers: list[dict[str, Any]] | None = None
+    mcp_servers: list[McpServer] | None = None
 
 
 class OpenSession(Struct, rename="camel"):
@@ -76,7 +109,7 @@ class OpenSession(Struct, rename="camel"):
 
     session_id: str
     cwd: str = ""
-    mcp_servers: list[dict[str, Any]] | None = None
+    mcp_servers: list[McpServer] | None = None
 
 
 class ListSessions(Struct, rename="camel"):

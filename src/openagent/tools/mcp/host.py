@@ -26,6 +26,10 @@ IDLE = 1800.0
 """Seconds after which the servers of a workspace where nobody works are ended."""
 
 
+_Place = tuple[Path, str]
+"""A workspace, and the session that has servers of its own there, if it is one's."""
+
+
 @dataclass
 class _Group:
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
@@ -54,20 +58,28 @@ class MCPHost:
         self._authorize = authorize
         self._share = share
         self._patience = patience or Patience()
-        self._groups: dict[Path, _Group] = {}
+        self._groups: dict[_Place, _Group] = {}
         self._lock = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
 
     async def tools(
-        self, workspace: Path, definitions: Mapping[str, ServerDefinition], session: str, without: Collection[str] = ()
+        self,
+        workspace: Path,
+        definitions: Mapping[str, ServerDefinition],
+        session: str,
+        without: Collection[str] = (),
+        *,
+        alone: bool = False,
     ) -> Sequence[Tool]:
         """What the servers offer right now, but for those that the session leaves out. Starts those that are new, ends
-        those that are gone."""
+        those that are gone. `alone`: they run for this session and no other."""
         if not definitions and not self._groups:
             return ()
-        servers = await self.servers(workspace, definitions)
+        own = session if alone else ""
+        servers = await self.servers(workspace, definitions, own)
         await self.settle([server for server in servers if server.name not in without])
-        return self._groups[workspace].shelf.of(session, without) if workspace in self._groups else ()
+        group = self._groups.get((workspace, own))
+        return group.shelf.of(session, without) if group else ()
 
     async def settle(self, servers: Sequence[McpServer]) -> None:
         """Gives those that are starting a while."""
@@ -78,10 +90,14 @@ class MCPHost:
                 for waiting in starting:
                     waiting.cancel()
 
-    async def servers(self, workspace: Path, definitions: Mapping[str, ServerDefinition]) -> list[McpServer]:
+    async def servers(
+        self, workspace: Path, definitions: Mapping[str, ServerDefinition], own: str = ""
+    ) -> list[McpServer]:
+        """`own` is the session that they run for alone."""
+        place = (workspace, own)
         async with self._lock:
-            await self._end_idle(workspace)
-            group = self._groups.setdefault(workspace, _Group())
+            await self._end_idle(place)
+            group = self._groups.setdefault(place, _Group())
             group.used = time.monotonic()
             wanted = {name: each for name, each in definitions.items() if each.enabled}
             gone = [server for server in group.servers.values() if wanted.get(server.name) != server.definition]
@@ -94,7 +110,7 @@ class MCPHost:
                         definition,
                         workspace,
                         self._start,
-                        lambda server: self._changed(workspace, server),
+                        lambda server: self._changed(place, server),
                         patience=self._patience,
                         sample=self._sample,
                         authorize=self._authorize,
@@ -110,8 +126,15 @@ class MCPHost:
                 self._closing.add(closing := asyncio.create_task(server.close()))
                 closing.add_done_callback(self._closing.discard)
 
-    def running(self, workspace: Path) -> dict[str, McpServer]:
-        return dict(self._groups[workspace].servers) if workspace in self._groups else {}
+    async def end_own(self, session: str) -> None:
+        """Those that run for this session alone."""
+        async with self._lock:
+            for place in [place for place in self._groups if place[1] == session]:
+                await self._end(place)
+
+    def running(self, workspace: Path, own: str = "") -> dict[str, McpServer]:
+        group = self._groups.get((workspace, own))
+        return dict(group.servers) if group else {}
 
     async def call_tool_auto(
         self, workspace: Path, tool: str, arguments: Mapping[str, Any], context: ToolContext
@@ -120,7 +143,8 @@ class MCPHost:
         return await self.find_tool(workspace, tool).run(context, arguments)
 
     def find_tool(self, workspace: Path, tool: str) -> McpTool:
-        known: Mapping[str, McpTool] = self._groups[workspace].shelf.tools if workspace in self._groups else {}
+        group = self._groups.get((workspace, ""))
+        known: Mapping[str, McpTool] = group.shelf.tools if group else {}
         if tool in known:
             return known[tool]
         named_so = [each for each in known.values() if each.own_name == tool]
@@ -143,17 +167,20 @@ class MCPHost:
         self._groups.clear()
         await asyncio.gather(*(server.close() for server in servers), *self._closing)
 
-    async def _end_idle(self, workspace: Path) -> None:
+    async def _end_idle(self, used: _Place) -> None:
         now = time.monotonic()
-        for place in [place for place, group in self._groups.items() if now - group.used > IDLE and place != workspace]:
-            group = self._groups.pop(place)
-            await asyncio.gather(*(server.close() for server in group.servers.values()))
+        for place in [place for place, group in self._groups.items() if now - group.used > IDLE and place != used]:
+            await self._end(place)
 
-    def _changed(self, workspace: Path, server: McpServer) -> None:
-        group = self._groups.get(workspace)
+    async def _end(self, place: _Place) -> None:
+        group = self._groups.pop(place)
+        await asyncio.gather(*(server.close() for server in group.servers.values()))
+
+    def _changed(self, place: _Place, server: McpServer) -> None:
+        group = self._groups.get(place)
         if group is not None and group.servers.get(server.name) is server:
             self._name_tools(group)
-            self._on_change(workspace, server)
+            self._on_change(place[0], server)
 
     def _name_tools(self, group: _Group) -> None:
         """A name that another tool has, built in or of another server, gets the server's in front."""

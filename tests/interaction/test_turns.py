@@ -19,6 +19,7 @@ from openagent.protocol.ops import (
 )
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 
+from .doing import call, turn
 from .house import House, house, house_over, new_session, until
 
 pytestmark = pytest.mark.anyio
@@ -329,3 +330,13 @@ async def test_a_context_that_fills_its_window_is_collected_and_nothing_is_destr
         assert len(await all_messages(h, session)) == 20
         sizes = [len(request.body) for request in h.sim.requests]
         assert max(sizes) < 20 * len(big)
+
+
+async def test_numbers_of_events_never_go_back_whatever_is_shown_between(tmp_path: Path) -> None:
+    script = [call("write_file", path="a.txt", content="a"), call("shell", command="echo hi"), {"text": "Done."}]
+    async with house(tmp_path, [*script, *script]) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client, mode="full"))
+        seen = [event for _ in range(2) for event in (await turn(client, attachment))[1]]
+    numbers = [event.seq for event in seen if event.seq]
+    assert any(isinstance(event, e.ContextShown) for event in seen)
+    assert numbers == sorted(numbers)

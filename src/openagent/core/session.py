@@ -82,6 +82,7 @@ class Session:
         self.numbering = asyncio.Lock()
         """Held from choosing a message's number to its being stored, where several could want the same."""
         self._publish = publish
+        self._published = stored.info.seq
         self._open_turn = stored.open_turn
         self._below = stored.below
         self._posted: list[Event] = []
@@ -141,7 +142,7 @@ class Session:
 
     def show(self, event: Event) -> None:
         """Publish a delta: live only."""
-        self._publish(msgspec.structs.replace(self._stamp(event), seq=self.info.seq))
+        self._publish(msgspec.structs.replace(self._stamp(event), seq=self._published))
 
     async def record(
         self,
@@ -225,6 +226,7 @@ class Session:
             elif self._view is not None:
                 self._view.apply(batch.collection)
         for event in events:
+            self._published = event.seq  # whoever hears it may show something at once
             self._publish(event)
         if cancelled is not None:
             raise cancelled

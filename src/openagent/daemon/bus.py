@@ -111,10 +111,14 @@ class EventBus:
         self._subscribers.setdefault(kind, []).append(hear)  # pyright: ignore[reportArgumentType] -- called with that kind alone
 
     def publish(self, event: Event) -> None:
-        for hear in self._subscribers.get(type(event), ()):
-            hear(event)
+        """To clients first: what the daemon's own parts do about it comes after it."""
+        self._send(event)
         for watcher in list(self._watchers.get(event.session, ())):
             watcher(event)
+        for hear in self._subscribers.get(type(event), ()):
+            hear(event)
+
+    def _send(self, event: Event) -> None:
         outlets = self._attached.get(event.session)
         followed = self._followers and isinstance(event, OVERVIEW)
         if not outlets and not followed:

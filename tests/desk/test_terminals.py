@@ -64,7 +64,7 @@ async def test_a_person_works_in_a_terminal_behind_the_sessions_walls(tmp_path: 
         assert "api_key" not in screen.text
         op = TerminalResize(id=client.next_id(), terminal=screen.id, columns=132, rows=43)
         await client.request(op, Done)
-        await screen.type("echo slee'ps'; sleep 60\n")
+        await screen.type("(echo slee'ps'; sleep 60)\n")
         await screen.until(lambda: "sleeps\r\n" in screen.text)
         await screen.type("\x03")
         await screen.until(lambda: "$ " in screen.text.rpartition("^C")[2] and "^C" in screen.text)

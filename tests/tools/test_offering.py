@@ -13,6 +13,7 @@ from openagent.protocol import events as e
 from openagent.protocol.messages import ToolResultPart
 from openagent.protocol.ops import Done, QuestionAnswer, ToolList, ToolsList
 from openagent.protocol.sessions import PlanItem, SessionInfo
+from openagent.services.templates import TEAM_TOOLS
 from openagent.telemetry.counting import exact_tokens
 from openagent.tools.ask_user import ask_user
 from openagent.tools.registry import built_in_tools
@@ -101,7 +102,7 @@ async def test_a_tool_that_is_switched_off_is_neither_offered_nor_callable(tmp_p
         assert [part.is_error for part in refused] == [True, True]
         assert refused[0].text.startswith("There is no tool named 'shell'. There are: read_file")
         left = [name for name in ALWAYS if name not in ("git", "web_fetch", "shell")]
-        assert [name for name in offered(h) if name not in ("search_code", "recall")] == left
+        assert [name for name in offered(h) if name not in ("search_code", "recall", *TEAM_TOOLS)] == left
         assert not list(h.workspace.iterdir())
         async with await h.client() as client:
             listed = await client.request(ToolsList(id=client.next_id()), ToolList)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -205,9 +206,9 @@ class Followed(Vertical):
         self.side.show_plan(snapshot.plan)
         self.agents.clear()
         self._attached.set()
-        self.run_worker(self._learn_more(snapshot.info.cwd), group="more", exclusive=True)
+        self.run_worker(partial(self._learn_more, snapshot.info.cwd), group="more", exclusive=True)
         if not self._link.remote:
-            self.run_worker(self._look_around(snapshot.info.cwd), group="files", exclusive=True)
+            self.run_worker(partial(self._look_around, snapshot.info.cwd), group="files", exclusive=True)
 
     async def _learn_more(self, cwd: str) -> None:
         """What a first look at a session does without: who works for it, and the commands of its workspace."""
@@ -216,7 +217,7 @@ class Followed(Vertical):
             tree = await client.request(AgentsList(id=client.next_id(), session=self.session), AgentTree)
             self.agents.load(tree, self.session)
             for agent in self.agents.working:
-                self.run_worker(self.agents.follow(agent), group="agents")
+                self.run_worker(partial(self.agents.follow, agent), group="agents")
             found = await client.request(CommandsList(id=client.next_id(), cwd=cwd), SlashCommands)
             theirs = [Command(each.name, each.description, "", each.arguments) for each in found.commands]
             self.completion.commands = [*COMMANDS, *(each for each in theirs if named(each.name) is None)]
@@ -295,7 +296,7 @@ class Followed(Vertical):
         if not self.prompt.has_focus and self.screen.focused is None:
             self.prompt.focus()
         if self.info is not None and not self._link.remote:
-            self.run_worker(self._look_around(self.info.cwd), group="files", exclusive=True)
+            self.run_worker(partial(self._look_around, self.info.cwd), group="files", exclusive=True)
 
     async def _restored(self, event: e.CheckpointRestored) -> None:
         self.chat.rewind(event.rewound)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from textual import events
 from textual.app import ComposeResult
@@ -66,7 +67,7 @@ class Picker(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self.set_class(self._preview is not None, "previewing")
-        self.run_worker(self._fill(), exclusive=True, group="fill")
+        self.run_worker(self._fill, exclusive=True, group="fill")
 
     async def _fill(self) -> None:
         try:
@@ -101,7 +102,9 @@ class Picker(ModalScreen[str | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if self._preview is not None and event.option_id is not None:
-            self.run_worker(self._show_preview(self._preview, event.option_id), exclusive=True, group="preview")
+            self.run_worker(
+                partial(self._show_preview, self._preview, event.option_id), exclusive=True, group="preview"
+            )
 
     async def _show_preview(self, preview: Preview, id_: str) -> None:
         try:
@@ -118,7 +121,7 @@ class Picker(ModalScreen[str | None]):
             case "up":
                 self._list.action_cursor_up()
             case "ctrl+r":
-                self.run_worker(self._fill(), exclusive=True, group="fill")
+                self.run_worker(self._fill, exclusive=True, group="fill")
             case _:
                 return
         event.stop()

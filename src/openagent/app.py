@@ -151,7 +151,7 @@ def build_manager(
         mcp.handlers(manager),
         team.handlers(manager, daemon.bus),
         custom.handlers(manager, daemon.bus),
-        _tools_and_tasks(configs, manager, store, daemon.bus),
+        _tools_and_tasks(configs, manager, store, daemon.bus, home / "tasks"),
     ):
         daemon.serve_ops(served)
     return manager, services
@@ -309,13 +309,13 @@ def build_ledger(
 
 
 def _tools_and_tasks(
-    configs: ConfigCache, manager: "SessionManager", store: "SqlStore", bus: "EventBus"
+    configs: ConfigCache, manager: "SessionManager", store: "SqlStore", bus: "EventBus", agreed: Path
 ) -> "dict[type[Op], Handler]":
     from openagent.services.tasks import TaskService
     from openagent.services.tool_switch import ToolSwitch
     from openagent.store.tasks import SqlTasks
 
-    return {**ToolSwitch(configs, manager).handlers(), **TaskService(SqlTasks(store), bus).handlers()}
+    return {**ToolSwitch(configs, manager).handlers(), **TaskService(SqlTasks(store), bus, agreed).handlers()}
 
 
 class WebAddress:

@@ -36,6 +36,7 @@ COMMANDS = {
     "mcp": Entry("openagent.cli.mcp:mcp", "Add, list, test and switch MCP servers."),
     "agents": Entry("openagent.cli.agents:agents", "Show agents and their sub-agents as a tree; end one."),
     "flow": Entry("openagent.cli.flow:flow", "Run chains of templates from a file."),
+    "task": Entry("openagent.cli.tasks:task", "List, add, move and sync tasks: the board, for the terminal."),
     "templates": Entry("openagent.cli.templates:templates", "Save, list and share personas for agents."),
     "commands": Entry("openagent.cli.customizing:commands", "List slash commands."),
     "skills": Entry("openagent.cli.customizing:skills", "List and show skills."),

@@ -81,7 +81,17 @@ from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.search import FoundMessages, MessagesSearch
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
-from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TaskInfo, TaskList, TasksList, TaskUpdate
+from openagent.protocol.tasks import (
+    TaskCreate,
+    TaskDelete,
+    TaskGet,
+    TaskInfo,
+    TaskList,
+    TasksList,
+    TasksSync,
+    TasksSynced,
+    TaskUpdate,
+)
 from openagent.protocol.templates import (
     TemplateInfo,
     TemplateList,
@@ -547,6 +557,7 @@ AnyOp = (
     | TaskCreate
     | TaskUpdate
     | TaskDelete
+    | TasksSync
     | ModelsList
     | ModelsTest
     | ModelsPull
@@ -854,6 +865,7 @@ RESULTS: dict[type[Op], type[Struct]] = {
     TaskCreate: TaskInfo,
     TaskUpdate: TaskInfo,
     TaskDelete: Done,
+    TasksSync: TasksSynced,
     ModelsList: ModelEntries,
     ModelsTest: ModelTests,
     ModelsPull: ModelPulled,

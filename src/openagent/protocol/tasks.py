@@ -1,6 +1,6 @@
 """Tasks: what is to be done, by whom, and how far it is."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -29,6 +29,17 @@ class TaskInfo(Struct, frozen=True, omit_defaults=True):
 
 class TaskList(Struct, frozen=True):
     tasks: list[TaskInfo]
+
+
+class TasksSynced(Struct, frozen=True, omit_defaults=True):
+    file: str
+    tasks: int
+    """So many stand in the file and on the board."""
+    to_board: int = 0
+    """So many changes of the file went to the board."""
+    to_file: int = 0
+    notes: list[str] = []
+    """What was taken away, and where both sides had changed the same."""
 
 
 class TasksList(Op, frozen=True, kw_only=True, tag="tasks.list"):
@@ -68,3 +79,10 @@ class TaskUpdate(Op, frozen=True, kw_only=True, tag="task.update"):
 
 class TaskDelete(Op, frozen=True, kw_only=True, tag="task.delete"):
     task: str
+
+
+class TasksSync(Op, frozen=True, kw_only=True, tag="tasks.sync"):
+    """Bring a workspace's tasks and its `docs/TASKS.md` together; what was changed on either side is kept."""
+
+    waits: ClassVar[bool] = True
+    cwd: str

@@ -1,4 +1,6 @@
-"""Tasks through the daemon: `tasks.list` and `task.*`."""
+"""Tasks through the daemon: `tasks.*` and `task.*`."""
+
+from pathlib import Path
 
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
@@ -6,16 +8,28 @@ from openagent.daemon.daemon import Handler
 from openagent.plugins.tasks import TaskStore
 from openagent.protocol.events import TaskUpdated
 from openagent.protocol.op import Done, Op
-from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TaskInfo, TaskList, TasksList, TaskUpdate
+from openagent.protocol.tasks import (
+    TaskCreate,
+    TaskDelete,
+    TaskGet,
+    TaskInfo,
+    TaskList,
+    TasksList,
+    TasksSync,
+    TasksSynced,
+    TaskUpdate,
+)
 from openagent.tasks.board import TaskBoard
+from openagent.tasks.sync import TaskFile
 
 DELETED = "deleted"
 
 
 class TaskService:
-    def __init__(self, store: TaskStore, bus: EventBus) -> None:
+    def __init__(self, store: TaskStore, bus: EventBus, agreed: Path) -> None:
         self._bus = bus
         self.board = TaskBoard(store, lambda task: self._tell(task, task.state), lambda task: self._tell(task, DELETED))
+        self.file = TaskFile(self.board, agreed)
 
     def handlers(self) -> dict[type[Op], Handler]:
         return {
@@ -24,6 +38,7 @@ class TaskService:
             TaskCreate: self._create,
             TaskUpdate: self._update,
             TaskDelete: self._delete,
+            TasksSync: self._sync,
         }
 
     def _tell(self, task: TaskInfo, state: str) -> None:
@@ -46,3 +61,6 @@ class TaskService:
     async def _delete(self, connection: Connection, op: TaskDelete) -> Done:
         await self.board.delete(op.task)
         return Done()
+
+    async def _sync(self, connection: Connection, op: TasksSync) -> TasksSynced:
+        return await self.file.sync(op.cwd)

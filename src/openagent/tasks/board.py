@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -53,6 +54,15 @@ class TaskBoard:
             )
             return await self._keep(task)
 
+    async def adopt(self, identity: str, cwd: str, given: dict[str, Any]) -> TaskInfo:
+        """One that has its id already, at the end of those of its state."""
+        now = time.time()
+        async with self._writing:
+            position = await self._end_of(given["state"])
+            return await self._keep(
+                TaskInfo(id=identity, created_at=now, updated_at=now, cwd=cwd, position=position, **given)
+            )
+
     async def update(self, wanted: TaskUpdate) -> TaskInfo:
         async with self._writing:
             task = await self.get(wanted.task)
@@ -69,19 +79,18 @@ class TaskBoard:
             await self._store.remove_task(identity)
         self._removed(task)
 
+    def problem(self, title: str, detail: str) -> str:
+        """Why there can be no such task; empty when there can."""
+        if not title.strip() or len(title) > LONGEST_TITLE:
+            return f"A task needs a title of at most {LONGEST_TITLE} characters."
+        if len(detail) > LONGEST_DETAIL:
+            return f"The detail of a task may have {LONGEST_DETAIL >> 10} KB at most."
+        return ""
+
     async def _keep(self, task: TaskInfo) -> TaskInfo:
-        if not task.title.strip() or len(task.title) > LONGEST_TITLE:
-            raise OpenAgentError(
-                "invalid_argument",
-                f"A task needs a title of at most {LONGEST_TITLE} characters.",
-                hint="Say in a sentence what is to be done; the rest goes into its detail.",
-            )
-        if len(task.detail) > LONGEST_DETAIL:
-            raise OpenAgentError(
-                "invalid_argument",
-                f"The detail of a task may have {LONGEST_DETAIL >> 10} KB at most.",
-                hint="Put it into a file of the workspace and name that.",
-            )
+        if problem := self.problem(task.title, task.detail):
+            hint = "Say in a sentence what is to be done; what is long goes into a file of the workspace."
+            raise OpenAgentError("invalid_argument", problem, hint=hint)
         await self._store.put_task(task)
         self._changed(task)
         return task

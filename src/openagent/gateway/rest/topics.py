@@ -139,6 +139,7 @@ TEAM = [
 TASKS = [
     Endpoint("GET", "/api/tasks", tasks.TasksList, "List tasks, by state and place."),
     Endpoint("POST", "/api/tasks", tasks.TaskCreate, "Create a task.", status=201),
+    Endpoint("POST", "/api/tasks/sync", tasks.TasksSync, "Bring the board and `docs/TASKS.md` together."),
     Endpoint("GET", "/api/tasks/{task}", tasks.TaskGet, "One task."),
     Endpoint("PATCH", "/api/tasks/{task}", tasks.TaskUpdate, "Change a task."),
     Endpoint("DELETE", "/api/tasks/{task}", tasks.TaskDelete, "Delete a task."),

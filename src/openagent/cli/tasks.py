@@ -1,0 +1,359 @@
+"""`openagent task`"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple, cast
+
+import click
+import msgspec
+
+from openagent.cli.command import PATIENCE, as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.task_cache import SeenTasks, remember_tasks, seen_tasks
+from openagent.cli.terminal import DIM, YELLOW, paint, table
+from openagent.client import Client, connect
+from openagent.client.text import ago, clean, one_line
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done
+from openagent.protocol.tasks import (
+    TaskCreate,
+    TaskDelete,
+    TaskGet,
+    TaskInfo,
+    TaskList,
+    TasksList,
+    TasksSync,
+    TasksSynced,
+    TaskState,
+    TaskUpdate,
+)
+
+_STATES = ("doing", "blocked", "todo", "done")
+_STATE = click.Choice(["todo", "doing", "blocked", "done"])
+_task = click.argument("task", metavar="ID")
+
+
+class Seen(NamedTuple):
+    tasks: list[TaskInfo]
+    at: float
+    offline: bool = False
+    reason: str = ""
+
+
+@click.group(
+    "task",
+    epilog=examples(
+        "openagent task list",
+        'openagent task add "Write the parser" --owner ann',
+        "openagent task move 06gx doing",
+        "openagent task sync",
+        "openagent task list --connect build-server:8080",
+    ),
+)
+def task() -> None:
+    """What is to be done: the same tasks that the web app's board shows.
+
+    The beginning of an ID is enough wherever it is the only one that begins so. When no daemon runs or can be reached,
+    `list` and `show` tell what was last seen, and how old that is.
+    """
+
+
+def elsewhere(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--connect, for a daemon that is not this machine's."""
+    return click.option(
+        "--connect",
+        "url",
+        envvar="OPENAGENT_CONNECT",
+        default="",
+        metavar="URL",
+        help="Ask the daemon there.  [env: OPENAGENT_CONNECT; OPENAGENT_TOKEN holds its token]",
+    )(function)
+
+
+@command(
+    "list",
+    "openagent task list",
+    "openagent task list --state todo --here",
+    "openagent task list --json | jq -r '.tasks[].title'",
+)
+@click.option("--state", type=_STATE, help="Only those.")
+@click.option("--owner", default="", metavar="NAME", help="Only what this person or agent has.")
+@click.option("--here", is_flag=True, help="Only those of this folder.")
+@click.option("--fresh", is_flag=True, help="Never what was last seen: start the daemon, or fail.")
+@elsewhere
+@as_json
+def list_tasks(state: str | None, owner: str, here: bool, fresh: bool, url: str, as_json: bool) -> None:  # noqa: PLR0917
+    """List tasks: what is being done first, what is done last."""
+    seen = complete(_seen(url, fresh=fresh))
+    cwd = os.getcwd()
+    found = [
+        each
+        for each in sorted(seen.tasks, key=lambda each: (_STATES.index(each.state), each.position))
+        if state in (None, each.state) and owner in ("", each.owner) and (not here or each.cwd == cwd)
+    ]
+    if as_json:
+        print_json({"tasks": plain(found), "as_of": seen.at, "offline": seen.offline})
+        return
+    if found:
+        now = time.time()
+        say(table(("ID", "STATE", "OWNER", "CHANGED", "TITLE"), [_row(each, now) for each in found]))
+    else:
+        say('There are no such tasks. `openagent task add "…"` makes one.')
+    _tell_age(seen)
+
+
+def _row(each: TaskInfo, now: float) -> tuple[str, ...]:
+    return each.id, each.state, one_line(each.owner, 20) or "–", ago(each.updated_at, now), one_line(each.title, 100)
+
+
+def _tell_age(seen: Seen) -> None:
+    if seen.offline:
+        said = f"Offline, as last seen {ago(seen.at, time.time())}. {seen.reason}"
+        click.echo(paint(f"! {clean(said)}", YELLOW, sys.stderr), err=True)
+
+
+@command("show", "openagent task show 06gx", "openagent task show 06gx --json")
+@_task
+@click.option("--fresh", is_flag=True, help="Never what was last seen: start the daemon, or fail.")
+@elsewhere
+@as_json
+def show(task: str, fresh: bool, url: str, as_json: bool) -> None:
+    """Print a task with its detail."""
+    seen = complete(_seen(url, fresh=fresh))
+    each = _one(seen.tasks, task)
+    if as_json:
+        print_json({**plain(each), "as_of": seen.at, "offline": seen.offline})
+        return
+    say(clean(each.title))
+    facts = [each.state, each.owner and f"@{each.owner}", each.cwd, each.session and f"session {each.session}", each.id]
+    say(paint(clean("  ·  ".join(fact for fact in facts if fact)), DIM))
+    if each.detail:
+        say("\n" + clean(each.detail).rstrip())
+    _tell_age(seen)
+
+
+@command(
+    "add",
+    'openagent task add "Write the parser"',
+    'openagent task add "Review it" --owner ann --state blocked --detail "Waits for **CI**."',
+    'git log -1 --format=%B | openagent task add "Announce this" --detail -',
+)
+@click.argument("title")
+@click.option("--detail", default="", help="Markdown; - reads it from stdin.")
+@click.option("--owner", default="", metavar="NAME", help="The person or agent who has it.")
+@click.option("--state", type=_STATE, default="todo", show_default=True)
+@click.option("--session", default="", metavar="ID", help="The session that works on it.")
+@click.option("--cwd", metavar="DIR", help="The workspace it is about; this folder if left out.")
+@elsewhere
+@as_json
+def add(  # noqa: PLR0917
+    title: str, detail: str, owner: str, state: str, session: str, cwd: str | None, url: str, as_json: bool
+) -> None:
+    """Add a task, at the end of those of its state."""
+    op = TaskCreate(
+        id="add",
+        title=title,
+        detail=_text(detail),
+        owner=owner,
+        state=cast("TaskState", state),
+        session=session,
+        cwd=_workspace(cwd),
+    )
+    _tell(complete(_ask(url, op, TaskInfo)), "Added", as_json)
+
+
+@command(
+    "edit",
+    'openagent task edit 06gx --title "Write the parser and its tests"',
+    "openagent task edit 06gx --owner ben --detail - < detail.md",
+    "openagent task edit 06gx",
+)
+@_task
+@click.option("--title")
+@click.option("--detail", help="Markdown; - reads it from stdin.")
+@click.option("--owner", metavar="NAME", help="'' for nobody.")
+@click.option("--session", metavar="ID")
+@click.option("--cwd", metavar="DIR")
+@elsewhere
+@as_json
+def edit(  # noqa: PLR0917
+    task: str,
+    title: str | None,
+    detail: str | None,
+    owner: str | None,
+    session: str | None,
+    cwd: str | None,
+    url: str,
+    as_json: bool,
+) -> None:
+    """Change what is given of a task; with nothing given, its detail in your editor."""
+    given = {"title": title, "owner": owner, "session": session}
+    changes = {key: value for key, value in given.items() if value is not None}
+    if detail is not None:
+        changes["detail"] = _text(detail)
+    if cwd is not None:
+        changes["cwd"] = _workspace(cwd)
+    if not changes:
+        before = complete(_get(url, task))
+        written = click.edit(before.detail, extension=".md")
+        if written is None or written == before.detail:
+            say("Nothing was changed.")
+            return
+        changes["detail"] = written
+    _tell(complete(_update(url, task, changes)), "Changed", as_json)
+
+
+@command("move", "openagent task move 06gx doing", "openagent task move 06gx todo --first")
+@_task
+@click.argument("state", type=_STATE)
+@click.option("--first", is_flag=True, help="Before all others of that state, not after them.")
+@elsewhere
+@as_json
+def move(task: str, state: str, first: bool, url: str, as_json: bool) -> None:
+    """Put a task into another state, or to the front of its own."""
+    _tell(complete(_move(url, task, state, first)), f"Moved to {state}:", as_json)
+
+
+@command("remove", "openagent task remove 06gx", "openagent task remove 06gx 06gy --json")
+@click.argument("tasks", nargs=-1, required=True, metavar="ID...")
+@elsewhere
+@as_json
+def remove(tasks: tuple[str, ...], url: str, as_json: bool) -> None:
+    """Delete tasks."""
+    removed = complete(_remove(url, tasks))
+    if as_json:
+        print_json({"removed": [each.id for each in removed]})
+    for each in () if as_json else removed:
+        say(f"Removed {each.id}  {one_line(each.title, 100)}")
+
+
+@command("sync", "openagent task sync", "openagent task sync --cwd ~/project --json")
+@click.option("--cwd", metavar="DIR", help="The workspace; this folder if left out.")
+@elsewhere
+@as_json
+def sync(cwd: str | None, url: str, as_json: bool) -> None:
+    """Bring the board and the workspace's docs/TASKS.md together.
+
+    Edits on either side survive. Where both changed the same, the newer counts, and what the older said is kept in the
+    task's detail. The file is made when there is none; what else stands in it is left alone.
+    """
+    synced = complete(_ask(url, TasksSync(id="sync", cwd=_workspace(cwd)), TasksSynced))
+    if as_json:
+        print_json(plain(synced))
+        return
+    went = f"{synced.to_board} changes to the board, {synced.to_file} to the file"
+    say(f"{synced.tasks} tasks in {clean(synced.file)}: {went}.")
+    for note in synced.notes:
+        say(paint(f"! {clean(note)}", YELLOW))
+
+
+def _tell(each: TaskInfo, done: str, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(each))
+    else:
+        say(f"{done} {each.id}  {one_line(each.title, 100)}")
+
+
+def _text(given: str) -> str:
+    return sys.stdin.read() if given == "-" else given
+
+
+def _workspace(cwd: str | None) -> str:
+    return os.path.abspath(os.path.expanduser(cwd or "."))
+
+
+def _one(tasks: list[TaskInfo], start: str) -> TaskInfo:
+    found = [each for each in tasks if each.id == start] or [each for each in tasks if each.id.startswith(start)]
+    if len(found) == 1 and start:
+        return found[0]
+    what = f"{len(found)} tasks begin with" if found else "There is no task"
+    raise OpenAgentError("not_found", f"{what} {start!r}.", hint="`openagent task list` shows them.")
+
+
+@asynccontextmanager
+async def _house(url: str, *, auto_start: bool = True) -> AsyncGenerator[Client, None]:
+    if not url:
+        async with daemon(auto_start=auto_start) as client:
+            yield client
+        return
+    try:
+        async with asyncio.timeout(PATIENCE):
+            token = os.environ.get("OPENAGENT_TOKEN", "")
+            client = await connect(url=_web_socket(url), token=token, name="cli", env={})
+    except TimeoutError:
+        raise OpenAgentError("busy", f"The daemon at {url} does not answer.", hint="Check the address.") from None
+    async with client:
+        yield client
+
+
+def _web_socket(url: str) -> str:
+    """`host:port`, `http://host:port` and `ws://host:port/ws` are the same."""
+    scheme, _, rest = url.rpartition("://")
+    address = f"{'wss' if scheme in ('https', 'wss') else 'ws'}://{rest.rstrip('/')}"
+    return address if address.endswith("/ws") else f"{address}/ws"
+
+
+async def _all(client: Client, url: str) -> list[TaskInfo]:
+    tasks = (await client.request(TasksList(id=client.next_id()), TaskList)).tasks
+    remember_tasks(url, tasks)
+    return tasks
+
+
+async def _seen(url: str, *, fresh: bool) -> Seen:
+    """Of the daemon, or what was last seen, when none answers. Nothing seen yet: then one is started."""
+    last: SeenTasks | None = None if fresh else seen_tasks(url)
+    try:
+        async with _house(url, auto_start=last is None) as client:
+            return Seen(await _all(client, url), time.time())
+    except (OpenAgentError, OSError) as problem:
+        if last is None or (isinstance(problem, OpenAgentError) and problem.info.code == "unauthorized"):
+            raise
+        return Seen(last.tasks, last.at, offline=True, reason=str(problem))
+
+
+async def _ask(url: str, op: Any, kind: Any) -> Any:
+    async with _house(url) as client:
+        done = await client.request(msgspec.structs.replace(op, id=client.next_id()), kind)
+        await _all(client, url)
+        return done
+
+
+async def _get(url: str, start: str) -> TaskInfo:
+    async with _house(url) as client:
+        found = _one(await _all(client, url), start)
+        return await client.request(TaskGet(id=client.next_id(), task=found.id), TaskInfo)
+
+
+async def _update(url: str, start: str, changes: dict[str, Any]) -> TaskInfo:
+    async with _house(url) as client:
+        found = _one(await _all(client, url), start)
+        op = msgspec.structs.replace(TaskUpdate(id=client.next_id(), task=found.id), **changes)
+        changed = await client.request(op, TaskInfo)
+        await _all(client, url)
+        return changed
+
+
+async def _move(url: str, start: str, state: str, first: bool) -> TaskInfo:
+    changes: dict[str, Any] = {"state": state}
+    if first:
+        async with _house(url) as client:
+            others = [each.position for each in await _all(client, url) if each.state == state]
+        changes["position"] = min(others, default=1.0) - 1.0
+    return await _update(url, start, changes)
+
+
+async def _remove(url: str, starts: tuple[str, ...]) -> list[TaskInfo]:
+    async with _house(url) as client:
+        tasks = await _all(client, url)
+        found = [_one(tasks, start) for start in starts]
+        for each in found:
+            await client.request(TaskDelete(id=client.next_id(), task=each.id), Done)
+        await _all(client, url)
+        return found
+
+
+for _command in (list_tasks, show, add, edit, move, remove, sync):
+    task.add_command(_command)

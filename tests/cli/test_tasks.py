@@ -1,0 +1,72 @@
+"""`openagent task`, on the real program."""
+
+import pytest
+
+from .machine import Machine
+
+COMMANDS = ("list", "show", "add", "edit", "move", "remove", "sync")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_task_command_shows_examples(machine: Machine, command: str) -> None:
+    ran = machine.run("task", command, "--help")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert f"  openagent task {command}" in ran.stdout.split("Examples:")[1]
+    assert "--json" in ran.stdout
+
+
+def test_a_task_is_added_shown_moved_edited_synced_and_removed(machine: Machine) -> None:
+    assert "There are no such tasks." in machine.run("task", "list").stdout
+    first = machine.json("task", "add", "Write it", "--owner", "ann", "--detail", "**Well**\x1b[31m.")
+    second = machine.run("task", "add", "Read it").stdout.split()[1]
+    assert first["cwd"] == str(machine.workspace)
+    shown = machine.run("task", "show", first["id"]).stdout
+    assert shown.splitlines()[0] == "Write it"
+    assert "**Well**." in shown
+    assert machine.json("task", "move", second, "todo", "--first")["position"] < first["position"]
+    assert machine.json("task", "move", first["id"], "doing")["state"] == "doing"
+    assert machine.json("task", "edit", first["id"], "--title", "Write it all", "--owner", "")["owner"] == ""
+    lines = machine.run("task", "list").stdout.splitlines()
+    assert lines[0].split() == ["ID", "STATE", "OWNER", "CHANGED", "TITLE"]
+    assert lines[1].split() == [first["id"], "doing", "–", "just", "now", "Write", "it", "all"]
+    assert [task["id"] for task in machine.json("task", "list", "--state", "todo", "--here")["tasks"]] == [second]
+
+    synced = machine.json("task", "sync")
+    assert (synced["tasks"], synced["to_file"]) == (2, 2)
+    file = machine.workspace / "docs" / "TASKS.md"
+    assert f"- [~] Write it all <!-- task:{first['id']} -->" in file.read_text()
+    file.write_text(file.read_text() + "- [x] By hand\n")
+    assert "3 tasks in" in machine.run("task", "sync").stdout
+    assert [task["title"] for task in machine.json("task", "list", "--state", "done")["tasks"]] == ["By hand"]
+    assert machine.json("task", "remove", first["id"], second) == {"removed": [first["id"], second]}
+    missing = machine.run("task", "show", second)
+    assert (missing.returncode, f"There is no task '{second}'." in missing.stderr) == (1, True)
+
+
+def test_without_a_daemon_the_tasks_last_seen_are_told_with_their_age(fresh: Machine) -> None:
+    task = fresh.json("task", "add", "Write it", "--detail", "Well.")
+    assert fresh.run("stop").returncode == 0
+    listed = fresh.run("task", "list")
+    assert (listed.returncode, "Write it" in listed.stdout) == (0, True)
+    assert "Offline, as last seen just now. No daemon is running." in listed.stderr
+    assert "Well." in fresh.run("task", "show", task["id"]).stdout
+    seen = fresh.json("task", "list")
+    assert (seen["offline"], [each["id"] for each in seen["tasks"]]) == (True, [task["id"]])
+    assert fresh.daemon_pid() is None
+    assert fresh.json("task", "list", "--fresh")["offline"] is False
+    assert fresh.daemon_pid() is not None
+
+
+def test_tasks_of_a_daemon_elsewhere_are_told_when_it_cannot_be_reached_any_more(fresh: Machine) -> None:
+    assert fresh.run("serve", "--daemon", "--web-socket", "127.0.0.1:0").returncode == 0
+    url = fresh.json("status")["web_url"]
+    token = fresh.json("tokens", "create", "here", "--scope", "chat")["secret"]
+    elsewhere = Machine(fresh.root / "away", fresh.sim, {"OPENAGENT_TOKEN": token, "OPENAGENT_CONNECT": url})
+    elsewhere.json("task", "add", "Write it")
+    assert elsewhere.json("task", "list")["offline"] is False
+    assert elsewhere.run("task", "sync").returncode == 1
+    fresh.run("stop")
+    told = elsewhere.run("task", "list")
+    assert (told.returncode, "Write it" in told.stdout) == (0, True)
+    assert "Offline, as last seen just now. No daemon answers at" in told.stderr
+    assert elsewhere.run("task", "add", "Not now").returncode == 1

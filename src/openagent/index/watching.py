@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 MANY = 500
 """From so many on, and where a directory came or went, everything is looked at."""
@@ -13,12 +15,11 @@ _TICK_MS = 1000
 async def changes(workspace: Path) -> AsyncGenerator[list[str] | None, None]:
     """Paths that changed, relative to the workspace; None: look at everything. An empty list every second or so, so
     that whoever listens can see whether it is still wanted."""
-    from watchfiles import DefaultFilter, awatch
-
+    watchfiles: Any = import_module("watchfiles")
     root = await asyncio.to_thread(workspace.resolve)
-    watched = awatch(
+    watched: AsyncGenerator[set[tuple[Any, str]], None] = watchfiles.awatch(
         root,
-        watch_filter=DefaultFilter(),
+        watch_filter=watchfiles.DefaultFilter(),
         debounce=_GATHER_MS,
         rust_timeout=_TICK_MS,
         yield_on_timeout=True,

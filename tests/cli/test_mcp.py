@@ -40,6 +40,10 @@ def test_prompts_and_resources_are_listed_and_read(machine: Machine) -> None:
     assert "book://one" in machine.run("mcp", "resources").stdout
     assert machine.json("mcp", "resources", "shop")["resources"][0]["uri"] == "book://one"
     assert machine.run("mcp", "resources", "shop", "book://one").stdout == "Once upon a time\n"
+    filled = machine.json("mcp", "prompt", "shop", "review", "title=Emma")
+    assert filled["messages"][0]["part"]["text"] == "Review it."
+    assert machine.run("mcp", "prompt", "shop", "review", "title=Emma").stdout.startswith("user\nReview it.")
+    assert "is no NAME=VALUE" in machine.run("mcp", "prompt", "shop", "review", "Emma").stderr
     missing = machine.run("mcp", "prompts", "gone")
     assert missing.returncode == 1
     assert "There is no MCP server 'gone'" in missing.stderr

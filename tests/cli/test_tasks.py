@@ -36,7 +36,7 @@ def test_a_task_is_added_shown_moved_edited_synced_and_removed(machine: Machine)
     file = machine.workspace / "docs" / "TASKS.md"
     assert f"- [~] Write it all <!-- task:{first['id']} -->" in file.read_text()
     file.write_text(file.read_text() + "- [x] By hand\n")
-    assert "3 tasks in" in machine.run("task", "sync").stdout
+    assert "tasks 3, changed on the board 1, in the file 0." in machine.run("task", "sync").stdout
     assert [task["title"] for task in machine.json("task", "list", "--state", "done")["tasks"]] == ["By hand"]
     assert machine.json("task", "remove", first["id"], second) == {"removed": [first["id"], second]}
     missing = machine.run("task", "show", second)

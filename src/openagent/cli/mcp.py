@@ -11,6 +11,7 @@ from msgspec import structs
 
 from openagent.cli.auth import browser_or_paste
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.mcp_prompt import prompt
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean
 from openagent.protocol.mcp import (
@@ -408,6 +409,7 @@ for _command in (
     enable,
     disable,
     import_servers,
+    prompt,
     prompts,
     resources,
     serve,

@@ -13,6 +13,7 @@ import msgspec
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.completion import session_argument
+from openagent.cli.session_settings import raw, rename, set_settings
 from openagent.cli.terminal import table
 from openagent.cli.transcript import Transcript, markdown
 from openagent.cli.undo import diff, rewind
@@ -236,5 +237,5 @@ async def _pages(client: Client, session: str) -> AsyncGenerator[list[Message], 
         has_more = page.has_more
 
 
-for each in (list_sessions, show, diff, rewind, fork, export, delete):
+for each in (list_sessions, show, rename, set_settings, raw, diff, rewind, fork, export, delete):
     sessions.add_command(each)

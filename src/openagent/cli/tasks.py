@@ -244,8 +244,8 @@ def sync(cwd: str | None, url: str, as_json: bool) -> None:
     if as_json:
         print_json(plain(synced))
         return
-    went = f"{synced.to_board} changes to the board, {synced.to_file} to the file"
-    say(f"{synced.tasks} tasks in {clean(synced.file)}: {went}.")
+    changed = f"changed on the board {synced.to_board}, in the file {synced.to_file}"
+    say(f"{clean(synced.file)}: tasks {synced.tasks}, {changed}.")
     for note in synced.notes:
         say(paint(f"! {clean(note)}", YELLOW))
 

@@ -1,0 +1,93 @@
+"""`openagent files`"""
+
+import sys
+from typing import Any
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import size, table
+from openagent.client.text import clean
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead, FilesWrite, FileWritten
+
+_where = click.argument("where", metavar="SESSION|COPY")
+_copy = click.option("--copy", is_flag=True, help="The name is that of a workspace's copy, not of a session.")
+
+
+@click.group(
+    "files",
+    epilog=examples(
+        "openagent files list 06gx src",
+        "openagent files read 06gx README.md",
+        "openagent files write 06gx notes.md < notes.md",
+    ),
+)
+def files() -> None:
+    """A session's workspace, or a copy of one, read and edited under its rules."""
+
+
+@command("list", "openagent files list 06gx", "openagent files list --copy try src --json")
+@_where
+@click.argument("path", default=".")
+@_copy
+@as_json
+def list_files(where: str, path: str, copy: bool, as_json: bool) -> None:
+    """List a directory."""
+    found: FileEntries = complete(_ask(FilesList(id="list", path=path, **_place(where, copy)), FileEntries))
+    if as_json:
+        print_json(plain(found))
+        return
+    rows = [(each.kind, size(each.size) if each.kind == "file" else "–", each.path) for each in found.entries]
+    say(table(("KIND", "SIZE", "PATH"), rows) if rows else "There is nothing in it.")
+    if found.left_out:
+        say(f"… and {found.left_out} more.")
+
+
+@command("read", "openagent files read 06gx README.md", "openagent files read 06gx README.md --json | jq -r .version")
+@_where
+@click.argument("path")
+@_copy
+@as_json
+def read(where: str, path: str, copy: bool, as_json: bool) -> None:
+    """Print a file."""
+    found: FileContent = complete(_ask(FilesRead(id="read", path=path, **_place(where, copy)), FileContent))
+    if as_json:
+        print_json(plain(found))
+    elif found.binary:
+        raise OpenAgentError("invalid_argument", f"{path} is no text ({size(found.size)}).")
+    else:
+        sys.stdout.write(clean(found.text) if sys.stdout.isatty() else found.text)
+
+
+@command(
+    "write",
+    "openagent files write 06gx notes.md < notes.md",
+    "openagent files write 06gx notes.md --version VERSION < notes.md",
+)
+@_where
+@click.argument("path")
+@_copy
+@click.option("--version", help="Refuse when the file is another by now; '' when there is one at all.")
+@as_json
+def write(where: str, path: str, copy: bool, version: str | None, as_json: bool) -> None:
+    """Create or replace a file with what comes on stdin."""
+    op = FilesWrite(id="write", path=path, text=sys.stdin.read(), version=version, **_place(where, copy))
+    done: FileWritten = complete(_ask(op, FileWritten))
+    if as_json:
+        print_json(plain(done))
+    else:
+        say(f"Wrote {clean(done.path)}, {size(done.size)}.")
+
+
+def _place(where: str, copy: bool) -> dict[str, str]:
+    return {"copy": where} if copy else {"session": where}
+
+
+async def _ask(op: Any, kind: Any) -> Any:
+    async with daemon() as client:
+        return await client.request(op, kind)
+
+
+for _command in (list_files, read, write):
+    files.add_command(_command)

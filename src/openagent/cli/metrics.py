@@ -1,0 +1,101 @@
+"""`openagent metrics`"""
+
+import time
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import table
+from openagent.client.text import one_line
+from openagent.protocol.metrics import AgentMetrics, AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
+from openagent.protocol.usage import FailureReport, UsageFailures
+
+_DAY = 86400.0
+
+
+@click.group(
+    "metrics",
+    epilog=examples("openagent metrics agents", "openagent metrics cost --days 7", "openagent metrics failures --json"),
+)
+def metrics() -> None:
+    """How agents perform, what they cost and where that is heading, and what went wrong."""
+
+
+@command("agents", "openagent metrics agents", "openagent metrics agents --limit 5 --json")
+@click.option("--limit", type=click.IntRange(min=1, max=200), default=20, show_default=True, help="How many at most.")
+@as_json
+def agents(limit: int, as_json: bool) -> None:
+    """Show how the agents last active perform."""
+    found = complete(_agents(limit)).agents
+    if as_json:
+        print_json(plain(found))
+    elif found:
+        headers = ("ID", "STATUS", "TURNS", "ANSWER", "TOKENS/S", "ERRORS", "COST", "NAME")
+        say(table(headers, [_row(each) for each in found]))
+    else:
+        say('No agent has worked yet. `openagent run "…"` lets one.')
+
+
+def _row(each: AgentMetrics) -> tuple[str, ...]:
+    return (
+        each.id,
+        each.status,
+        str(each.turns),
+        f"{each.avg_response_ms / 1000:.1f} s" if each.avg_response_ms else "–",
+        f"{each.tokens_per_second:.0f}" if each.tokens_per_second else "–",
+        f"{each.error_rate:.0%}",
+        f"${each.usage.cost_usd:.4f}" if each.usage.cost_usd else "–",
+        one_line(each.name, 60) or "–",
+    )
+
+
+async def _agents(limit: int) -> AgentsMetrics:
+    async with daemon() as client:
+        return await client.request(MetricsAgents(id=client.next_id(), limit=limit), AgentsMetrics)
+
+
+@command("cost", "openagent metrics cost", "openagent metrics cost --days 7 --json")
+@click.option("--days", type=click.IntRange(min=1, max=366), default=30, show_default=True)
+@as_json
+def cost(days: int, as_json: bool) -> None:
+    """Show what was spent, on what, and where it is heading."""
+    found = complete(_cost(days))
+    if as_json:
+        print_json(plain(found))
+        return
+    sums = (("today", found.today_usd), ("last 7 days", found.week_usd), (f"last {days} days", found.total_usd))
+    rows = [*sums, ("30 days like the last 7", found.projected_month_usd)]
+    say(table(("TIME", "COST"), [(name, f"${value:.4f}") for name, value in rows]))
+    for title, summed in (("MODEL", found.by_model), ("ACTIVITY", found.by_activity)):
+        if summed:
+            lines = [(row.key, f"{row.requests:,}", f"${row.cost_usd:.4f}") for row in summed]
+            say("\n" + table((title, "REQUESTS", "COST"), lines))
+
+
+async def _cost(days: int) -> CostAnalysis:
+    async with daemon() as client:
+        return await client.request(MetricsCost(id=client.next_id(), days=days), CostAnalysis)
+
+
+@command("failures", "openagent metrics failures", "openagent metrics failures --days 7 --json")
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only the last N days.")
+@as_json
+def failures(days: float | None, as_json: bool) -> None:
+    """Show what went wrong, by day and kind of error."""
+    found = complete(_failures(time.time() - days * _DAY if days else 0.0))
+    if as_json:
+        print_json(plain(found))
+    elif found.rows:
+        rows = [(row.day, row.code, str(row.failed), str(row.retried)) for row in found.rows]
+        say(table(("DAY", "ERROR", "FAILED", "RETRIED"), rows))
+    else:
+        say("Nothing went wrong.")
+
+
+async def _failures(since: float) -> FailureReport:
+    async with daemon() as client:
+        return await client.request(UsageFailures(id=client.next_id(), since=since), FailureReport)
+
+
+for _command in (agents, cost, failures):
+    metrics.add_command(_command)

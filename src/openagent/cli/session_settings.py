@@ -1,0 +1,94 @@
+"""`openagent sessions rename|set|raw`"""
+
+from typing import Any
+
+import click
+import msgspec
+
+from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.completion import session_argument
+from openagent.cli.terminal import BOLD, paint
+from openagent.client.text import clean, one_line
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.ops import MessageRaw, RawExchange, SessionUpdate
+from openagent.protocol.sessions import SessionInfo, SettingsChange
+
+_NOTHING = "none"
+_LISTS = ("disabled_tools", "disabled_mcp_servers", "tools", "mcp_servers")
+
+
+@command("rename", "openagent sessions rename 06gx 'The parser'")
+@session_argument()
+@click.argument("name")
+@as_json
+def rename(session: str, name: str, as_json: bool) -> None:
+    """Give a session another name."""
+    info = complete(_update(session, name, SettingsChange()))
+    if as_json:
+        print_json(plain(info))
+    else:
+        say(f"{info.id} is called {one_line(info.name)!r}.")
+
+
+@command(
+    "set",
+    "openagent sessions set 06gx mode=plan",
+    "openagent sessions set 06gx model=anthropic/claude-sonnet-5 thinking=high budget_usd=2",
+    "openagent sessions set 06gx tools=read_file,grep temperature=none",
+)
+@session_argument()
+@click.argument("settings", nargs=-1, required=True, metavar="NAME=VALUE...")
+@as_json
+def set_settings(session: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """Change a session's settings, from its next step on. The value `none` takes one back; lists have commas."""
+    info = complete(_update(session, None, _change(settings)))
+    if as_json:
+        print_json(plain(info))
+    else:
+        names = [each.partition("=")[0] for each in settings]
+        said = ", ".join(f"{name} = {getattr(info.settings, name)}" for name in names)
+        say(clean(f"{info.id}: {said}."))
+
+
+def _change(settings: tuple[str, ...]) -> SettingsChange:
+    given: dict[str, Any] = {}
+    for each in settings:
+        name, equals, value = each.partition("=")
+        if not equals or name not in SettingsChange.__struct_fields__:
+            known = f"Settings: {', '.join(SettingsChange.__struct_fields__)}."
+            raise OpenAgentError("invalid_argument", f"{each!r} sets nothing that there is.", hint=known)
+        if value == _NOTHING:
+            given[name] = None
+        else:
+            given[name] = [part for part in value.split(",") if part] if name in _LISTS else value
+    try:
+        return msgspec.convert(given, SettingsChange, strict=False)
+    except msgspec.ValidationError as problem:
+        raise OpenAgentError("invalid_argument", f"This cannot be set: {problem}.") from None
+
+
+async def _update(session: str, name: str | None, change: SettingsChange) -> SessionInfo:
+    async with daemon() as client:
+        op = SessionUpdate(id=client.next_id(), session=session, name=name, settings=change)
+        return await client.request(op, SessionInfo)
+
+
+@command("raw", "openagent sessions raw 06gx 2", "openagent sessions raw 06gx 2 --json | jq -r .request")
+@session_argument()
+@click.argument("number", type=click.IntRange(min=1))
+@as_json
+def raw(session: str, number: int, as_json: bool) -> None:
+    """Print the request that led to an answer and the response as it came, as far as kept."""
+    found = complete(_raw(session, number))
+    if as_json:
+        print_json(plain(found))
+        return
+    for title, text in (("Request", found.request), ("Response", found.response)):
+        say(f"{paint(title, BOLD)}\n{clean(text).rstrip()}\n")
+    if found.truncated:
+        say("It was longer; the rest was not kept.")
+
+
+async def _raw(session: str, number: int) -> RawExchange:
+    async with daemon() as client:
+        return await client.request(MessageRaw(id=client.next_id(), session=session, number=number), RawExchange)

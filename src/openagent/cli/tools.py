@@ -1,0 +1,140 @@
+"""`openagent tools`"""
+
+import json
+from typing import Any
+
+import click
+
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.terminal import table
+from openagent.client.text import clean, one_line
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done
+from openagent.protocol.ops import ToolInfo, ToolList, ToolRan, ToolRun, ToolsList
+from openagent.protocol.tools import ToolsSwitch
+
+_in_session = click.option("--session", default="", metavar="ID", help="Of this session alone.")
+
+
+@click.group(
+    "tools",
+    epilog=examples(
+        "openagent tools list",
+        "openagent tools disable web_fetch",
+        "openagent tools enable web_fetch --session 06gx",
+        "openagent tools run 06gx read_file path=README.md",
+    ),
+)
+def tools() -> None:
+    """The tools agents have. Those of MCP servers count for sessions: name one with --session to see them."""
+
+
+@command("list", "openagent tools list", "openagent tools list --session 06gx", "openagent tools list --json")
+@_in_session
+@as_json
+def list_tools(session: str, as_json: bool) -> None:
+    """List tools, and whether agents have them."""
+    found = complete(_list(session)).tools
+    if as_json:
+        print_json(plain(found))
+    elif found:
+        say(table(("TOOL", "ON", "EFFECT", "FROM", "WHAT IT DOES"), [_row(tool) for tool in found]))
+    else:
+        say("There are no tools.")
+
+
+def _row(tool: ToolInfo) -> tuple[str, ...]:
+    effect = "reads" if tool.read_only else "changes"
+    return tool.name, "yes" if tool.enabled else "no", effect, tool.source, one_line(tool.description, 80)
+
+
+async def _list(session: str) -> ToolList:
+    async with daemon() as client:
+        return await client.request(ToolsList(id=client.next_id(), session=session), ToolList)
+
+
+@command("enable", "openagent tools enable web_fetch", "openagent tools enable web_fetch --session 06gx")
+@click.argument("name")
+@_in_session
+@as_json
+def enable(name: str, session: str, as_json: bool) -> None:
+    """Give agents a tool: one session from its next step on, or all that start from now on."""
+    _switch(name, session, on=True, as_json=as_json)
+
+
+@command("disable", "openagent tools disable web_fetch", "openagent tools disable web_fetch --session 06gx")
+@click.argument("name")
+@_in_session
+@as_json
+def disable(name: str, session: str, as_json: bool) -> None:
+    """Take a tool away from agents: from one session, or from all that start from now on."""
+    _switch(name, session, on=False, as_json=as_json)
+
+
+def _switch(name: str, session: str, *, on: bool, as_json: bool) -> None:
+    complete(_send_switch(name, session, on))
+    if as_json:
+        print_json({"tool": name, "enabled": on, "session": session})
+    else:
+        whom = f"Session {clean(session)}" if session else "Sessions that start from now on"
+        say(f"{whom}: {clean(name)} is {'on' if on else 'off'}.")
+
+
+async def _send_switch(name: str, session: str, on: bool) -> None:
+    async with daemon() as client:
+        await client.request(ToolsSwitch(id=client.next_id(), name=name, on=on, session=session), Done)
+
+
+@command(
+    "run",
+    "openagent tools run 06gx read_file path=README.md",
+    "openagent tools run 06gx shell command='make test'",
+    'openagent tools run 06gx grep \'{"pattern": "TODO"}\' --json',
+)
+@click.argument("session", metavar="ID")
+@click.argument("tool")
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE... | JSON]")
+@as_json
+def run(session: str, tool: str, arguments: tuple[str, ...], as_json: bool) -> int:
+    """Run a tool in a session yourself: under its rules and audited, but no part of the conversation."""
+    ran = complete(_run(session, tool, _arguments(arguments)))
+    if as_json:
+        print_json(plain(ran))
+    else:
+        say(clean(ran.text).rstrip())
+    return int(ran.is_error)
+
+
+def _arguments(given: tuple[str, ...]) -> dict[str, Any]:
+    if len(given) == 1 and given[0].startswith("{"):
+        try:
+            return json.loads(given[0])
+        except ValueError as problem:
+            raise OpenAgentError("invalid_argument", f"The arguments are no JSON: {problem}.") from None
+    found: dict[str, Any] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise OpenAgentError("invalid_argument", f"{each!r} is no NAME=VALUE.", hint="Or give one JSON object.")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    """Numbers, true and false as such; everything else is text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float) else text
+
+
+async def _run(session: str, tool: str, arguments: dict[str, Any]) -> ToolRan:
+    async with daemon() as client:
+        return await client.request(
+            ToolRun(id=client.next_id(), session=session, tool=tool, arguments=arguments), ToolRan
+        )
+
+
+for _command in (list_tools, enable, disable, run):
+    tools.add_command(_command)

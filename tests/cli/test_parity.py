@@ -1,0 +1,38 @@
+"""Everything the daemon can do has a command."""
+
+import ast
+from pathlib import Path
+from typing import get_args
+
+import openagent.cli
+from openagent.protocol.ops import AnyOp
+
+REASONS = {
+    "Hello": "every command greets",
+    "SessionAttach": "`openagent attach` and `run`, through the client",
+    "SessionDetach": "leaving `openagent attach`",
+    "SessionCreate": "`openagent run`, which writes it without the protocol's classes to start fast",
+    "TurnCancel": "`openagent agents cancel` and Ctrl+C, through the client",
+    "DaemonFollow": "a live feed for interfaces that stay open; `openagent status` and `agents` tell the same once",
+    "McpSessionServers": "an editor passes its own servers along; people use `openagent mcp add`",
+    "TerminalOpen": "a terminal inside the web app; people at a terminal have `openagent tools run ID shell`",
+    "TerminalInput": "as above",
+    "TerminalResize": "as above",
+    "TerminalClose": "as above",
+}
+
+
+def asked_by_commands() -> set[str]:
+    called: set[str] = set()
+    for file in Path(openagent.cli.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+                called.add(node.func.id if isinstance(node.func, ast.Name) else node.func.attr)
+    return called
+
+
+def test_every_op_has_a_command_or_a_reason_to_have_none() -> None:
+    every = {op.__name__ for op in get_args(AnyOp)}
+    without = every - asked_by_commands()
+    assert without - set(REASONS) == set(), "ops that no command sends: add a command, or a reason here"
+    assert set(REASONS) - without == set(), "reasons for ops that do have a command, or are gone"

@@ -122,6 +122,15 @@ async def test_what_one_side_removed_goes_unless_the_other_changed_it(tmp_path: 
             assert said in notes
 
 
+async def test_a_fence_that_is_never_closed_hides_no_task(tmp_path: Path) -> None:
+    async with place(tmp_path) as p:
+        p.write("```\nopen\n")
+        await ask(p.client, TaskCreate, TaskInfo, title="a", cwd=str(p.workspace))
+        assert (await p.sync()).to_file == 1
+        assert (await p.sync()).notes == []
+        assert list(await p.tasks()) == ["a"]
+
+
 async def test_windows_line_ends_stay(tmp_path: Path) -> None:
     async with place(tmp_path) as p:
         p.file.parent.mkdir()

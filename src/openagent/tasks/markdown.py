@@ -63,7 +63,8 @@ def parse(lines: Sequence[str]) -> list[Item | str]:
         line = lines[at]
         at += 1
         if fence := _FENCE.match(line):
-            fenced = "" if fenced == fence[1] else fenced or fence[1]
+            closes = any(each.startswith(fence[1]) for each in lines[at:])  # one that is never closed hides no task
+            fenced = "" if fenced == fence[1] else fenced or (fence[1] if closes else "")
         item = None if fenced or fence else _ITEM.fullmatch(line.rstrip("\r"))
         if item is None or not (first := _first_line(item[3]))[0]:
             found.append(line)

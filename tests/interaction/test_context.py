@@ -22,7 +22,8 @@ from openagent.protocol.ops import Done, MessagePage, MessagesPage, Rewound, Ses
 from openagent.protocol.usage import UsageReport
 from openagent.simulator import Simulator
 
-from .house import House, house, house_over, new_session
+from .doing import turn
+from .house import House, house, house_over, new_session, until
 
 pytestmark = pytest.mark.anyio
 
@@ -85,7 +86,9 @@ async def test_the_breakdown_tells_what_takes_how_much_and_sums_up_to_what_the_p
     )
     async with house(tmp_path, steps) as h, await h.client() as client:
         session = await new_session(h, client, instructions="Be kind.")
-        seen = await say(client, session, "look")
+        attachment = await client.attach(session)
+        ended, _ = await turn(client, attachment, "look")
+        assert ended.reason == "done"
         report = await show(client, session)
         assert report.used_tokens == 9_100
         assert not report.estimated
@@ -96,11 +99,11 @@ async def test_the_breakdown_tells_what_takes_how_much_and_sums_up_to_what_the_p
         assert [(each.number, each.section) for each in report.messages] == [
             *((1, "user"), (2, "assistant"), (3, "tool: shell"), (4, "assistant")),
         ]
-        told = [event for event in seen if isinstance(event, e.ContextShown)]
-        if not told:
-            attachment = await client.attach(session, after=0)
-            told = [event for event in [await anext(attachment.events())] if isinstance(event, e.ContextShown)]
-        assert msgspec.to_builtins(told[-1].sections) == msgspec.to_builtins(report.sections)
+        seen = await until(
+            attachment, lambda event: isinstance(event, e.ContextShown) and event.used_tokens == report.used_tokens
+        )
+        assert isinstance(told := seen[-1], e.ContextShown)
+        assert msgspec.to_builtins(told.sections) == msgspec.to_builtins(report.sections)
 
 
 async def test_the_threshold_is_told_while_the_answer_streams_and_collected_before_the_next_step(

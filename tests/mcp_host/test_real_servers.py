@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -9,8 +10,8 @@ import socket
 import subprocess
 import sys
 import venv
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,25 @@ CONFORMANCE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 FILESYSTEM = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 
 
+@contextmanager
+def alone(what: str) -> Generator[None, None, None]:
+    """Tests run in several processes, and two installers in one folder trip over each other."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with open(ROOT / "build" / f"{what}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="module")
 def npm() -> Path:
     if shutil.which("npm") is None:
         pytest.skip("there is no npm on this machine")
-    if not all((PACKAGE / needed).exists() for needed in (EVERYTHING, CONFORMANCE)):
-        installing = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        subprocess.run(installing, cwd=PACKAGE, check=True, capture_output=True)
+    with alone("npm"):
+        stamp, lock = PACKAGE / "node_modules" / "installed.json", PACKAGE / "package-lock.json"
+        if not stamp.exists() or stamp.read_text() != lock.read_text():
+            installing = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            subprocess.run(installing, cwd=PACKAGE, check=True, capture_output=True)
+            stamp.write_text(lock.read_text())
     return PACKAGE
 
 
@@ -48,11 +61,12 @@ def fetch() -> Path:
     """The folder of `mcp-server-fetch`, which wants an HTTP library that must not come into our own environment."""
     environment, pins = ROOT / "build" / "mcp-fetch", PACKAGE / "fetch.txt"
     stamp = environment / "pins.txt"
-    if not stamp.exists() or stamp.read_text() != pins.read_text():
-        venv.create(environment, clear=True, with_pip=True)
-        pip = [environment / "bin" / "pip", "--disable-pip-version-check"]
-        subprocess.run([*pip, "install", "--no-deps", "--requirement", pins], check=True, capture_output=True)
-        stamp.write_text(pins.read_text())
+    with alone("fetch"):
+        if not stamp.exists() or stamp.read_text() != pins.read_text():
+            venv.create(environment, clear=True, with_pip=True)
+            pip = [environment / "bin" / "pip", "--disable-pip-version-check"]
+            subprocess.run([*pip, "install", "--no-deps", "--requirement", pins], check=True, capture_output=True)
+            stamp.write_text(pins.read_text())
     return environment / "bin"
 
 

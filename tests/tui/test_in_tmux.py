@@ -126,7 +126,7 @@ def test_plain_openagent_opens_asks_and_answers_in_a_terminal(tmp_path: Path) ->
             seen.until_shown("no regrets", "And back again.", gone="connection lost")
             seen.tmux("set-option", "-g", "remain-on-exit", "on")
             seen.press("C-d")
-            seen.until_shown("Pane is dead")
+            seen.until(lambda: seen.tmux("display-message", "-p", "#{pane_dead}").strip() == "1")
 
 
 def test_no_escape_sequence_of_a_model_or_a_tool_is_obeyed_by_the_terminal(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import (
     adapters,
     checkpoints,
+    code_index,
     commands,
     fanout,
     jails,
@@ -38,6 +39,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Row]]] = {
     "storage": storage.storage,
     "imports": adapters.imports,
     "chunks": adapters.chunks,
+    "index": code_index.code_index,
     "tui": tui.terminal,
 }
 RESULTS = Path(__file__).parent / "results"

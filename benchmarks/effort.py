@@ -24,6 +24,11 @@ class Effort(Struct, frozen=True):
     """How long its five tabs stream."""
     pages: int
     """Pages of a long history that it reads upwards."""
+    indexed_files: int
+    """Real ones, of a repository."""
+    small_files: int
+    searches: int
+    """Of each question about them."""
 
 
 FULL = Effort(
@@ -40,6 +45,9 @@ FULL = Effort(
     terminals=10,
     streamed_seconds=10,
     pages=200,
+    indexed_files=5_000,
+    small_files=50_000,
+    searches=10,
 )
 QUICK = Effort(
     answers=5,
@@ -55,4 +63,7 @@ QUICK = Effort(
     terminals=3,
     streamed_seconds=4,
     pages=10,
+    indexed_files=100,
+    small_files=500,
+    searches=2,
 )

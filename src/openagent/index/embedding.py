@@ -17,6 +17,8 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MAX_TOKENS = 128
 """The beginning of a piece says what it is; longer input costs more than it finds."""
+_BLOCK = 256
+"""Rows compared at once: their float32 numbers stay in the processor's cache, which is five times as fast."""
 _LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
 
 
@@ -94,9 +96,11 @@ class Meanings:
             return []
         wanted = query.rows[0]
         scores = np.empty(len(self._chunks), dtype=np.float32)
-        for start in range(0, len(scores), 8192):
-            part = self._numbers[start : start + 8192].astype(np.float32)
-            scores[start : start + 8192] = part @ wanted
+        unpacked = np.empty((_BLOCK, self._numbers.shape[1]), dtype=np.float32)
+        for start in range(0, len(scores), _BLOCK):
+            part = self._numbers[start : start + _BLOCK]
+            np.copyto(unpacked[: len(part)], part)
+            scores[start : start + _BLOCK] = unpacked[: len(part)] @ wanted
         scores *= self._scales
         limit = min(limit, len(scores))
         best = np.argpartition(-scores, limit - 1)[:limit]

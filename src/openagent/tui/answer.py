@@ -1,48 +1,45 @@
 """What a model says: Markdown, drawn as it comes."""
 
 import re
-from functools import cache
+from collections.abc import Callable
 from time import monotonic
 
-from markdown_it import MarkdownIt
+from rich.segment import Segment
+from textual.events import MouseScrollLeft, MouseScrollRight
+from textual.geometry import Region, Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.style import Style
 from textual.timer import Timer
-from textual.widgets import Markdown
+from textual.widget import Widget
 
 from openagent.client.text import clean
-from openagent.tui.code import Code
+from openagent.tui.markdown import Page
 
 LONGEST_LINE = 10_000
 """Longer lines are cut for the eye: nobody reads them, and laying them out would hold everything up."""
-FRAME = 0.04
-"""Seconds from one drawing of a growing answer to the next: keys get their turn between."""
-
-
+FRAME = 0.025
+"""Seconds from one drawing of a growing answer to the next; more when that takes long: keys get their turn."""
+_SHARE = 4
+"""A drawing is followed by a pause of that many times its length."""
+_STEP = 8
 _SEQUENCE = re.compile("[\x1b\x90-\x9f]")
 
 
-@cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("gfm-like")
-
-
-class Answer(Markdown):
+class Answer(Widget):
     DEFAULT_CSS = """
-    Answer { height: auto; padding: 0 2 0 1; margin: 1 0 0 0; max-width: 100; background: transparent; }
-    Answer MarkdownBlock:dark > .code_inline, Answer MarkdownBlock:light > .code_inline {
-        background: $panel; color: $foreground;
-    }
+    Answer { height: auto; padding: 0 2 0 1; margin: 1 0; max-width: 100; background: transparent; }
     Answer.rewound { color: $text-disabled; text-opacity: 50%; }
     """
 
-    BLOCKS = {**Markdown.BLOCKS, "fence": Code, "code_block": Code}
-
     def __init__(self, text: str = "") -> None:
+        super().__init__()
         self._said = text
         self._undrawn = ""
-        self._drawn_at = 0.0
+        self._next_drawing = 0.0
         self._drawing: Timer | None = None
         self._line_length = 0
-        super().__init__(self._fit(text), open_links=False, parser_factory=_parser)
+        self._page = Page(self._fit(text))
 
     @property
     def said(self) -> str:
@@ -52,34 +49,94 @@ class Answer(Markdown):
         self._said += text
         self._undrawn += self._fit(text)
         if self._drawing is None and self._undrawn:
-            wait = max(self._drawn_at + FRAME - monotonic(), 0.001)
-            self._drawing = self.set_timer(wait, self._draw)
+            self._drawing = self.set_timer(max(self._next_drawing - monotonic(), 0.001), self._draw)
 
-    async def _draw(self) -> None:
+    def _draw(self) -> None:
         self._drawing = None
         text, self._undrawn = self._undrawn, ""
-        if text and self.is_attached:
-            await self.append(text)
-        self._drawn_at = monotonic()
+        if not text:
+            return
+        began = monotonic()
+        self._change(lambda: self._page.append(text))
+        self._next_drawing = began + max(FRAME, _SHARE * (monotonic() - began))
 
-    async def catch_up(self, whole: str) -> None:
+    def _change(self, change: Callable[[], None]) -> None:
+        """What stays as it is, is not drawn again."""
+        height, settled = self._page.height, self._page.settled
+        change()
+        if self._page.height != height:
+            self.refresh(layout=True)
+        else:
+            self.refresh(Region(0, settled, self.size.width, max(height - settled, 1)))
+
+    def catch_up(self, whole: str) -> None:
         """The whole text so far, of which the beginning was shown already."""
         if whole.startswith(self._said):
             if rest := whole[len(self._said) :]:
                 self.feed(rest)
-            return
-        await self.finish()
-        self._said, self._line_length = whole, 0
-        await self.update(self._fit(whole))
+        else:
+            self._become(whole)
 
-    async def finish(self) -> None:
+    def finish(self) -> None:
+        """All at once: a sequence that came in pieces left its printable rest behind, and what a link leads to may be
+        said only at the end."""
+        self._become(self._said)
+
+    def _become(self, whole: str) -> None:
         if self._drawing is not None:
             self._drawing.stop()
-        await self._draw()
-        if _SEQUENCE.search(self._said) and self.is_attached:
-            # A sequence that came in pieces left its printable rest behind.
-            self._line_length = 0
-            await self.update(self._fit(self._said))
+            self._drawing = None
+        self._said, self._undrawn, self._line_length = whole, "", 0
+        self._page.become(self._fit(whole))
+        self.refresh(layout=True)
+
+    # What Textual asks
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        self._page.fit(width)
+        return self._page.height
+
+    def render_line(self, y: int) -> Strip:
+        self._page.fit(self.content_size.width)
+        style = self.visual_style
+        if y >= self._page.height:
+            return Strip.blank(self.content_size.width, style.rich_style)
+        content = self._page.line(y).content
+        if (selection := self.text_selection) is not None and (span := selection.get_span(y)) is not None:
+            start, end = span
+            marked = Style.from_styles(self.screen.get_component_styles("screen--selection"))
+            content = content.stylize(marked, start, len(content) if end < 0 else end)
+        x = 0
+        segments: list[Segment] = []
+        for text, own in content.render(style, end="", parse_style=self._get_style):
+            segments.append(Segment(text, (style + own).rich_style_with_offset(x, y)))
+            x += len(text)
+        return Strip(segments, content.cell_length)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str]:
+        """Lines that were broken to fit are whole again."""
+        chosen: list[str] = []
+        for y in range(self._page.height):
+            if (span := selection.get_span(y)) is not None:
+                line, (start, end) = self._page.line(y), span
+                text = line.content.plain
+                chosen += [line.joint if chosen else "", text[start : len(text) if end < 0 else end].rstrip()]
+        return "".join(chosen), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    def on_mouse_scroll_right(self, event: MouseScrollRight) -> None:
+        self._move_across(_STEP)
+        event.stop()
+
+    def on_mouse_scroll_left(self, event: MouseScrollLeft) -> None:
+        self._move_across(-_STEP)
+        event.stop()
+
+    def _move_across(self, columns: int) -> None:
+        self._page.move_across(columns)
+        self.refresh()
 
     def _fit(self, text: str) -> str:
         """Fit to print, and no line longer than can be laid out."""

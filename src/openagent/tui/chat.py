@@ -261,7 +261,7 @@ class Chat(VerticalScroll):
                 await self._append([self._live_thought], self._live_number)
             self._live_thought.become(thinking, thinking=not text)
         if text:
-            await (await self._answer()).catch_up(text)
+            (await self._answer()).catch_up(text)
 
     async def tool_started(self, event: ToolStarted) -> None:
         call = self._calls.get(event.call_id)
@@ -358,7 +358,7 @@ class Chat(VerticalScroll):
         answer, thought = self._live_answer, self._live_thought
         self._live_number, self._live_answer, self._live_thought = 0, None, None
         if answer is not None:
-            await answer.finish()
+            answer.finish()
         if thought is not None:
             thought.settle()
 

@@ -3,7 +3,8 @@
 from pygments.token import Token
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
-from textual.widgets.markdown import MarkdownFence
+
+_TAB = 4
 
 
 class Calm(HighlightTheme):
@@ -27,12 +28,7 @@ class Calm(HighlightTheme):
     }
 
 
-class Code(MarkdownFence):
-    DEFAULT_CSS = """
-    Code { background: $surface; margin: 1 0; padding: 0; }
-    Code > Label { padding: 0 2; }
-    """
-
-    @classmethod
-    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        return highlight(code, language=language or None, theme=Calm)
+def highlighted(code: str, language: str) -> Content:
+    """Without a language it stays plain: guessing takes long, and changes its mind while the code grows."""
+    code = code.expandtabs(_TAB)
+    return highlight(code, language=language, theme=Calm) if language else Content(code)

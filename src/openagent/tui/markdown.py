@@ -1,0 +1,233 @@
+"""Markdown as lines of a given width. Text that grows is laid out anew only from its last block on."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import zip_longest
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+from textual.content import Content, Span
+
+from openagent.tui.code import highlighted
+
+PROSE = 76
+"""Characters of a line of prose, at most: longer ones are hard to read."""
+_CODE_MARGIN = 2
+_COLUMN_GAP = 2
+_NARROWEST_COLUMN = 3
+_STYLES = {"em": "italic", "strong": "bold", "s": "strike", "link": "underline $primary"}
+_MARKER = "$primary"
+
+
+class Line(NamedTuple):
+    content: Content
+    joint: str = "\n"
+    """What stood between this line and the one before it: where a long line was broken, a space or nothing."""
+
+
+class Page:
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+        self._width = 0
+        self._across = 0
+        self._settled: list[Line] = []
+        """Lines of blocks that nothing more can be added to."""
+        self._growing: list[Line] = []
+        self._grows_from = 0
+        """Where in the text the last block begins."""
+
+    def append(self, text: str) -> None:
+        self._text += text
+        if self._width:
+            self._go_on()
+
+    def become(self, text: str) -> None:
+        self._text = text
+        self._lay_out_anew()
+
+    def fit(self, width: int) -> None:
+        if width != self._width:
+            self._width = width
+            self._lay_out_anew()
+
+    @property
+    def height(self) -> int:
+        return len(self._settled) + len(self._growing)
+
+    @property
+    def settled(self) -> int:
+        """Lines from the top that will stay as they are."""
+        return len(self._settled)
+
+    def line(self, y: int) -> Line:
+        return self._settled[y] if y < len(self._settled) else self._growing[y - len(self._settled)]
+
+    def move_across(self, columns: int) -> None:
+        """Long lines of code, further to the right or back."""
+        self._across = max(self._across + columns, 0)
+        self._lay_out_anew()
+
+    def _lay_out_anew(self) -> None:
+        self._settled, self._growing, self._grows_from = [], [], 0
+        if self._width:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        text = self._text[self._grows_from :]
+        blocks = list(SyntaxTreeNode(_parser().parse(text)).children)
+        if not blocks:
+            return
+        drawn = [self._drawn(block) for block in blocks]
+        for lines in drawn[:-1]:
+            self._settled += _after(self._settled, lines)
+        self._growing = _after(self._settled, drawn[-1])
+        first_line = (blocks[-1].map or (0, 0))[0]
+        self._grows_from += sum(len(line) + 1 for line in text.split("\n")[:first_line])
+
+    def _drawn(self, block: SyntaxTreeNode) -> list[Line]:
+        return _block(block, self._width, self._across)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("gfm-like")
+
+
+def _after(before: Sequence[Line], lines: list[Line]) -> list[Line]:
+    return [Line(Content("")), *lines] if before and lines else lines
+
+
+def _block(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:  # noqa: PLR0911
+    match node.type:
+        case "paragraph":
+            return _wrapped(_inline(node), min(width, PROSE))
+        case "heading":
+            style = "bold $primary" if node.tag in ("h1", "h2") else "bold"
+            return _wrapped(_inline(node).stylize_before(style), min(width, PROSE))
+        case "fence" | "code_block":
+            return _code(node, width, across)
+        case "bullet_list" | "ordered_list":
+            return _list(node, width, across)
+        case "blockquote":
+            mark = Content.styled("▌ ", f"{_MARKER} 50%")
+            inside = _blocks(node.children, width - mark.cell_length, across)
+            return [line._replace(content=mark + line.content) for line in inside]
+        case "table":
+            return _table(node, width)
+        case "hr":
+            return [Line(Content.styled("─" * min(width, PROSE), "$panel"))]
+        case _:
+            return _wrapped(Content(node.content.rstrip()), min(width, PROSE))
+
+
+def _blocks(nodes: Iterable[SyntaxTreeNode], width: int, across: int, *, close: bool = False) -> list[Line]:
+    lines: list[Line] = []
+    for node in nodes:
+        drawn = _block(node, max(width, 1), across)
+        lines += drawn if close else _after(lines, drawn)
+    return lines
+
+
+def _wrapped(content: Content, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for whole in content.split("\n", allow_blank=True):
+        rest, joint = whole.plain, "\n"
+        for line in whole.wrap(max(width, 1)):
+            lines.append(Line(line, joint))
+            rest = rest[len(line.plain) :]
+            joint = " " if rest.startswith(" ") else ""
+            rest = rest.lstrip(" ")
+    return lines
+
+
+def _list(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
+    lines: list[Line] = []
+    first = int(node.attrs.get("start", 1))
+    ordered = node.type == "ordered_list"
+    room = len(f"{first + len(node.children) - 1}. ") if ordered else 2
+    close = all(part.hidden for item in node.children for part in item.children if part.type == "paragraph")
+    for number, item in enumerate(node.children, first):
+        marker = Content.styled((f"{number}. " if ordered else "• ").rjust(room), _MARKER)
+        inside = _blocks(item.children, width - room, across, close=close) or [Line(Content(""))]
+        drawn = [
+            line._replace(content=(Content(" " * room) if place else marker) + line.content)
+            for place, line in enumerate(inside)
+        ]
+        lines += drawn if close else _after(lines, drawn)
+    return lines
+
+
+def _code(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
+    """Never broken: what is too long is cut, and can be moved into sight."""
+    language = node.info.split()[0] if node.info.strip() else ""
+    room = max(width - 2 * _CODE_MARGIN, 1)
+    lines: list[Line] = []
+    for whole in highlighted(node.content.rstrip("\n"), language).split("\n", allow_blank=True):
+        line = (whole[across:] if across else whole).truncate(room, ellipsis=True)
+        line = line.pad(_CODE_MARGIN, max(width - _CODE_MARGIN - line.cell_length, 0))
+        lines.append(Line(line.stylize_before("on $surface")))
+    return lines
+
+
+def _table(node: SyntaxTreeNode, width: int) -> list[Line]:
+    rows = [row for part in node.children for row in part.children]
+    cells = [[_inline(cell) for cell in row.children] for row in rows]
+    right = ["right" in str(cell.attrs.get("style", "")) for cell in rows[0].children]
+    widths = _column_widths(cells, width)
+    lines: list[Line] = []
+    for number, row in enumerate(cells):
+        texts = [cell if number else cell.stylize_before("bold") for cell in row]
+        columns = [text.wrap(wide) for text, wide in zip(texts, widths, strict=False)]
+        for parts in zip_longest(*columns, fillvalue=Content("")):
+            padded = (
+                part.pad_left(wide - part.cell_length) if to_right else part.pad_right(wide - part.cell_length)
+                for part, wide, to_right in zip(parts, widths, right, strict=False)
+            )
+            lines.append(Line(Content(" " * _COLUMN_GAP).join(list(padded))))
+        if number == 0:
+            rule = ("─" * _COLUMN_GAP).join("─" * wide for wide in widths)
+            lines.append(Line(Content.styled(rule, "$panel")))
+    return lines
+
+
+def _column_widths(cells: list[list[Content]], width: int) -> list[int]:
+    """Narrow columns keep what they need; wide ones share the rest."""
+    needed = [max(cell.cell_length for cell in column if cell is not None) for column in zip_longest(*cells)]
+    needed = [max(each, 1) for each in needed]
+    left = width - _COLUMN_GAP * (len(needed) - 1)
+    widths = list(needed)
+    waiting = sorted(range(len(needed)), key=lambda column: needed[column])
+    while waiting:
+        column = waiting.pop(0)
+        widths[column] = min(needed[column], max(left // (len(waiting) + 1), _NARROWEST_COLUMN))
+        left -= widths[column]
+    return widths
+
+
+def _inline(node: SyntaxTreeNode) -> Content:
+    pieces: list[str] = []
+    spans: list[Span] = []
+    for inline in node.children:
+        _collect(inline.children, pieces, spans)
+    return Content("".join(pieces), spans)
+
+
+def _collect(nodes: Iterable[SyntaxTreeNode], pieces: list[str], spans: list[Span]) -> None:
+    for node in nodes:
+        begin = sum(map(len, pieces))
+        match node.type:
+            case "hardbreak":
+                pieces.append("\n")
+            case "softbreak":
+                pieces.append(" ")
+            case "code_inline":
+                pieces.append(node.content)
+                spans.append(Span(begin, begin + len(node.content), "$foreground on $panel"))
+            case "image":
+                pieces.append(f"[image: {node.content}]")
+            case kind if kind in _STYLES:
+                _collect(node.children, pieces, spans)
+                spans.append(Span(begin, sum(map(len, pieces)), _STYLES[kind]))
+            case _:
+                pieces.append(node.content)

@@ -159,3 +159,23 @@ async def test_older_messages_load_on_scrolling_up(tmp_path: Path) -> None:
         await seen.pilot.press("ctrl+home")
         await seen.until(lambda: seen.view.chat.oldest == 1)
         assert not seen.view.chat.has_more
+
+
+async def test_what_is_selected_with_the_mouse_is_copied_without_the_breaks_that_fit_it_to_the_screen(
+    tmp_path: Path,
+) -> None:
+    said = "one sentence that is longer than a line of this narrow screen can ever be"
+    async with screens(tmp_path, [{"text": f"First.\n\n{said}\n\nLast."}], size=(60, 24)) as seen:
+        await seen.write("go")
+        await seen.until_shown("one sentence", "Last.")
+        await seen.until_idle()
+        lines = seen.screen().splitlines()
+        top = next(y for y, line in enumerate(lines) if "one sentence" in line)
+        left = lines[top].index("one")
+        bottom = next(y for y, line in enumerate(lines) if "ever be" in line)
+        assert bottom > top
+        await seen.pilot.mouse_down(offset=(left, top))
+        await seen.pilot.hover(offset=(lines[bottom].index("ever be") + 7, bottom))
+        await seen.pilot.mouse_up(offset=(lines[bottom].index("ever be") + 7, bottom))
+        await seen.pilot.press("ctrl+c")
+        assert seen.app.clipboard == said

@@ -34,6 +34,13 @@ class Terminal:
     def screen(self) -> str:
         return self.tmux("capture-pane", "-p")
 
+    def copied(self) -> str:
+        """What the program gave to the terminal's clipboard, over OSC 52."""
+        try:
+            return self.tmux("show-buffer")
+        except subprocess.CalledProcessError:
+            return ""
+
     def press(self, *keys: str) -> None:
         self.tmux("send-keys", *keys)
 
@@ -103,6 +110,9 @@ def test_plain_openagent_opens_asks_and_answers_in_a_terminal(tmp_path: Path) ->
             seen.until_shown("✓ ran touch made", "no regrets", "print", gone="thinking")
             assert (machine.workspace / "made").exists()
             seen.same("tmux-conversation")
+            seen.tmux("set-option", "-s", "set-clipboard", "on")
+            seen.press("C-y")
+            seen.until(lambda: seen.copied() == ANSWER)
             seen.press("?")
             seen.until_shown("answer a permission")
             seen.same("tmux-help")

@@ -165,6 +165,21 @@ def test_what_is_wrong_with_a_key_file_is_reported(tmp_path: Path, content: str,
     assert any(problem in said for said in keys.problems)
 
 
+async def test_changed_keys_count_after_a_reload(tmp_path: Path) -> None:
+    async with screens(tmp_path, []) as seen:
+        folder = seen.house.workspace / ".openagent"
+        folder.mkdir(exist_ok=True)
+        (folder / "keybindings.json").write_text(json.dumps({"toggle_plan": "f6"}))
+        await seen.pilot.press("f6")
+        assert not seen.view.side.shows("plan")
+        await seen.write("/keybindings reload")
+        await seen.until(lambda: seen.app.keys.bound["toggle_plan"] == "f6")
+        await seen.pilot.press("f6")
+        await seen.until(lambda: seen.view.side.shows("plan"))
+        await seen.pilot.press("ctrl+p")
+        assert seen.view.side.shows("plan")
+
+
 def test_keys_are_written_as_other_programs_write_them() -> None:
     assert [translate(key) for key in ("c-p", "escape enter", "s-tab", "F2", "q")] == [
         "ctrl+p",

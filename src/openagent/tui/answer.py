@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import takewhile
 from time import monotonic
 
 from rich.segment import Segment
@@ -40,6 +41,8 @@ class Answer(Widget):
         self._drawing: Timer | None = None
         self._line_length = 0
         self._page = Page(self._fit(text))
+        self._drawn: dict[int, Strip] = {}
+        self._drawn_as: object = None
 
     @property
     def said(self) -> str:
@@ -88,6 +91,7 @@ class Answer(Widget):
             self._drawing = None
         self._said, self._undrawn, self._line_length = whole, "", 0
         self._page.become(self._fit(whole))
+        self._drawn = {}
         self.refresh(layout=True)
 
     # What Textual asks
@@ -95,6 +99,22 @@ class Answer(Widget):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         self._page.fit(width)
         return self._page.height
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What has settled is kept as it was drawn: an answer that grows is drawn by its end."""
+        if (looks := (self.size.width, self.text_selection)) != self._drawn_as:
+            self._drawn_as, self._drawn = looks, {}
+        if crop.column_span != (0, self.size.width):
+            return super().render_lines(crop)
+        kept = [self._drawn[y] for y in takewhile(self._drawn.__contains__, crop.line_range)]
+        _, rest = crop.split_horizontal(len(kept))
+        strips = [*kept, *super().render_lines(rest)] if rest else kept
+        self._drawn = {y: strip for y, strip in zip(crop.line_range, strips, strict=True) if y < self._page.settled}
+        return strips
+
+    def notify_style_update(self) -> None:
+        self._drawn = {}
+        super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
         self._page.fit(self.content_size.width)
@@ -136,6 +156,7 @@ class Answer(Widget):
 
     def _move_across(self, columns: int) -> None:
         self._page.move_across(columns)
+        self._drawn = {}
         self.refresh()
 
     def _fit(self, text: str) -> str:

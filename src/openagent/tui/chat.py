@@ -27,7 +27,7 @@ from openagent.tui.tool_call import ToolCall
 if TYPE_CHECKING:
     from openagent.tui.answer import Answer
 
-KEPT = 400
+KEPT = 240
 """Widgets kept: what lies further up or down is loaded again when somebody goes there."""
 CUT_SHORT = {
     "cancelled": "Cancelled.",
@@ -47,6 +47,7 @@ def make_answer(text: str = "") -> "Answer":
 
 
 class Chat(VerticalScroll):
+    BLANK = True
     DEFAULT_CSS = """
     Chat {
         height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; scrollbar-color: $panel; background: $background;

@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
@@ -24,6 +23,7 @@ from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import PermissionAsk, Question, SessionInfo, Snapshot
 from openagent.tui.agents import Agents
 from openagent.tui.asks import Asks
+from openagent.tui.bare import Columns, Rows
 from openagent.tui.chat import Chat
 from openagent.tui.commands import COMMANDS, Command, named
 from openagent.tui.completion import Completion, files_below
@@ -39,7 +39,7 @@ PAGE = 50
 _numbers = count(1)
 
 
-class Followed(Vertical):
+class Followed(Rows):
     DEFAULT_CSS = """
     Followed { height: 1fr; }
     Followed > #body { height: 1fr; }
@@ -96,7 +96,7 @@ class Followed(Vertical):
         }
 
     def compose(self) -> ComposeResult:
-        with Horizontal(id="body"):
+        with Columns(id="body"):
             yield self.chat
             yield self.side
         yield self._pill

@@ -35,7 +35,7 @@ class Page:
         """Lines of blocks that nothing more can be added to."""
         self._growing: list[Line] = []
         self._grows_from = 0
-        """Where in the text the last block begins."""
+        """Where in the text the first block begins that more can be added to."""
 
     def append(self, text: str) -> None:
         self._text += text
@@ -75,15 +75,18 @@ class Page:
 
     def _go_on(self) -> None:
         text = self._text[self._grows_from :]
+        lines = text.split("\n")
         blocks = list(SyntaxTreeNode(_parser().parse(text)).children)
-        if not blocks:
-            return
-        drawn = [self._drawn(block) for block in blocks]
-        for lines in drawn[:-1]:
-            self._settled += _after(self._settled, lines)
-        self._growing = _after(self._settled, drawn[-1])
-        first_line = (blocks[-1].map or (0, 0))[0]
-        self._grows_from += sum(len(line) + 1 for line in text.split("\n")[:first_line])
+        begins = [(block.map or (0, 0))[0] for block in blocks]
+        # A line that has not ended may look like a block of its own and become part of the one before.
+        kept = max((number for number, begin in enumerate(begins) if begin < len(lines) - 1), default=0)
+        for block in blocks[:kept]:
+            self._settled += _after(self._settled, self._drawn(block))
+        self._growing = []
+        for block in blocks[kept:]:
+            self._growing += _after(self._settled or self._growing, self._drawn(block))
+        if blocks:
+            self._grows_from += sum(len(line) + 1 for line in lines[: begins[kept]])
 
     def _drawn(self, block: SyntaxTreeNode) -> list[Line]:
         return _block(block, self._width, self._across)
@@ -132,12 +135,12 @@ def _blocks(nodes: Iterable[SyntaxTreeNode], width: int, across: int, *, close: 
 def _wrapped(content: Content, width: int) -> list[Line]:
     lines: list[Line] = []
     for whole in content.split("\n", allow_blank=True):
-        rest, joint = whole.plain, "\n"
-        for line in whole.wrap(max(width, 1)):
-            lines.append(Line(line, joint))
-            rest = rest[len(line.plain) :]
-            joint = " " if rest.startswith(" ") else ""
-            rest = rest.lstrip(" ")
+        end = 0
+        for place, line in enumerate(whole.wrap(max(width, 1))):
+            shown = line[len(line.plain) - len(line.plain.lstrip(" ")) :] if place else line
+            begin = max(whole.plain.find(shown.plain, end), end)
+            lines.append(Line(shown, "\n" if not place else " " if begin > end else ""))
+            end = begin + len(shown.plain)
     return lines
 
 
@@ -184,10 +187,10 @@ def _table(node: SyntaxTreeNode, width: int) -> list[Line]:
                 part.pad_left(wide - part.cell_length) if to_right else part.pad_right(wide - part.cell_length)
                 for part, wide, to_right in zip(parts, widths, right, strict=False)
             )
-            lines.append(Line(Content(" " * _COLUMN_GAP).join(list(padded))))
+            lines.append(Line(Content(" " * _COLUMN_GAP).join(list(padded)).truncate(width)))
         if number == 0:
             rule = ("─" * _COLUMN_GAP).join("─" * wide for wide in widths)
-            lines.append(Line(Content.styled(rule, "$panel")))
+            lines.append(Line(Content.styled(rule[:width], "$panel")))
     return lines
 
 

@@ -8,16 +8,16 @@ from typing import ClassVar, NamedTuple
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap
-from textual.containers import Vertical
 from textual.events import Resize
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Static
+from textual.widgets import Static
 
 from openagent.client.text import clean
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import SessionInfo
 from openagent.tui import keys, preferences
+from openagent.tui.bare import Rows, Sheets
 from openagent.tui.link import Link
 from openagent.tui.place import place
 from openagent.tui.session_view import SessionView
@@ -57,6 +57,8 @@ class Wanted(NamedTuple):
 class House(Screen[None]):
     """What streams below a dialog is not drawn meanwhile: nobody reads it, and the dialog would be slow."""
 
+    BLANK = True
+
     def on_screen_suspend(self) -> None:
         for view in self.query(SessionView):
             view.chat.sleep()
@@ -72,7 +74,7 @@ class Tabs(App[None]):
     #tiny { display: none; color: $warning; }
     .tiny #house { display: none; }
     .tiny #tiny { display: block; }
-    ContentSwitcher { height: 1fr; }
+    Sheets { height: 1fr; }
     StatusBar > .right { display: none; }
     .wide StatusBar > .right { display: block; }
     .narrow TabBar > #place { display: none; }
@@ -96,7 +98,7 @@ class Tabs(App[None]):
         self.jail = ""
         self.views = [SessionView(link, self.keys, vim=self.liked.vim)]
         self._bar = TabBar(place(cwd))
-        self._switcher = ContentSwitcher(self.views[0], initial=self.views[0].id)
+        self._switcher = Sheets(self.views[0], initial=self.views[0].id)
         self._tiny = Static(markup=False, id="tiny")
         # Before anything is drawn: a theme set later would make every style anew.
         self.register_theme(DARK)
@@ -108,7 +110,7 @@ class Tabs(App[None]):
         return House(id="_default")
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="house"):
+        with Rows(id="house"):
             yield self._bar
             yield self._switcher
         yield self._tiny

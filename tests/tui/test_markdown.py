@@ -1,0 +1,82 @@
+"""Markdown as lines: complete, within the width, and the same however it came."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openagent.tui.markdown import PROSE, Page
+
+FRAGMENTS = (
+    *("word ", "a longer sentence with `code` and **strong** words, ", "\n", "\n\n", "# ", "## head\n", "- item\n"),
+    *("  - nested\n", "1. first\n", "2. second\n", "    indented\n", "> quote ", "```python\n", "```\n", "x = 1\n"),
+    *("| a | b |\n|---|--:|\n", "| 1 | two words |\n", "---\n", "===\n", "*", "_", "[link](http://x.y)", "<b>", "\t"),
+    "界界界",
+)
+DOCUMENTS = st.lists(st.sampled_from(FRAGMENTS), max_size=30).map("".join)
+
+
+def page(text: str, width: int = 60) -> Page:
+    made = Page(text)
+    made.fit(width)
+    return made
+
+
+def lines(made: Page) -> list[str]:
+    return [made.line(y).content.plain.rstrip() for y in range(made.height)]
+
+
+def copied(made: Page) -> str:
+    return "".join(made.line(y).joint + made.line(y).content.plain for y in range(made.height))[1:]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=30))
+def test_what_streams_looks_like_what_is_loaded(pieces: list[str]) -> None:
+    grown = page("")
+    for piece in pieces:
+        grown.append(piece)
+    assert lines(grown) == lines(page("".join(pieces)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(DOCUMENTS, st.integers(8, 120))
+def test_no_line_is_wider_than_the_room(text: str, width: int) -> None:
+    made = page(text, width)
+    assert all(made.line(y).content.cell_length <= width for y in range(made.height))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("abcdefg", min_size=1, max_size=30), min_size=1, max_size=60), st.integers(10, 90))
+def test_broken_lines_are_whole_when_copied(words: list[str], width: int) -> None:
+    assert copied(page(" ".join(words), width)) == " ".join(words)
+
+
+def test_prose_keeps_to_a_readable_width_and_code_does_not() -> None:
+    made = page("word " * 100 + "\n\n```\n" + "x" * 90 + "\n```", 100)
+    prose, code = lines(made)[:-1], lines(made)[-1]
+    assert max(map(len, prose)) <= PROSE
+    assert code.strip() == "x" * 90
+
+
+def test_code_is_cut_and_can_be_moved_into_sight() -> None:
+    made = page("```\n" + "".join(f"{number:03}" for number in range(100)) + "\n```", 40)
+    assert lines(made)[0].endswith("…")
+    assert "099" not in lines(made)[0]
+    made.move_across(280)
+    assert lines(made)[0].endswith("099")
+
+
+def test_wide_tables_share_the_room() -> None:
+    made = page(f"| name | what it does | n |\n|---|---|--:|\n| one | {'many words ' * 20} | 7 |\n", 50)
+    shown = lines(made)
+    assert shown[0].split() == ["name", "what", "it", "does", "n"]
+    assert set(shown[1]) == {"─"}
+    assert shown[2].startswith("one   many words")
+    assert shown[2].endswith("  7")
+    assert sum(line.count("many") for line in shown) == 20
+
+
+def test_lists_hang_and_nest() -> None:
+    text = "- a point that is far too long for one line of this width\n  - nested\n\n9. nine\n10. ten\n"
+    assert lines(page(text, 30)) == [
+        *("• a point that is far too long", "  for one line of this width", "  • nested", "", " 9. nine", "10. ten"),
+    ]

@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from openagent.client import Client, connect
+from openagent.client.elsewhere import web_socket_url
 from openagent.tui.app import OpenAgent, Wanted
 from openagent.tui.link import Link
-from openagent.tui.main import web_socket_url
 from openagent.tui.session_view import SessionView
 
 from ..interaction.house import MODEL, House, house

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from openagent.client.elsewhere import web_socket_url
 from openagent.protocol.errors import OpenAgentError
 from openagent.tui.app import OpenAgent, Wanted
 from openagent.tui.link import Link
-from openagent.tui.main import web_socket_url
 
 from ..interaction.doing import shell
 from .screens import picture, screens

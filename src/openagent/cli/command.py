@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from openagent.client import Client, connect
+from openagent.client import Client, connect, elsewhere
 from openagent.protocol.errors import OpenAgentError
 
 T = TypeVar("T")
@@ -47,6 +48,8 @@ async def daemon(
         async with asyncio.timeout(START_PATIENCE if auto_start else PATIENCE):
             client = await connect(name="cli", auto_start=auto_start, socket=socket, interactive=interactive)
     except TimeoutError:
+        if url := elsewhere.wanted(os.environ):
+            raise OpenAgentError("busy", f"The daemon at {url} does not answer.", hint="Check the address.") from None
         raise OpenAgentError(
             "busy", "The daemon does not answer.", hint="End it with `openagent stop`; the next command starts another."
         ) from None

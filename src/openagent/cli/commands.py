@@ -98,6 +98,18 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog='Start with `openagent run "your question"`, or `openagent demo` when no model is set up.',
 )
+@click.option(
+    "--connect",
+    metavar="URL",
+    expose_value=False,
+    help="Talk to the daemon there, with any command.  [env: OPENAGENT_CONNECT]",
+)
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    expose_value=False,
+    help="Where that daemon's token is written.  [env: OPENAGENT_TOKEN holds the token]",
+)
 @click.version_option(__version__, "--version", prog_name="openagent", message="%(prog)s %(version)s")
 def openagent() -> None:
     """A team of coding agents on your own machine."""

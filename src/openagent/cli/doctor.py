@@ -15,6 +15,7 @@ from openagent.cli.command import as_json, command, complete, daemon, plain, pri
 from openagent.cli.process import daemon_pid
 from openagent.cli.stop import end_daemon
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint
+from openagent.client import elsewhere
 from openagent.client.text import clean
 from openagent.protocol import locations
 from openagent.protocol.customizing import Plugin, Plugins, PluginsList
@@ -49,6 +50,7 @@ class Check(Struct, frozen=True):
 @as_json
 def doctor(as_json: bool) -> int:
     """Check what is here, what is missing and how to get it. Exit code 1 only when something required is missing."""
+    os.environ.pop(elsewhere.CONNECT, None)  # it is this machine that is looked at
     checks = [_python(), *_programs(), _data_home(), *_daemon(), _keys()]
     failed = any(check.required and check.state != "ok" for check in checks)
     if as_json:

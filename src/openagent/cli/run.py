@@ -60,7 +60,8 @@ class Arguments:
         self.prompt = ""
         self.session = ""
         self.go_on = False
-        self.cwd = os.getcwd()
+        self.elsewhere = bool(os.environ.get("OPENAGENT_CONNECT"))
+        self.cwd = "" if self.elsewhere else os.getcwd()
         self.output = "text"
         self.template = ""
         self.settings: dict[str, Any] = {}
@@ -137,7 +138,7 @@ def _take(parsed: Arguments, name: str, value: str) -> None:
         case "--session":
             parsed.session = value
         case "--cwd":
-            parsed.cwd = os.path.abspath(os.path.expanduser(value))
+            parsed.cwd = value if parsed.elsewhere else os.path.abspath(os.path.expanduser(value))
         case "--output" if value in OUTPUTS:
             parsed.output = value
         case "--mode" if value in MODES:
@@ -156,12 +157,20 @@ def _usage(problem: str) -> NoReturn:
     sys.exit(complain(f"{problem} See `openagent run --help`.", USAGE))
 
 
+def _client(arguments: Arguments) -> type[ThinClient]:
+    if not arguments.elsewhere:
+        return ThinClient
+    from openagent.client.thin_elsewhere import ThinClientElsewhere
+
+    return ThinClientElsewhere
+
+
 class Run:
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
         self._may_ask = sys.stdin.isatty() and sys.stderr.isatty()
         self._streams = arguments.output == "text" and sys.stdout.isatty()
-        self._client = ThinClient("run", interactive=self._may_ask)
+        self._client = _client(arguments)("run", interactive=self._may_ask)
         self._session = self._sent = ""
         self._streamed = ""
         self._prose = Prose(prose_width())
@@ -185,13 +194,12 @@ class Run:
     def open(self) -> str:
         """Everything that starts the turn leaves in one write; no reply has to be waited for."""
         arguments, client = self._arguments, self._client
-        self._session = arguments.session or (self._newest() if arguments.go_on else "")
+        self._session = arguments.session or (self._newest("id") if arguments.go_on else "")
         if not self._session:
+            cwd = arguments.cwd or self._newest("cwd")
             self._session = new_session_id()
             more = {"template": arguments.template} if arguments.template else {}
-            client.queue(
-                "session.create", session=self._session, cwd=arguments.cwd, settings=arguments.settings, **more
-            )
+            client.queue("session.create", session=self._session, cwd=cwd, settings=arguments.settings, **more)
         elif arguments.settings:
             client.queue("session.update", session=self._session, settings=arguments.settings)
         client.queue("session.attach", session=self._session, messages=0)
@@ -207,11 +215,14 @@ class Run:
             self._client.flush()
             return self._follow()
 
-    def _newest(self) -> str:
-        page = self._client.request("session.list", cwd=self._arguments.cwd, limit=1, roots=True)
+    def _newest(self, what: str) -> str:
+        """Of the newest session in the folder. Elsewhere, without a folder: of all."""
+        cwd = self._arguments.cwd
+        page = self._client.request("session.list", cwd=cwd, limit=1, roots=True)
         if not page["sessions"]:
-            sys.exit(complain(f"There is no session in {self._arguments.cwd} to continue.", USAGE))
-        return page["sessions"][0]["id"]
+            problem = f"There is no session in {cwd} to continue." if cwd else "There is no session there yet. "
+            sys.exit(complain(problem + ("" if cwd else "--cwd names a folder of that machine."), USAGE))
+        return page["sessions"][0][what]
 
     def _follow(self) -> int:
         while True:

@@ -7,6 +7,7 @@ import click
 from openagent.cli.command import as_json, command, complete, plain, print_json, say
 from openagent.cli.status import ask_status, describe, show_status
 from openagent.cli.stop import stop_daemon
+from openagent.client import elsewhere
 from openagent.client.launch import DaemonDidNotStart, start_daemon
 from openagent.protocol.errors import OpenAgentError
 
@@ -44,6 +45,7 @@ def serve(
     """Run the daemon: here until Ctrl-C, or in the background with --daemon. Clients start it by themselves."""
     if background + ask + end != 1:
         raise click.UsageError("Give one of --daemon, --status and --stop.")
+    os.environ.pop(elsewhere.CONNECT, None)  # this machine's own daemon is meant
     socket = os.path.abspath(os.path.expanduser(ipc_socket)) if ipc_socket else ""
     if ask:
         return show_status(socket, as_json)

@@ -6,6 +6,7 @@ from contextlib import closing
 
 from openagent.cli.command import as_json, command, complete, daemon, print_json, say
 from openagent.cli.process import Process, daemon_pid
+from openagent.client import elsewhere
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import DaemonStop, Done
 
@@ -30,6 +31,10 @@ def stop_daemon(socket: str, as_json: bool) -> int:
 
 def end_daemon(socket: str = "") -> int | None:
     """The pid of the one that was ended; None when none was running."""
+    if (url := elsewhere.wanted(os.environ)) and not socket:
+        raise OpenAgentError(
+            "invalid_argument", f"The daemon at {url} is another machine's.", hint="Run `openagent stop` there."
+        )
     try:
         process = complete(_ask_to_stop(socket))
     except OpenAgentError as problem:

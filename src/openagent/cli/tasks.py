@@ -281,19 +281,11 @@ async def _house(url: str, *, auto_start: bool = True) -> AsyncGenerator[Client,
         return
     try:
         async with asyncio.timeout(PATIENCE):
-            token = os.environ.get("OPENAGENT_TOKEN", "")
-            client = await connect(url=_web_socket(url), token=token, name="cli", env={})
+            client = await connect(url=url, name="cli")
     except TimeoutError:
         raise OpenAgentError("busy", f"The daemon at {url} does not answer.", hint="Check the address.") from None
     async with client:
         yield client
-
-
-def _web_socket(url: str) -> str:
-    """`host:port`, `http://host:port` and `ws://host:port/ws` are the same."""
-    scheme, _, rest = url.rpartition("://")
-    address = f"{'wss' if scheme in ('https', 'wss') else 'ws'}://{rest.rstrip('/')}"
-    return address if address.endswith("/ws") else f"{address}/ws"
 
 
 async def _all(client: Client, url: str) -> list[TaskInfo]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import Struct
 
+from openagent.client import elsewhere
 from openagent.client.launch import DaemonDidNotStart, start_daemon
 from openagent.client.transport import Transport, UnixTransport, WebSocketTransport
 from openagent.protocol import locations
@@ -222,10 +223,16 @@ async def connect(
     auto_start: bool = True,
     env: Mapping[str, str] = os.environ,
 ) -> Client:
-    """Connect to the local daemon, starting it if need be, or to the one behind a WebSocket URL."""
+    """Connect to the local daemon, starting it if need be, or to the one behind a WebSocket URL.
+
+    `OPENAGENT_CONNECT` and `OPENAGENT_TOKEN` of `env` count where neither URL nor socket are named.
+    """
     if transport is None:
-        if url:
-            transport = await WebSocketTransport.open(url, token)
+        if url := url or ("" if socket else elsewhere.wanted(env)):
+            transport = await WebSocketTransport.open(
+                elsewhere.web_socket_url(url), token or elsewhere.token_for(url, env)
+            )
+            env = {}  # keys from here are for the daemon of this machine, not for whoever answers elsewhere
         else:
             transport = await _open_local(socket or locations.socket_path(env), auto_start)
     client = Client(transport)

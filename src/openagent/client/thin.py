@@ -61,32 +61,38 @@ class ConnectionEnded(Exception):
 
 class ThinClient:
     def __init__(self, name: str, *, interactive: bool, auto_start: bool = True) -> None:
-        self._socket = self._connect(locations.socket_path(os.environ), auto_start)
+        self._count = 0
+        self._open(auto_start)
+        self.hello = self.queue(
+            "hello", protocol=PROTOCOL_VERSION, client=name, interactive=interactive, env=self._passed_on()
+        )
+
+    def _open(self, auto_start: bool) -> None:
+        self._socket = Socket(AF_UNIX, SOCK_STREAM)
         self._received = bytearray()
         self._unsent = bytearray()
-        self._count = 0
-        env = {key: os.environ[key] for key in locations.FORWARDED_ENV if key in os.environ}
-        self.hello = self.queue("hello", protocol=PROTOCOL_VERSION, client=name, interactive=interactive, env=env)
-
-    @staticmethod
-    def _connect(path: str, auto_start: bool) -> Socket:
-        connection = Socket(AF_UNIX, SOCK_STREAM)
+        path = locations.socket_path(os.environ)
         try:
-            connection.connect(path)
+            self._socket.connect(path)
         except (FileNotFoundError, ConnectionRefusedError):
             if not auto_start:
                 raise
             start_daemon()
-            connection.connect(path)
-        return connection
+            self._socket.connect(path)
+
+    def _passed_on(self) -> dict[str, Any]:
+        return {key: os.environ[key] for key in locations.FORWARDED_ENV if key in os.environ}
 
     def queue(self, op: str, **fields: Any) -> str:
         """Add an op to what the next `flush` sends, and return its id."""
         self._count += 1
         op_id = f"{os.getpid()}-{self._count}"
-        body = to_json({"op": op, "id": op_id, **fields}).encode()
-        self._unsent += len(body).to_bytes(4, "big") + body
+        self._add(to_json({"op": op, "id": op_id, **fields}))
         return op_id
+
+    def _add(self, body: str) -> None:
+        data = body.encode()
+        self._unsent += len(data).to_bytes(4, "big") + data
 
     def flush(self) -> None:
         try:

@@ -1,0 +1,47 @@
+"""`openagent run` with a daemon on another machine: the thin client over a WebSocket."""
+
+import os
+from typing import Any
+
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.sync.client import connect
+
+from openagent.client.elsewhere import token_for, wanted, web_socket_url
+from openagent.client.thin import ConnectionEnded, Refused, ThinClient
+
+
+class ThinClientElsewhere(ThinClient):
+    def _open(self, auto_start: bool) -> None:
+        url = web_socket_url(wanted(os.environ))
+        headers = {"Authorization": f"Bearer {token_for(url, os.environ)}"}
+        try:
+            self._line = connect(url, additional_headers=headers, max_size=None, proxy=None)
+        except (OSError, WebSocketException) as problem:
+            hint = "Check the address and the token."
+            raise Refused({"message": f"No daemon answers at {url}: {problem}.", "hint": hint}) from None
+        self._waiting: list[str] = []
+
+    def _passed_on(self) -> dict[str, Any]:
+        """Keys of this environment are for the daemon of this machine, not for whoever answers elsewhere."""
+        return {}
+
+    def _add(self, body: str) -> None:
+        self._waiting.append(body)
+
+    def flush(self) -> None:
+        try:
+            for body in self._waiting:
+                self._line.send(body)
+        except ConnectionClosed as problem:
+            raise ConnectionEnded(str(problem)) from None
+        self._waiting.clear()
+
+    def receive_body(self) -> str:
+        try:
+            body = self._line.recv()
+        except ConnectionClosed:
+            raise ConnectionEnded from None
+        return body if isinstance(body, str) else body.decode()
+
+    def close(self) -> None:
+        self._line.close()

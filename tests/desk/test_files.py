@@ -55,6 +55,27 @@ async def test_files_are_listed_read_and_written_beneath_the_workspace(tmp_path:
         assert (await read(client, session, "src/new/b.py")).version == written.version
 
 
+async def test_all_files_below_are_listed_without_what_is_ignored_or_the_daemons_own(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        for path in ("src/a.py", "src/deep/b.py", "srcs/c.py", "node_modules/x/y.js", "d.log", ".env"):
+            (h.workspace / path).parent.mkdir(parents=True, exist_ok=True)
+            (h.workspace / path).write_text("x")
+        (h.workspace / ".gitignore").write_text("*.log\n")
+        (h.workspace / "out").symlink_to("/etc")
+        session = await new_session(h, client)
+
+        async def below(path: str, session: str = session) -> list[str]:
+            op = FilesList(id=client.next_id(), session=session, path=path, below=True)
+            return [each.path for each in (await client.request(op, FileEntries)).entries]
+
+        assert await below(".") == [".gitignore", "src/a.py", "src/deep/b.py", "srcs/c.py"]
+        assert await below("src") == ["src/a.py", "src/deep/b.py"]
+        with pytest.raises(OpenAgentError):
+            await below("out")
+        around = (await client.create_session(str(h.home.parent))).id
+        assert not [path for path in await below(".", around) if path.startswith(f"{h.home.name}/")]
+
+
 async def test_an_edit_of_an_older_version_is_refused(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
         file = h.workspace / "a.txt"

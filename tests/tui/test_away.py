@@ -23,7 +23,26 @@ async def test_a_daemon_elsewhere_is_used_over_its_web_socket(tmp_path: Path) ->
         await seen.pilot.press("a")
         await seen.until_shown("from afar")
         assert (seen.house.workspace / "made").exists()
-        assert not seen.view.completion.files
+
+
+async def test_files_and_branch_of_the_other_machine_are_known(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    (workspace / ".git").mkdir(parents=True)
+    (workspace / ".git" / "HEAD").write_text("ref: refs/heads/far-away\n")
+    (workspace / "src").mkdir()
+    (workspace / "src" / "deep.py").touch()
+    (workspace / "made.log").touch()
+    (workspace / ".gitignore").write_text("*.log\n")
+    async with screens(tmp_path, [], remote=True) as seen:
+        await seen.until_shown("far-away")
+        await seen.until(lambda: seen.view.completion.files)
+        assert sorted(seen.view.completion.files) == [".gitignore", "src/deep.py"]
+        await seen.pilot.press("ctrl+f")
+        await seen.until_shown("src", "made.log")
+        await seen.pilot.press("down", "enter")
+        await seen.until_shown("deep.py")
+        await seen.pilot.press("down", "enter")
+        await seen.until(lambda: seen.view.prompt.text == "@src/deep.py ")
 
 
 async def test_a_lost_web_socket_is_shown_mended_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:

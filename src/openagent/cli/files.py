@@ -31,10 +31,12 @@ def files() -> None:
 @_where
 @click.argument("path", default=".")
 @_copy
+@click.option("--below", is_flag=True, help="All files below it, without what .gitignore leaves out.")
 @as_json
-def list_files(where: str, path: str, copy: bool, as_json: bool) -> None:
+def list_files(where: str, path: str, copy: bool, below: bool, as_json: bool) -> None:
     """List a directory."""
-    found: FileEntries = complete(_ask(FilesList(id="list", path=path, **_place(where, copy)), FileEntries))
+    op = FilesList(id="list", path=path, below=below, **_place(where, copy))
+    found: FileEntries = complete(_ask(op, FileEntries))
     if as_json:
         print_json(plain(found))
         return

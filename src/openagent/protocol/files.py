@@ -16,6 +16,8 @@ class FilesList(Op, frozen=True, kw_only=True, tag="files.list"):
     session: str = ""
     copy: str = ""
     path: str = "."
+    below: bool = False
+    """All files below it instead, without what `.gitignore` and good sense leave out."""
 
 
 class FilesRead(Op, frozen=True, kw_only=True, tag="files.read"):

@@ -8,6 +8,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -15,6 +16,7 @@ from openagent.core.audit import entry
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
+from openagent.index.walk import walk
 from openagent.plugins.files_read import FilesRead as Seen
 from openagent.plugins.files_read import Stamp
 from openagent.plugins.tool import ToolContext
@@ -62,7 +64,7 @@ class FileService:
 
     async def _list(self, connection: Connection, op: FilesList) -> FileEntries:
         workspace = await self._workspace(op)
-        return await asyncio.to_thread(self._entries, workspace, op.path)
+        return await asyncio.to_thread(self._below if op.below else self._entries, workspace, op.path)
 
     async def _read(self, connection: Connection, op: FilesRead) -> FileContent:
         workspace = await self._workspace(op)
@@ -107,6 +109,22 @@ class FileService:
         finally:
             os.close(fd)
         return FileEntries(real, entries, max(len(names) - MOST_ENTRIES, 0))
+
+    def _below(self, workspace: Path, path: str) -> FileEntries:
+        with Root(workspace) as root:
+            fd = open_directory(root, path)
+            real = root.real(fd)
+            os.close(fd)
+        self._refuse_hidden(workspace, real)
+        prefix = "" if real == "." else f"{real}/"
+        inside = any(hidden.is_relative_to(workspace.resolve()) for hidden in self._hidden)
+        found = (
+            FileEntry(each.path.rpartition("/")[2], each.path, "file", each.stamp.size, each.stamp.modified_ns / 1e9)
+            for each in walk(workspace, self._copies)
+            if each.path.startswith(prefix) and not (inside and self._is_hidden(workspace, each.path))
+        )
+        entries = list(islice(found, MOST_ENTRIES))
+        return FileEntries(real, entries, sum(1 for _ in islice(found, MOST_ENTRIES)))
 
     def _content(self, workspace: Path, path: str) -> FileContent:
         with Root(workspace) as root:

@@ -179,15 +179,12 @@ class OpenAgent(Tabs):
         return any(agent.session == session for _, agent in view.agents.everyone())
 
     async def action_files(self) -> None:
-        if self.link.remote:
-            self.notify("The files are on the daemon's machine. `!ls` and @ names work; this panel does not.")
-            return
         from openagent.tui.file_panel import FilePanel
 
         view = self.view
         panel = next(iter(view.query(FilePanel)), None)
         if panel is None:
-            panel = FilePanel(view.info.cwd if view.info else self.cwd)
+            panel = FilePanel(view.info.cwd if view.info else self.cwd, view.list_files)
             await view.query_one("#body").mount(panel, before=0)
         panel.toggle_class("shown")
         if not panel.has_class("shown"):

@@ -13,20 +13,8 @@ from textual.widgets.option_list import Option
 from openagent.client.text import clean, one_line
 from openagent.tui.commands import COMMANDS, Command
 
-MAX_FILES = 5000
 SHOWN = 8
-_SKIPPED = {"node_modules", "__pycache__", "target", "dist", "build"}
 _FILE = re.compile(r"(?:^|\s)@([^\s@]*)$")
-
-
-def files_below(folder: str) -> list[str]:
-    found: list[str] = []
-    for here, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
-        found += [os.path.relpath(os.path.join(here, name), folder) for name in sorted(names)]
-        if len(found) >= MAX_FILES:
-            break
-    return found[:MAX_FILES]
 
 
 class FileChosen(Message):

@@ -19,6 +19,7 @@ from openagent.protocol import ops
 from openagent.protocol.agents import AgentsList, AgentTree
 from openagent.protocol.customizing import CommandsList, SlashCommands
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import PermissionAsk, Question, SessionInfo, Snapshot
 from openagent.tui.agents import Agents
@@ -26,11 +27,11 @@ from openagent.tui.asks import Asks
 from openagent.tui.bare import Columns, Rows
 from openagent.tui.chat import Chat
 from openagent.tui.commands import COMMANDS, Command, named
-from openagent.tui.completion import Completion, files_below
+from openagent.tui.completion import Completion
 from openagent.tui.event_notes import note_for
 from openagent.tui.keys import Keys
 from openagent.tui.link import Link
-from openagent.tui.place import branch_of
+from openagent.tui.place import branch_in, branch_of
 from openagent.tui.prompt import Prompt
 from openagent.tui.side import SidePanel
 from openagent.tui.status_bar import StatusBar
@@ -207,8 +208,7 @@ class Followed(Rows):
         self.agents.clear()
         self._attached.set()
         self.run_worker(partial(self._learn_more, snapshot.info.cwd), group="more", exclusive=True)
-        if not self._link.remote:
-            self.run_worker(partial(self._look_around, snapshot.info.cwd), group="files", exclusive=True)
+        self.run_worker(partial(self._look_around, snapshot.info.cwd), group="files", exclusive=True)
 
     async def _learn_more(self, cwd: str) -> None:
         """What a first look at a session does without: who works for it, and the commands of its workspace."""
@@ -223,9 +223,17 @@ class Followed(Rows):
             self.completion.commands = [*COMMANDS, *(each for each in theirs if named(each.name) is None)]
 
     async def _look_around(self, cwd: str) -> None:
-        self._branch = await asyncio.to_thread(branch_of, cwd)
+        client = self._link.client
+        with suppress(OpenAgentError):
+            if self._link.remote:
+                head = FilesRead(id=client.next_id(), session=self.session, path=".git/HEAD")
+                self._branch = branch_in((await client.request(head, FileContent)).text)
+            else:
+                self._branch = await asyncio.to_thread(branch_of, cwd)
         self._show_info()
-        self.completion.files = await asyncio.to_thread(files_below, cwd)
+        with suppress(OpenAgentError):
+            files = FilesList(id=client.next_id(), session=self.session, below=True)
+            self.completion.files = [each.path for each in (await client.request(files, FileEntries)).entries]
 
     async def _take(self, event: e.AnyEvent) -> None:
         if self.info is not None:
@@ -295,7 +303,7 @@ class Followed(Rows):
             await self.chat.note(f"— {event.reason.replace('_', ' ')}.{why}", "error" if event.error else "warning")
         if not self.prompt.has_focus and self.screen.focused is None:
             self.prompt.focus()
-        if self.info is not None and not self._link.remote:
+        if self.info is not None:
             self.run_worker(partial(self._look_around, self.info.cwd), group="files", exclusive=True)
 
     async def _restored(self, event: e.CheckpointRestored) -> None:

@@ -13,7 +13,12 @@ def branch_of(folder: str) -> str:
         head = (git / "HEAD").read_text().strip()
     except (OSError, UnicodeDecodeError):
         return ""
-    return head.partition("refs/heads/")[2] or head[:8]
+    return branch_in(head)
+
+
+def branch_in(head: str) -> str:
+    """Of a repository whose HEAD says this."""
+    return head.partition("refs/heads/")[2].strip() or head[:8]
 
 
 def place(folder: str) -> str:

@@ -8,6 +8,7 @@ from textual.message import Message
 
 from openagent.client import Client
 from openagent.protocol import ops
+from openagent.protocol.files import FileEntries, FilesList
 from openagent.protocol.messages import ImagePart, ToolResultPart, UserPart
 from openagent.tui.chat import Chat
 from openagent.tui.completion import Completion, FileChosen
@@ -92,6 +93,11 @@ class SessionView(Followed):
             )
         else:
             await self.chat.note(ran.text, "error" if ran.is_error else "")
+
+    async def list_files(self, folder: str) -> FileEntries | None:
+        return await self.ask(
+            lambda client: FilesList(id=client.next_id(), session=self.session, path=folder), FileEntries
+        )
 
     def say(self, text: str) -> None:
         """A message, or a command of the workspace: the daemon expands those."""

@@ -584,6 +584,7 @@ export interface FilesList {
   session?: string
   copy?: string
   path?: string
+  below?: boolean
 }
 
 export interface FilesRead {

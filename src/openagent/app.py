@@ -85,8 +85,16 @@ def build_manager(
 
     prices = price_book(settings)
     plugins = PluginLoader()
-    services = Services(home, configs.load, configs.environment, redactor=redactor, prices=prices, plugins=plugins)
     safety = Safety(home, configs)
+    services = Services(
+        home,
+        configs.load,
+        configs.environment,
+        redactor=redactor,
+        prices=prices,
+        plugins=plugins,
+        may_read=safety.may_read,
+    )
     scratch = home / "scratch"
     search, memory = _web_search(settings.tools.search), StoredMemory(store)
     offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory)

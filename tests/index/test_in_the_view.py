@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol.index import IndexBuilt, IndexInfo
-from openagent.protocol.ops import IndexAsk, IndexBuild
+from openagent.protocol.index import CodeSymbols, IndexBuilt, IndexInfo
+from openagent.protocol.ops import IndexAsk, IndexBuild, IndexSymbols
 
 from ..interaction.doing import ask, turn
 from ..interaction.house import house, new_session
@@ -56,3 +56,24 @@ async def test_it_can_be_switched_off(tmp_path: Path) -> None:
         await turn(client, await client.attach(await new_session(h, client)), QUESTION)
         (request,) = (request for request in h.sim.requests if request.method == "POST")
         assert "rounded_total" not in str(request.json())
+
+
+@pytest.mark.parametrize("decision", ["deny", "ask"])
+async def test_what_may_not_be_read_unasked_is_neither_told_nor_found(tmp_path: Path, decision: str) -> None:
+    script = [
+        {"tool_calls": [{"name": "search_code", "arguments": {"query": "rounded total items"}}]},
+        {"text": "Hm."},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        (h.home / "policy.toml").write_text(f'[[rule]]\ndecision = "{decision}"\npath = "{h.workspace}/secret/**"\n')
+        (h.workspace / "secret").mkdir()
+        (h.workspace / "secret" / "till.py").write_text("def rounded_total(items):\n    return round(sum(items), 7)\n")
+        (h.workspace / "open.py").write_text("def rounded_items(items):\n    return 1\n")
+        await ask(client, IndexBuild, IndexBuilt, cwd=str(h.workspace))
+        await turn(client, await client.attach(await new_session(h, client)), QUESTION)
+        sent = " ".join(str(request.json()) for request in h.sim.requests if request.method == "POST")
+        found = await ask(client, IndexSymbols, CodeSymbols, cwd=str(h.workspace), name="rounded_total")
+        assert not found.definitions
+    assert "rounded_items" in sent
+    assert "secret" not in sent
+    assert "rounded_total" not in sent

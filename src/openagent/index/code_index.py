@@ -8,6 +8,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -39,9 +40,22 @@ class _Line(Struct):
     built: Built | None = None
 
 
+def _all_readable(workspace: Path, path: str) -> bool:
+    return True
+
+
 class CodeIndex:
-    def __init__(self, home: Path, *, model: Path | None = None, vectors: Literal["own", "chroma"] = "own") -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        model: Path | None = None,
+        vectors: Literal["own", "chroma"] = "own",
+        may_read: Callable[[Path, str], bool] = _all_readable,
+    ) -> None:
+        """`may_read` is asked for every file, by its path in the workspace, before anything of it is shown."""
         self._home = home
+        self._may_read = may_read
         self._chroma = vectors == "chroma" and is_installed()
         if vectors == "chroma" and not self._chroma:
             _log.warning("Chroma is not installed: vectors are kept in the index's own file")
@@ -101,13 +115,17 @@ class CodeIndex:
         await self._writing(workspace, lambda database: usefulness.passed_over(database, session))
 
     async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[SymbolPlace]:
-        return await self._reading(workspace, lambda database: database.symbols(name, limit))
+        found = await self._reading(workspace, lambda database: database.symbols(name, limit))
+        return [place for place in found if self._may_read(workspace, place.path)]
 
     async def references(self, workspace: Path, name: str, limit: int = 200) -> list[ReferencePlace]:
-        return await self._reading(workspace, lambda database: database.references(name, limit))
+        found = await self._reading(workspace, lambda database: database.references(name, limit))
+        return [place for place in found if self._may_read(workspace, place.path)]
 
     async def repository_map(self, workspace: Path, max_tokens: int = 1000) -> str:
-        return await self._reading(workspace, lambda database: overview(database, max_tokens))
+        return await self._reading(
+            workspace, lambda database: overview(database, max_tokens, lambda path: self._may_read(workspace, path))
+        )
 
     async def status(self, workspace: Path) -> IndexStatus:
         try:
@@ -206,8 +224,9 @@ class CodeIndex:
         for chunk in bad & scores.keys():
             scores[chunk] *= _PASSED_OVER
         best = sorted(scores.items(), key=lambda item: -item[1])
-        hits = (database.hit(chunk, round(score, 6)) for chunk, score in best[: max(k, 0)])
-        return [hit for hit in hits if hit is not None]
+        hits = (database.hit(chunk, round(score, 6)) for chunk, score in best)
+        shown = (hit for hit in hits if hit is not None and self._may_read(workspace, hit.path))
+        return list(islice(shown, max(k, 0)))
 
     def _meanings_of(self, workspace: Path, database: Database) -> Meanings | ChromaVectors | None:
         if not is_set_up(self.model) or bool(database.fact(ELSEWHERE)) != self._chroma:

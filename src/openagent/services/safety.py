@@ -5,6 +5,8 @@ from pathlib import Path
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store
+from openagent.policy.decision import decide
+from openagent.policy.facts import CallFacts
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo
 from openagent.services.audit import AuditService
@@ -26,6 +28,12 @@ class Safety:
     def notices(self, workspace: Path) -> list[ErrorInfo]:
         """What a person should know before an agent works there."""
         return [*self._configs.notices(workspace), *self.rules.notices(self.workspaces.origin_of(workspace))]
+
+    def may_read(self, workspace: Path, path: str) -> bool:
+        """Whether a file may be shown to a model without anybody being asked."""
+        origin = self.workspaces.origin_of(workspace)
+        facts = CallFacts("read_file", "read", path, str(origin), {"path": path})
+        return decide(facts, "edits", self.rules.holding(origin).rules).kind == "allow"
 
     async def open_workspace(self, workspace: Path) -> None:
         """A copy is mounted again, when the machine was restarted since."""

@@ -59,6 +59,7 @@ class Services:
         redactor: Redactor,
         prices: PriceBook,
         plugins: PluginLoader,
+        may_read: Callable[[Path, str], bool],
     ) -> None:
         """Reads the vault's table of contents: make it off the event loop."""
         self._home = home
@@ -85,7 +86,8 @@ class Services:
             plugins=plugins,
         )
         self._auth = AuthService(self._book, self.catalog, load)
-        self.index = CodeIndex(home / "index", vectors=load(None, {}).settings.index.vectors)
+        vectors = load(None, {}).settings.index.vectors
+        self.index = CodeIndex(home / "index", vectors=vectors, may_read=may_read)
         self._learning: IndexLearning | None = None
         self._models: ModelsService | None = None
         self._starting: asyncio.Task[None] | None = None

@@ -95,7 +95,7 @@ async def screens(
         other = await open_(False)
         settings = {"model": MODEL, "mode": "full", **settings}
         info = await other.create_session(str(built.workspace), name="first", **settings)
-        link = Link(open_, remote=remote)
+        link = Link(open_, remote="build-server" if remote else "")
         app = OpenAgent(link, Wanted(info.id), str(built.workspace), {"HOME": str(tmp_path), **(env or {})})
         try:
             async with app.run_test(size=size) as pilot:

@@ -34,7 +34,7 @@ async def test_files_and_branch_of_the_other_machine_are_known(tmp_path: Path) -
     (workspace / "made.log").touch()
     (workspace / ".gitignore").write_text("*.log\n")
     async with screens(tmp_path, [], remote=True) as seen:
-        await seen.until_shown("far-away")
+        await seen.until_shown("far-away", "openagent · build-server")
         await seen.until(lambda: seen.view.completion.files)
         assert sorted(seen.view.completion.files) == [".gitignore", "src/deep.py"]
         await seen.pilot.press("ctrl+f")
@@ -98,7 +98,7 @@ async def test_a_daemon_that_cannot_be_reached_ends_the_program_with_its_reason(
     async def open_(may_start: bool):
         raise OpenAgentError("not_found", "No daemon answers at ws://nowhere.", hint="Check the address.")
 
-    app = OpenAgent(Link(open_, remote=True), Wanted(), str(tmp_path), {"HOME": str(tmp_path)})
+    app = OpenAgent(Link(open_, remote="build-server"), Wanted(), str(tmp_path), {"HOME": str(tmp_path)})
     async with app.run_test():
         pass
     assert app.return_code == 1

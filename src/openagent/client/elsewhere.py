@@ -22,12 +22,16 @@ def web_socket_url(url: str) -> str:
     return f"{scheme.replace('http', 'ws', 1)}://{place}/{path or 'ws'}"
 
 
+def machine(url: str) -> str:
+    """For people: the host, and its port where it was named."""
+    return web_socket_url(url).partition("://")[2].partition("/")[0] if url else ""
+
+
 def token_for(url: str, env: Mapping[str, str]) -> str:
     """The one that was named, or that of this machine's own daemon, when that is where the address leads."""
     if token := env.get(TOKEN, ""):
         return token
-    host = web_socket_url(url).partition("://")[2].partition("/")[0].rpartition(":")[0]
-    if host not in ("127.0.0.1", "localhost", "[::1]"):
+    if machine(url).rpartition(":")[0] not in ("127.0.0.1", "localhost", "[::1]"):
         return ""
     try:
         with open(os.path.join(locations.data_home(env), "token")) as file:

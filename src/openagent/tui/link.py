@@ -13,9 +13,9 @@ Open = Callable[[bool], Awaitable[Client]]
 
 
 class Link:
-    def __init__(self, open_: Open, *, remote: bool = False) -> None:
+    def __init__(self, open_: Open, *, remote: str = "") -> None:
         self.remote = remote
-        """The daemon works on another machine: its files are not ours."""
+        """The other machine that the daemon works on: its files are not ours."""
         self._open = open_
         self._client: Client | None = None
         self._mending = asyncio.Lock()

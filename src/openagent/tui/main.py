@@ -64,7 +64,7 @@ async def show(given: Given) -> int:
             url=given.url, token=given.token, name="tui", interactive=True, auto_start=may_start, env=os.environ
         )
 
-    link = Link(open_, remote=bool(given.url))
+    link = Link(open_, remote=elsewhere.machine(given.url))
     app = OpenAgent(link, Wanted(given.session, given.new), os.getcwd(), os.environ)
     app.when_drawn = _collect_again
     try:

@@ -97,7 +97,7 @@ class Tabs(App[None]):
         self.liked = preferences.load(env)
         self.jail = ""
         self.views = [SessionView(link, self.keys, vim=self.liked.vim)]
-        self._bar = TabBar(place(cwd))
+        self._bar = TabBar(clean(link.remote) or place(cwd))
         self._switcher = Sheets(self.views[0], initial=self.views[0].id)
         self._tiny = Static(markup=False, id="tiny")
         # Before anything is drawn: a theme set later would make every style anew.

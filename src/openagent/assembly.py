@@ -1,0 +1,196 @@
+"""The heavy half of the composition root: every room wired behind an open socket.
+
+Whoever imports this loads SQLAlchemy, httpx2 and the rest: `app` does so in a thread.
+"""
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from openagent import config
+from openagent.collectors.registry import built_in_collectors
+from openagent.config.cache import ConfigCache
+from openagent.config.project import RULES
+from openagent.config.settings import PROVIDER_KINDS, SearchSettings
+from openagent.core.runtime import Runtime
+from openagent.daemon.bus import EventBus
+from openagent.daemon.daemon import Daemon, Handler
+from openagent.daemon.manager import SessionManager
+from openagent.plugins.collector import ContextSettings
+from openagent.plugins.loading import Collectors, PluginLoader
+from openagent.plugins.store import Store
+from openagent.protocol import locations
+from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event, McpServerStatus
+from openagent.protocol.op import Op
+from openagent.services.customizing.service import Customizing
+from openagent.services.intent import IntentGate
+from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
+from openagent.services.mcp import McpService, own_file
+from openagent.services.recall import StoredMemory
+from openagent.services.safety import Safety
+from openagent.services.tasks import TaskService
+from openagent.services.team import Team
+from openagent.services.templates import TEAM_TOOLS, Surroundings
+from openagent.services.tool_switch import ToolSwitch
+from openagent.services.wiring import Services
+from openagent.store import open_store
+from openagent.store.access import SqlAccess
+from openagent.store.sql_store import SqlStore
+from openagent.store.tasks import SqlTasks
+from openagent.telemetry.accounts import BudgetNotice, Spent
+from openagent.telemetry.cache_misses import CacheWatch
+from openagent.telemetry.journal import Journal
+from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
+from openagent.telemetry.prices import PriceBook, PricedProvider
+from openagent.tools.mcp.host import MCPHost
+from openagent.tools.mcp.server import Authorize, McpServer, Sample
+from openagent.tools.registry import built_in_tools
+from openagent.tools.web_search import JsonSearch
+from openagent.vault.redact import Redactor
+
+
+def build_manager(
+    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor
+) -> tuple[SessionManager, Services]:
+    """Runs in a thread while the socket is already open."""
+    settings = configs.load().settings
+    store = open_store(settings.store.url)
+    caches = CacheWatch()
+
+    def tell(session: str, event: Event) -> None:
+        if loaded := manager.loaded(session):
+            loaded.post(event)
+
+    prices = price_book(settings)
+    plugins = PluginLoader()
+    safety = Safety(home, configs)
+    services = Services(
+        home,
+        configs.load,
+        configs.environment,
+        redactor=redactor,
+        prices=prices,
+        plugins=plugins,
+        may_read=safety.may_read,
+    )
+    scratch = home / "scratch"
+    search, memory = _web_search(settings.tools.search), StoredMemory(store)
+    offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory)
+    tools = offered(disabled=settings.tools.disabled)
+    hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
+
+    def tell_workspace(workspace: Path, status: McpServerStatus) -> None:
+        daemon.bus.publish(status)
+        for session in manager.all_loaded:
+            if session.workspace == workspace:
+                session.show(status)
+
+    def make_host(on_change: Callable[[Path, McpServer], None], sample: Sample, authorize: Authorize) -> MCPHost:
+        start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
+        return MCPHost(
+            start,
+            reserved=[*TEAM_TOOLS, *(tool.name for tool in offered())],
+            on_change=on_change,
+            sample=sample,
+            authorize=authorize,
+            share=settings.tools.schema_share,
+        )
+
+    mcp = services.mcp = McpService(store, configs, redactor, services.vault, make_host=make_host, tell=tell_workspace)
+    custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
+    custom.take_prompts(mcp.prompts, mcp.prompt)
+    around = Surroundings(custom.tools_beside(mcp.tools), mcp.tool_names, mcp.server_names, services.catalog.resolve)
+    team = services.team = Team(configs, store, safety, tools, around)
+    runtime = Runtime(
+        store=store,
+        resolve_model=services.catalog.resolve,
+        tools=tools,
+        more_tools=team.tools,
+        offers=mcp.offers,
+        jail=build_jail(settings.jail, scratch, hidden, tell),
+        scratch=scratch,
+        ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
+        collectors=Collectors(built_in_collectors(redactor.redact), plugins),
+        context=lambda workspace: msgspec.convert(
+            configs.load(workspace).settings.context, ContextSettings, from_attributes=True
+        ),
+        checkpoints=safety.checkpoints,
+        open_workspace=safety.open_workspace,
+        rules=team.lineage.rules,
+        notices=lambda workspace: [*safety.notices(workspace), *custom.notices(workspace)],
+        gate=IntentGate(
+            services.telling_of_code(custom.gate),
+            lambda workspace: configs.load(workspace).settings.intent,
+            lambda session: manager.loaded(session),  # noqa: PLW0108 -- the manager is made from this runtime
+        ),
+        remember_grant=team.lineage.remember,
+        ask_timeout=configs.ask_timeout,
+        explain_cache=lambda session, model, request, usage: (
+            caches.observe(session, model, request, usage, time.time()).detail
+        ),
+    )
+    manager = SessionManager(runtime, daemon.bus, configs.session_settings, team.templates.settings)
+    for served in (
+        services.handlers(manager, daemon.bus),
+        services.for_people(daemon, manager, SqlAccess(store), safety, hidden),
+        safety.handlers(store),
+        mcp.handlers(manager),
+        team.handlers(manager, daemon.bus),
+        custom.handlers(manager, daemon.bus),
+        _tools_and_tasks(configs, manager, store, daemon.bus, home / "tasks"),
+    ):
+        daemon.serve_ops(served)
+    return manager, services
+
+
+def _web_search(settings: SearchSettings) -> JsonSearch | None:
+    return JsonSearch(settings.kind, settings.base_url, settings.api_key) if settings.kind else None
+
+
+def _kept_from_agents(home: Path, env: Mapping[str, str]) -> list[Path]:
+    """What the jail hides where it lies inside a workspace: what was said and done, and what decides about agents."""
+    settings = Path(locations.config_file(env))
+    usual = [settings.parent] if not env.get("OPENAGENT_CONFIG") else []
+    return [home, settings, settings.with_name(RULES), *usual]
+
+
+def price_book(settings: config.Settings) -> PriceBook:
+    kinds = {kind: PricedProvider(kind) for kind in PROVIDER_KINDS}
+    named = {name: PricedProvider(given.kind, given.base_url) for name, given in settings.providers.items()}
+    return PriceBook({**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()})
+
+
+def build_ledger(
+    settings: config.Settings,
+    prices: PriceBook,
+    env: Mapping[str, str],
+    store: Store,
+    tell: Callable[[str, Event], None],
+) -> BudgetLedger:
+    def on_notice(notice: BudgetNotice) -> None:
+        kind = BudgetWarning if notice.kind == "warning" else BudgetExceeded
+        tell(notice.session, kind(scope=notice.scope, spent=notice.spent, limit=notice.limit, unit=notice.unit))
+
+    async def spent_since(start: float) -> Spent:
+        tokens, cost_usd, _ = await store.usage_totals(since=start)
+        return Spent(tokens.input_tokens + tokens.output_tokens, cost_usd)
+
+    budget = settings.budget
+    return BudgetLedger(
+        prices,
+        defaults=Limits(tree_usd=budget.session_usd, tree_tokens=budget.session_tokens),
+        day=DayLimits(usd=budget.day_usd, tokens=budget.day_tokens),
+        warn_at=budget.warn_at,
+        spent_since=spent_since,
+        on_notice=on_notice,
+        on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,
+    )
+
+
+def _tools_and_tasks(
+    configs: ConfigCache, manager: SessionManager, store: SqlStore, bus: EventBus, agreed: Path
+) -> dict[type[Op], Handler]:
+    return {**ToolSwitch(configs, manager).handlers(), **TaskService(SqlTasks(store), bus, agreed).handlers()}

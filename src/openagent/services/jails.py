@@ -1,0 +1,110 @@
+"""The jail that the settings ask for, and what else runs behind its walls."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from openagent import config
+from openagent.jail.bwrap import BwrapJail
+from openagent.jail.docker import DockerJail
+from openagent.jail.host import HostJail
+from openagent.jail.limits import Limits
+from openagent.plugins.jail import BackgroundCommand, Jail, ProcessJail
+from openagent.plugins.loading import JailOptions, PluginLoader
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import BackgroundFinished, Event
+from openagent.tools.mcp.definitions import ServerDefinition
+
+
+def build_jail(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], tell: Callable[[str, Event], None]
+) -> Jail:
+    def ended(session: str, command: BackgroundCommand) -> None:
+        tell(
+            session,
+            BackgroundFinished(command_id=command.id, exit_code=command.exit_code, duration_ms=command.duration_ms),
+        )
+
+    if settings.kind == "plugin":
+        return _plugged_jail(settings, scratch, hidden, ended)
+    if settings.kind == "host":
+        return HostJail(background_after=settings.background_after, log_dir=scratch, on_background_end=ended)
+    limits = Limits(
+        memory=config.size_in_bytes(settings.memory),
+        processes=settings.processes,
+        cpus=settings.cpus,
+        file_size=config.size_in_bytes(settings.file_size),
+        disk=config.size_in_bytes(settings.disk),
+    )
+    if settings.kind == "bwrap":
+        return BwrapJail(
+            network=settings.network,
+            limits=limits,
+            hidden=hidden,
+            background_after=settings.background_after,
+            log_dir=scratch,
+            on_background_end=ended,
+        )
+    return DockerJail(
+        image=settings.image,
+        network=settings.network,
+        limits=limits,
+        hidden=hidden,
+        background_after=settings.background_after,
+        log_dir=scratch,
+        on_background_end=ended,
+    )
+
+
+def _plugged_jail(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], ended: Callable[[str, BackgroundCommand], None]
+) -> Jail:
+    options = JailOptions(
+        network=settings.network,
+        memory=config.size_in_bytes(settings.memory),
+        processes=settings.processes,
+        hidden=hidden,
+        scratch=scratch,
+        background_after=settings.background_after,
+        on_background_end=ended,
+    )
+    return PluginLoader().jail(settings.plugin)(options)
+
+
+def jailed_starter(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path]
+) -> Callable[[Path, Sequence[str], Mapping[str, str]], Awaitable[asyncio.subprocess.Process]]:
+    """Starts programs that are no part of a session's shell behind the same walls."""
+
+    @functools.cache
+    def jail() -> Jail:
+        return build_jail(settings, scratch, hidden, lambda _session, _event: None)
+
+    async def start(workspace: Path, argv: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
+        built = jail()
+        if not isinstance(built, ProcessJail):
+            raise OpenAgentError(
+                "jail_error",
+                "Programs beside a session's shell (MCP servers, hooks of projects) cannot run in this kind of jail.",
+                hint='Choose `[jail] kind = "bwrap"`.',
+            )
+        return await built.start_process(workspace, argv, env=env)
+
+    return start
+
+
+async def start_mcp_server(
+    jail_settings: config.JailSettings,
+    scratch: Path,
+    hidden: list[Path],
+    definition: ServerDefinition,
+    workspace: Path,
+) -> asyncio.subprocess.Process:
+    """In the jail, with the network that the server needs where its entry names one."""
+    if definition.network:
+        jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
+    start = jailed_starter(jail_settings, scratch, hidden)
+    return await start(workspace, [definition.command, *definition.args], definition.env)

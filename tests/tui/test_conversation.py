@@ -179,3 +179,12 @@ async def test_what_is_selected_with_the_mouse_is_copied_without_the_breaks_that
         await seen.pilot.mouse_up(offset=(lines[bottom].index("ever be") + 7, bottom))
         await seen.pilot.press("ctrl+c")
         assert seen.app.clipboard == said
+
+
+async def test_a_link_that_is_explained_at_the_end_is_one_when_the_answer_is_complete(tmp_path: Path) -> None:
+    async with screens(
+        tmp_path, [{"chunks": ["See [the docs][1].\n\n", "And so on.\n\n", "[1]: http://x.y\n"]}]
+    ) as seen:
+        await seen.write("go")
+        await seen.until_shown("See the docs.", "And so on.")
+        assert "[1]" not in seen.screen()

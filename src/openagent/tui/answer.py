@@ -24,7 +24,8 @@ FRAME = 0.025
 _SHARE = 4
 """A drawing is followed by a pause of that many times its length."""
 _STEP = 8
-_SEQUENCE = re.compile("[\x1b\x90-\x9f]")
+_ALL_AT_ONCE = re.compile("[\x1b\x90-\x9f]|]:")
+"""What only the whole text shows as it is meant: sequences that came in pieces, links explained further down."""
 
 
 class Answer(Widget):
@@ -81,9 +82,11 @@ class Answer(Widget):
             self._become(whole)
 
     def finish(self) -> None:
-        """All at once: a sequence that came in pieces left its printable rest behind, and what a link leads to may be
-        said only at the end."""
-        self._become(self._said)
+        if _ALL_AT_ONCE.search(self._said):
+            self._become(self._said)
+        elif self._drawing is not None:
+            self._drawing.stop()
+            self._draw()
 
     def _become(self, whole: str) -> None:
         if self._drawing is not None:

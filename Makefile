@@ -36,19 +36,7 @@ test: setup check ## every check and every test
 	@scripts/web.sh test
 
 check: setup ## lint, format, types, import contracts, generated documents
-	@echo "check: ruff"
-	@$(BIN)/ruff check --quiet .
-	@$(BIN)/ruff format --quiet --check . || { echo "Some files are not formatted: run make format."; exit 1; }
-	@echo "check: import contracts"
-	@found=$$($(BIN)/lint-imports --no-logo) || { echo "$$found"; exit 1; }
-	@echo "check: documents"
-	@$(BIN)/python scripts/configuration_reference.py --check
-	@$(BIN)/python scripts/web_types.py --check
-	@$(BIN)/python scripts/api_reference.py --check
-	@echo "check: web"
-	@scripts/web.sh check
-	@echo "check: pyright"
-	@$(BIN)/pyright --warnings
+	@BIN=$(BIN) scripts/check.sh
 
 format: setup ## rewrite the code in the house's style
 	@$(BIN)/ruff check --quiet --fix .

@@ -35,7 +35,7 @@ export function LoginDialog(props: {
       setProblem(refused instanceof Error ? refused.message : String(refused))
     }
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one login for each time it is opened
+  // One login for each time it is opened.
   useEffect(() => void start(), [])
 
   const paste = async () => {

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Lint, format, types, import contracts, generated documents. Pyright, which takes longest and one processor, runs beside
+# the rest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=${BIN:-.venv/bin}
+mkdir -p build
+
+"$bin/pyright" --warnings >build/pyright.log 2>&1 &
+pyright=$!
+trap 'kill $pyright 2>/dev/null || true' EXIT
+
+echo "check: ruff"
+"$bin/ruff" check --quiet .
+"$bin/ruff" format --quiet --check . || { echo "Some files are not formatted: run make format."; exit 1; }
+echo "check: import contracts"
+found=$("$bin/lint-imports" --no-logo) || { echo "$found"; exit 1; }
+echo "check: documents"
+"$bin/python" scripts/configuration_reference.py --check
+"$bin/python" scripts/web_types.py --check
+"$bin/python" scripts/api_reference.py --check
+echo "check: web"
+scripts/web.sh check
+echo "check: pyright"
+wait $pyright || { cat build/pyright.log; exit 1; }
+tail -n 1 build/pyright.log

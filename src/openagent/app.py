@@ -7,11 +7,12 @@ already accepting connections; ops that arrive meanwhile wait for it.
 import argparse
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
     from openagent.services.wiring import Services
 
+_SWITCH_SECONDS = 0.0005
+"""Threads that load or compress something give way so often: with the usual 5 ms, events wait for them in every hop."""
 _log = logging.getLogger(__name__)
 
 
@@ -51,8 +54,12 @@ async def running(
     web: WebAddress | None = None,
     *,
     redactor: Redactor | None = None,
+    when_loaded: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[Daemon, None]:
-    """A daemon that accepts connections. Leaving the context cancels and saves what runs."""
+    """A daemon that accepts connections. Leaving the context cancels and saves what runs.
+
+    `when_loaded` is called when all has been loaded that any request might want.
+    """
     redactor = redactor or Redactor()
     daemon = Daemon(Place(socket=str(socket), home=str(home)))
     async with contextlib.AsyncExitStack() as stack:
@@ -61,7 +68,7 @@ async def running(
         set_up = configs.load().settings.web
         address = web or WebAddress(f"{set_up.host}:{set_up.port}")
         door = WebDoor(daemon, home, redactor, host=address.host, port=address.port, hosts=set_up.hosts)
-        loading = asyncio.create_task(_load(daemon, configs, home, redactor, door))
+        loading = asyncio.create_task(_load(daemon, configs, home, redactor, door, when_loaded=when_loaded))
         stack.push_async_callback(_unload, daemon, loading)
         stack.push_async_callback(door.close)
         if web is not None:
@@ -79,7 +86,13 @@ def _assemble(
 
 
 async def _load(
-    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor, door: WebDoor
+    daemon: Daemon,
+    configs: ConfigCache,
+    home: Path,
+    redactor: Redactor,
+    door: WebDoor,
+    *,
+    when_loaded: Callable[[], None],
 ) -> "tuple[SessionManager, Services]":
     try:
         manager, services = await asyncio.to_thread(_assemble, daemon, configs, home, redactor)
@@ -91,7 +104,7 @@ async def _load(
     services.access.open_web = door.open
     door.access.set_result(services.access)
     daemon.ready(manager, configs.show)
-    services.start()
+    services.start(when_loaded)
     assert services.team is not None
     await services.team.recover(manager)
     return manager, services
@@ -108,8 +121,14 @@ async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, S
         await manager.runtime.store.close()
 
 
+def _collect_again() -> None:
+    """What is loaded stays: looking through all of it for garbage would hold up everybody for 70 ms, time and again."""
+    gc.freeze()
+    gc.enable()
+
+
 async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None, redactor: Redactor) -> None:
-    async with running(socket, home, configs, web, redactor=redactor) as daemon:
+    async with running(socket, home, configs, web, redactor=redactor, when_loaded=_collect_again) as daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, daemon.stopping.set)
         report_ready()
@@ -119,6 +138,8 @@ async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress 
 
 def main(arguments: list[str]) -> int:
     """`openagent serve` in the foreground."""
+    gc.disable()  # until all is loaded: there is no garbage among modules
+    sys.setswitchinterval(_SWITCH_SECONDS)
     parser = argparse.ArgumentParser(prog="openagent serve", add_help=False)
     parser.add_argument("--ipc-socket", type=Path)
     parser.add_argument("--web-socket", type=WebAddress)

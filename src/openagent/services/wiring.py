@@ -135,8 +135,8 @@ class Services:
         self.desk = Desk(manager, daemon.bus, self._home, safety, hidden)
         return {**self.access.handlers(), **self.desk.handlers()}
 
-    def start(self) -> None:
-        self._starting = asyncio.create_task(self._start())
+    def start(self, when_loaded: Callable[[], None]) -> None:
+        self._starting = asyncio.create_task(self._start(when_loaded))
 
     async def close(self) -> None:
         if self._starting is not None:
@@ -157,7 +157,7 @@ class Services:
         await self._book.close()
         await self.catalog.close()
 
-    async def _start(self) -> None:
+    async def _start(self, when_loaded: Callable[[], None]) -> None:
         await self._book.start()
         await asyncio.sleep(PRELOAD_DELAY)
         try:
@@ -165,6 +165,7 @@ class Services:
         except Exception:  # whoever needs it meets the problem again, and is told
             _log.exception("could not load ahead")
         self.catalog.forget()
+        when_loaded()
 
     def _preload(self) -> None:
         """So that nobody's first request waits for it."""

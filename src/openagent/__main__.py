@@ -16,7 +16,9 @@ _PROGRAMS = {"rpc": "openagent.rpc", "acp": "openagent.acp", "tui": "openagent.t
 def main() -> int:
     arguments = sys.argv[1:]
     if any(word.partition("=")[0] in _ELSEWHERE for word in arguments):
-        arguments = _go_elsewhere(arguments) or ["tui"]
+        arguments = _go_elsewhere(arguments)
+        if not arguments or (arguments[0].startswith("-") and arguments[0] not in {*_HELP, "--version"}):
+            arguments = ["tui", *arguments]
     if not arguments and sys.stdin.isatty() and sys.stdout.isatty():
         arguments = ["tui"]
     match arguments:

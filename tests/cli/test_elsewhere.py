@@ -57,6 +57,13 @@ def test_options_may_stand_behind_the_command_and_in_the_environment(two: Two) -
         assert two.here.run(*command, *two.way).returncode == 0, command
 
 
+@pytest.mark.parametrize("options", [[], ["--new"], ["--token", "x"]])
+def test_without_a_command_it_is_the_terminal_interface(two: Two, options: list[str]) -> None:
+    ran = two.here.run(*two.way, *options)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "This needs a terminal." in ran.stderr
+
+
 def test_what_follows_two_dashes_is_a_prompt(two: Two) -> None:
     two.there.sim.reset({"steps": [{"text": "understood"}]})
     ran = two.here.run(*two.way, "run", "--cwd", str(two.there.workspace), "--", "--connect", "means", "what?")

@@ -52,6 +52,7 @@ Examples:
   openagent run --template reviewer "Review the last commit"
   openagent run --continue "Now update the changelog"
   git diff | openagent run --mode plan --output json
+  openagent run --connect build-server:8080 --token-file ~/build.token --cwd /srv/api "Why is the build red?"
 """
 
 

@@ -13,7 +13,7 @@ from openagent.cli.completion import session_argument
     "openagent tui --new",
     "openagent --connect ws://build-server:8080/ws --token-file ~/build-server.token",
 )
-@session_argument(metavar="SESSION", required=False)
+@session_argument(metavar="[SESSION]", required=False)
 @click.option("--new", is_flag=True, help="Start a session, though there is one of this folder.")
 @click.option(
     "--connect",

@@ -2,7 +2,9 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from textual.selection import SELECT_ALL
 
+from openagent.tui.answer import Answer
 from openagent.tui.markdown import PROSE, Page
 
 FRAGMENTS = (
@@ -24,8 +26,10 @@ def lines(made: Page) -> list[str]:
     return [made.line(y).content.plain.rstrip() for y in range(made.height)]
 
 
-def copied(made: Page) -> str:
-    return "".join(made.line(y).joint + made.line(y).content.plain for y in range(made.height))[1:]
+def copied(text: str, width: int) -> str:
+    answer = Answer(text)
+    answer._page.fit(width)  # pyright: ignore[reportPrivateUsage]
+    return answer.get_selection(SELECT_ALL)[0]
 
 
 @settings(max_examples=300, deadline=None)
@@ -47,7 +51,7 @@ def test_no_line_is_wider_than_the_room(text: str, width: int) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text("abcdefg", min_size=1, max_size=30), min_size=1, max_size=60), st.integers(10, 90))
 def test_broken_lines_are_whole_when_copied(words: list[str], width: int) -> None:
-    assert copied(page(" ".join(words), width)) == " ".join(words)
+    assert copied(" ".join(words), width) == " ".join(words)
 
 
 def test_prose_keeps_to_a_readable_width_and_code_does_not() -> None:
@@ -79,4 +83,14 @@ def test_lists_hang_and_nest() -> None:
     text = "- a point that is far too long for one line of this width\n  - nested\n\n9. nine\n10. ten\n"
     assert lines(page(text, 30)) == [
         *("• a point that is far too long", "  for one line of this width", "  • nested", "", " 9. nine", "10. ten"),
+    ]
+
+
+def test_what_hangs_is_copied_without_its_indent() -> None:
+    listed = "- a point that is far too long for one line of this width\n  - nested, and that is too long as well"
+    assert copied(f"{listed}\n\n> quoted at length, too", 30).splitlines() == [
+        "• a point that is far too long for one line of this width",
+        "  • nested, and that is too long as well",
+        "",
+        "▌ quoted at length, too",
     ]

@@ -142,8 +142,9 @@ class Answer(Widget):
         for y in range(self._page.height):
             if (span := selection.get_span(y)) is not None:
                 line, (start, end) = self._page.line(y), span
-                text = line.content.plain
-                chosen += [line.joint if chosen else "", text[start : len(text) if end < 0 else end].rstrip()]
+                text = line.content.plain[: None if end < 0 else end]
+                goes_on = chosen and line.joint != "\n"
+                chosen += [line.joint if chosen else "", text[max(start, line.indent) if goes_on else start :].rstrip()]
         return "".join(chosen), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:

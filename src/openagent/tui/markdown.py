@@ -24,6 +24,11 @@ class Line(NamedTuple):
     content: Content
     joint: str = "\n"
     """What stood between this line and the one before it: where a long line was broken, a space or nothing."""
+    indent: int = 0
+    """Characters before what was said: markers, and the room below them."""
+
+    def behind(self, mark: Content) -> "Line":
+        return Line(mark + self.content, self.joint, self.indent + len(mark))
 
 
 class Page:
@@ -115,7 +120,7 @@ def _block(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:  # noqa
         case "blockquote":
             mark = Content.styled("▌ ", f"{_MARKER} 50%")
             inside = _blocks(node.children, width - mark.cell_length, across)
-            return [line._replace(content=mark + line.content) for line in inside]
+            return [line.behind(mark) for line in inside]
         case "table":
             return _table(node, width)
         case "hr":
@@ -153,10 +158,7 @@ def _list(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
     for number, item in enumerate(node.children, first):
         marker = Content.styled((f"{number}. " if ordered else "• ").rjust(room), _MARKER)
         inside = _blocks(item.children, width - room, across, close=close) or [Line(Content(""))]
-        drawn = [
-            line._replace(content=(Content(" " * room) if place else marker) + line.content)
-            for place, line in enumerate(inside)
-        ]
+        drawn = [line.behind(Content(" " * room) if place else marker) for place, line in enumerate(inside)]
         lines += drawn if close else _after(lines, drawn)
     return lines
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from .machine import Machine
+from .pseudo_terminal import Terminal
 
 
 def test_a_workspace_is_built_searched_and_described(machine: Machine, tmp_path: Path) -> None:
@@ -39,3 +40,13 @@ def test_watching_notices_what_changes(machine: Machine, tmp_path: Path) -> None
             process.terminate()
             process.communicate(timeout=10)
     assert machine.json("index", "search", *here, "banana")[0]["path"] == "b.py"
+
+
+def test_long_work_shows_a_bar_in_a_terminal_and_no_colours_anywhere_else(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "till.py").write_text("def total(items):\n    return sum(items)\n")
+    with Terminal(machine, "index", "build", "--cwd", str(tmp_path)) as terminal:
+        assert terminal.exit_code() == 0
+    assert "█ 1 of 1" in terminal.seen
+    for command in (["index", "build", "--cwd", str(tmp_path)], ["sessions", "list"], ["task", "list"], ["doctor"]):
+        ran = machine.run(*command)
+        assert "\x1b" not in ran.stdout + ran.stderr

@@ -94,3 +94,10 @@ def test_what_hangs_is_copied_without_its_indent() -> None:
         "",
         "▌ quoted at length, too",
     ]
+
+
+def test_addresses_are_links_and_file_names_are_not() -> None:
+    made = page("See retry.py, build.rs and https://example.org/x here.")
+    content = made.line(0).content
+    linked = [content.plain[span.start : span.end] for span in content.spans if "underline" in str(span.style)]
+    assert linked == ["https://example.org/x"]

@@ -44,11 +44,12 @@ def complete(coroutine: Coroutine[Any, Any, T]) -> T:
 async def daemon(
     *, auto_start: bool = True, socket: str = "", interactive: bool = False
 ) -> AsyncGenerator[Client, None]:
+    url = "" if socket else elsewhere.wanted(os.environ)
     try:
-        async with asyncio.timeout(START_PATIENCE if auto_start else PATIENCE):
+        async with asyncio.timeout(START_PATIENCE if auto_start and not url else PATIENCE):
             client = await connect(name="cli", auto_start=auto_start, socket=socket, interactive=interactive)
     except TimeoutError:
-        if url := elsewhere.wanted(os.environ):
+        if url:
             raise OpenAgentError("busy", f"The daemon at {url} does not answer.", hint="Check the address.") from None
         raise OpenAgentError(
             "busy", "The daemon does not answer.", hint="End it with `openagent stop`; the next command starts another."

@@ -1,20 +1,18 @@
 """`openagent task`"""
 
-import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 import click
 import msgspec
 
-from openagent.cli.command import PATIENCE, as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.task_cache import SeenTasks, remember_tasks, seen_tasks
 from openagent.cli.terminal import DIM, YELLOW, paint, table
-from openagent.client import Client, connect
+from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
@@ -273,21 +271,6 @@ def _one(tasks: list[TaskInfo], start: str) -> TaskInfo:
     raise OpenAgentError("not_found", f"{what} {start!r}.", hint="`openagent task list` shows them.")
 
 
-@asynccontextmanager
-async def _house(url: str, *, auto_start: bool = True) -> AsyncGenerator[Client, None]:
-    if not url:
-        async with daemon(auto_start=auto_start) as client:
-            yield client
-        return
-    try:
-        async with asyncio.timeout(PATIENCE):
-            client = await connect(url=url, name="cli")
-    except TimeoutError:
-        raise OpenAgentError("busy", f"The daemon at {url} does not answer.", hint="Check the address.") from None
-    async with client:
-        yield client
-
-
 async def _all(client: Client, url: str) -> list[TaskInfo]:
     tasks = (await client.request(TasksList(id=client.next_id()), TaskList)).tasks
     remember_tasks(url, tasks)
@@ -298,7 +281,7 @@ async def _seen(url: str, *, fresh: bool) -> Seen:
     """Of the daemon, or what was last seen, when none answers. Nothing seen yet: then one is started."""
     last: SeenTasks | None = None if fresh else seen_tasks(url)
     try:
-        async with _house(url, auto_start=last is None) as client:
+        async with daemon(auto_start=last is None) as client:
             return Seen(await _all(client, url), time.time())
     except (OpenAgentError, OSError) as problem:
         if last is None or (isinstance(problem, OpenAgentError) and problem.info.code == "unauthorized"):
@@ -307,20 +290,20 @@ async def _seen(url: str, *, fresh: bool) -> Seen:
 
 
 async def _ask(url: str, op: Any, kind: Any) -> Any:
-    async with _house(url) as client:
+    async with daemon() as client:
         done = await client.request(msgspec.structs.replace(op, id=client.next_id()), kind)
         await _all(client, url)
         return done
 
 
 async def _get(url: str, start: str) -> TaskInfo:
-    async with _house(url) as client:
+    async with daemon() as client:
         found = _one(await _all(client, url), start)
         return await client.request(TaskGet(id=client.next_id(), task=found.id), TaskInfo)
 
 
 async def _update(url: str, start: str, changes: dict[str, Any]) -> TaskInfo:
-    async with _house(url) as client:
+    async with daemon() as client:
         found = _one(await _all(client, url), start)
         op = msgspec.structs.replace(TaskUpdate(id=client.next_id(), task=found.id), **changes)
         changed = await client.request(op, TaskInfo)
@@ -331,14 +314,14 @@ async def _update(url: str, start: str, changes: dict[str, Any]) -> TaskInfo:
 async def _move(url: str, start: str, state: str, first: bool) -> TaskInfo:
     changes: dict[str, Any] = {"state": state}
     if first:
-        async with _house(url) as client:
+        async with daemon() as client:
             others = [each.position for each in await _all(client, url) if each.state == state]
         changes["position"] = min(others, default=1.0) - 1.0
     return await _update(url, start, changes)
 
 
 async def _remove(url: str, starts: tuple[str, ...]) -> list[TaskInfo]:
-    async with _house(url) as client:
+    async with daemon() as client:
         tasks = await _all(client, url)
         found = [_one(tasks, start) for start in starts]
         for each in found:

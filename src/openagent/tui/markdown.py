@@ -99,7 +99,11 @@ class Page:
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("gfm-like")
+    parser = MarkdownIt("gfm-like")
+    if parser.linkify is not None:
+        # `retry.py` is a file here, and not a host in Paraguay.
+        parser.linkify.set({"fuzzy_link": False})  # pyright: ignore[reportUnknownMemberType]
+    return parser
 
 
 def _after(before: Sequence[Line], lines: list[Line]) -> list[Line]:

@@ -1,4 +1,4 @@
-"""One agent's conversation: its state, its inbox, and the one way anything about it is recorded."""
+"""One agent's conversation: its state, its turns, and the one way anything about it is recorded."""
 
 import asyncio
 import logging
@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET
@@ -16,6 +15,7 @@ from openagent.core.asks import Asks
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
 from openagent.core.history import INTERRUPTED, calls_without_result, closing_result
+from openagent.core.inbox import Inbox
 from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
 from openagent.core.runtime import ResolvedModel, Runtime
@@ -36,7 +36,6 @@ from openagent.protocol.events import (
     ErrorRaised,
     Event,
     MessageAdded,
-    MessageQueued,
     PlanUpdated,
     SessionUpdated,
     StatusChanged,
@@ -67,7 +66,7 @@ class Session:
         self.id = stored.info.id
         self.info = stored.info
         self.plan = stored.plan
-        self.queued = list(stored.queued)
+        self.inbox = Inbox(self, stored.queued)
         self.runtime = runtime
         self.asks = Asks()
         self.undo = Undo(self)
@@ -262,29 +261,17 @@ class Session:
         finally:
             self._flushing = None
 
-    # The inbox
+    # Turns
 
     async def send(self, parts: Sequence[UserPart], op_id: str) -> Sent:
         """Accepted and stored when this returns. Runs at once, or after the turn that is running."""
-        if self._turn is None and not self.queued and not self.paused:
-            return await self._start(list(parts), op_id)
-        queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time(), op_id=op_id)
-        self.queued.append(queued)
-        try:
-            await self.record(MessageQueued(queued=queued), op_id=op_id, queued=[queued])
-        except BaseException:
-            self.queued.remove(queued)
-            raise
-        await self.start_next()
-        return Sent(session=self.id, queued=queued.id)
+        return await self.inbox.send(parts, op_id)
 
-    async def start_next(self) -> None:
-        """The turn for the message that waits longest, if nothing is in its way."""
-        if self._turn is None and self.queued and not self._closing and not self.paused:
-            waiting = self.queued.pop(0)
-            await self._start(waiting.parts, waiting.op_id, unqueued=[waiting.id])
+    @property
+    def can_start(self) -> bool:
+        return self._turn is None and not self.paused and not self._closing
 
-    async def _start(self, parts: Sequence[UserPart], op_id: str, unqueued: Sequence[str] = ()) -> Sent:
+    async def start(self, parts: Sequence[UserPart], op_id: str, unqueued: Sequence[str] = ()) -> Sent:
         turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
         try:
             self.permits.renew()
@@ -316,7 +303,7 @@ class Session:
         finally:
             self._turn = self._task = None
         try:
-            await self.start_next()
+            await self.inbox.start_next()
         except OpenAgentError:
             _log.exception("a queued message could not be started", extra={"session": self.id})
 
@@ -462,7 +449,7 @@ class Session:
             permissions=self.asks.permissions,
             questions=self.asks.questions,
             plan=self.plan,
-            queued=self.queued,
+            queued=self.inbox.waiting,
             live=self.draft.so_far() if self.draft else None,
         )
 

@@ -71,7 +71,7 @@ class Undo:
             restored = await self._rewind(turn, files, conversation, git_state, op_id)
         finally:
             session.paused = False
-        await session.start_next()
+        await session.inbox.start_next()
         return restored
 
     async def _rewind(self, turn: int, files: bool, conversation: bool, git_state: bool, op_id: str) -> Restored | None:

@@ -144,7 +144,7 @@ class SessionManager:
             session
             for session in self._loaded.values()
             if not session.busy
-            and not session.queued
+            and not session.inbox.waiting
             and not self._bus.attached(session.id)
             and session.id not in needed
         ]

@@ -55,7 +55,7 @@ class AgentWatch:
                 self._question(event)
             case e.QuestionAnswered():
                 self._answered(event)
-            case e.TurnCompleted() if not self._session.queued and not self.completed.done():
+            case e.TurnCompleted() if not self._session.inbox.waiting and not self.completed.done():
                 self.completed.set_result(event)
             case _:
                 pass

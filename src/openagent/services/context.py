@@ -170,7 +170,7 @@ async def _alone(session: "Session") -> AsyncGenerator[None, None]:
         yield
     finally:
         session.paused = False
-        await session.start_next()
+        await session.inbox.start_next()
 
 
 def _placeholder(resolved: ResolvedModel) -> Summarize:

@@ -170,29 +170,140 @@ class Clock:
         return self.now
 
 
-async def test_a_provider_that_keeps_failing_is_left_alone_then_probed():
+class Pauses:
+    """Stands in for waiting at the breaker: time passes at once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.taken: list[float] = []
+
+    async def __call__(self, closed: asyncio.Event, seconds: float) -> None:
+        await asyncio.sleep(0)
+        self.taken.append(seconds)
+        if not closed.is_set():
+            self._clock.now += seconds
+
+
+async def test_a_provider_that_keeps_failing_is_left_alone_and_waited_for():
     clock = Clock()
+    pauses = Pauses(clock)
     async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
-        provider = CircuitBreaker(inner, threshold=2, cooldown=20, clock=clock)
+        provider = CircuitBreaker(inner, threshold=2, lasting=10, cooldown=20, clock=clock, wait=pauses)
         sim.fail_next("500", times=3)
-        for expected in (ProviderOverloaded, ProviderOverloaded, CircuitOpen):
-            with pytest.raises(expected):
+        for _ in range(2):
+            with pytest.raises(ProviderOverloaded):
                 await items_of(provider, ask("chat"))
-        assert len(sim.requests) == 2
-        clock.now += 21
+            clock.now += 10
+        clock.now -= 5
         with pytest.raises(ProviderOverloaded):
             await items_of(provider, ask("chat"))
-        with pytest.raises(CircuitOpen, match="left alone for 20 seconds"):
+        assert pauses.taken == [15], "what is left of the pause"
+        notice, *items = await items_of(provider, ask("chat"))
+        assert isinstance(notice, RetryNotice)
+        assert (notice.attempt, notice.delay_s, notice.asked) == (1, 20, False)
+        assert "left alone for 20 seconds" in notice.error.message
+        assert shown(items) == "Hello, whoever you are."
+        assert shown(await items_of(provider, ask("chat"))) == "Hello, whoever you are."
+        assert (pauses.taken, len(sim.requests)) == ([15, 20], 5)
+
+
+async def test_patience_with_a_provider_that_stays_away_ends():
+    clock = Clock()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=1, lasting=0, clock=clock, waits=0)
+        sim.fail_next("500")
+        with pytest.raises(ProviderOverloaded):
+            await items_of(provider, ask("chat"))
+        with pytest.raises(CircuitOpen, match="chat failed 1 times in a row"):
+            await items_of(provider, ask("chat"))
+
+
+async def test_one_blip_in_many_sessions_leaves_nobody_waiting():
+    clock = Clock()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=3, lasting=10, clock=clock, waits=0)
+        sim.fail_next("503", times=10)
+        asked = (items_of(provider, ask("chat")) for _ in range(10))
+        assert all(
+            isinstance(each, ProviderOverloaded) for each in await asyncio.gather(*asked, return_exceptions=True)
+        )
+        assert shown(await items_of(provider, ask("chat"))) == "Hello, whoever you are."
+
+
+@pytest.mark.parametrize("fault", ["429", "401", "bad_request", "quota"])
+async def test_a_refusal_by_a_provider_that_was_left_alone_proves_that_it_is_back(fault: str):
+    clock = Clock()
+    pauses = Pauses(clock)
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=1, lasting=0, clock=clock, wait=pauses)
+        sim.fail_next("500")
+        sim.fail_next(fault)
+        for _ in range(2):
+            with pytest.raises(OpenAgentError):
+                await items_of(provider, ask("chat"))
+        assert shown(await items_of(provider, ask("chat"))) == "Hello, whoever you are."
+        assert pauses.taken == [20], "only the first had to wait"
+
+
+async def test_all_who_wait_go_on_as_soon_as_one_got_through():
+    clock = Clock()
+    waiting: list[asyncio.Event] = []
+
+    async def wait(closed: asyncio.Event, _seconds: float) -> None:
+        waiting.append(closed)
+        await closed.wait()
+
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=1, lasting=0, clock=clock, wait=wait)
+        sim.fail_next("500")
+        with pytest.raises(ProviderOverloaded):
+            await items_of(provider, ask("chat"))
+        async with asyncio.TaskGroup() as tasks:
+            asked = [tasks.create_task(items_of(provider, ask("chat"))) for _ in range(4)]
+            while len(waiting) < 4:
+                await asyncio.sleep(0)
+            clock.now += 21
+            await items_of(provider, ask("chat"))
+        assert all(shown(task.result()) == "Hello, whoever you are." for task in asked)
+
+
+async def test_a_probe_that_was_cancelled_lets_the_next_one_try():
+    clock = Clock()
+    async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
+        provider = CircuitBreaker(inner, threshold=1, lasting=0, clock=clock, waits=0)
+        sim.fail_next("500")
+        sim.fail_next("hang")
+        with pytest.raises(ProviderOverloaded):
             await items_of(provider, ask("chat"))
         clock.now += 21
-        await items_of(provider, ask("chat"))
-        await items_of(provider, ask("chat"))
-        assert len(sim.requests) == 5
+        probe = asyncio.create_task(items_of(provider, ask("chat")))
+        await sim.until(lambda: len(sim.requests) == 2)
+        probe.cancel()
+        await asyncio.wait([probe])
+        assert shown(await items_of(provider, ask("chat"))) == "Hello, whoever you are."
+
+
+async def test_nobody_waits_for_a_provider_that_is_left_alone_while_another_model_could_answer():
+    async with (
+        Simulator(HELLO) as sim,
+        Simulator(HELLO) as spare,
+        connect("anthropic", sim) as first,
+        connect("gemini", spare) as second,
+    ):
+        broken = CircuitBreaker(first, threshold=1, lasting=0)
+        sim.fail_next("500")
+        with pytest.raises(ProviderOverloaded):
+            await items_of(broken, ask("anthropic"))
+        provider = FailoverProvider(broken, [ModelChoice(second, MODELS["gemini"])])
+        items = await items_of(provider, ask("anthropic"))
+        assert not [item for item in items if isinstance(item, RetryNotice)]
+        assert "left alone" in next(item.reason for item in items if isinstance(item, FailoverNotice))
+        assert shown(items) == "Hello, whoever you are."
 
 
 async def test_a_refused_request_says_nothing_about_a_providers_health():
     async with Simulator(HELLO) as sim, connect("chat", sim) as inner:
-        provider = CircuitBreaker(inner, threshold=1)
+        provider = CircuitBreaker(inner, threshold=1, lasting=0, waits=0)
         sim.fail_next("bad_request")
         sim.fail_next("429")
         for _ in range(2):

@@ -1,5 +1,6 @@
 """Retries, detours, routing and caches, as a session lives through them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,18 @@ async def test_a_retry_is_announced_and_the_answer_comes_all_the_same(tmp_path: 
         ("mine", 2, 3),
     ]
     assert all(retry.error.message and retry.delay_s < 1 for retry in retries)
+
+
+async def test_ten_sessions_that_meet_the_same_blip_get_ten_answers(tmp_path: Path) -> None:
+    step = {"text": "At last.", "fault": {"name": "503", "times": 1}}
+    async with Simulator([step]) as sim:
+        config = provider("mine", "compatible", sim)
+        async with place(tmp_path, sim, config, **FAST_RETRIES) as house, await house.client() as client:
+            sessions = [await session(house, client, "mine/m") for _ in range(10)]
+            asked = (turn(client, each, f"number {number}") for number, each in enumerate(sessions))
+            ended = await asyncio.gather(*asked)
+    assert [completed.text for completed, _ in ended] == ["At last."] * 10
+    assert all(len(only(seen, e.RetryScheduled)) == 1 for _, seen in ended)
 
 
 async def test_a_session_goes_on_with_the_next_model_and_nothing_said_is_lost(tmp_path: Path) -> None:

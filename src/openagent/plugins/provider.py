@@ -81,6 +81,8 @@ class RetryNotice(Struct, frozen=True):
     max_attempts: int
     delay_s: float
     error: ErrorInfo
+    asked: bool = True
+    """False: the provider was in too bad a state to be asked at all."""
 
 
 class FailoverNotice(Struct, frozen=True):

@@ -129,7 +129,7 @@ def default_providers(env: Mapping[str, str]) -> dict[str, ProviderSettings]:
 
 def make_resilient(provider: Provider, policy: RetryPolicy) -> Provider:
     """Retries around a circuit breaker around the provider."""
-    return RetryingProvider(CircuitBreaker(provider), policy)
+    return RetryingProvider(CircuitBreaker(provider, waits=policy.attempts - 1), policy)
 
 
 def build_provider(

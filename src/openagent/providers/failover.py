@@ -34,6 +34,10 @@ _REMEMBERED_SESSIONS = 1024
 _SHORTEST_WAIT_S = 1.0
 
 
+class _OutOfOrder(ProviderError):
+    """The provider was not even asked."""
+
+
 class ModelChoice(Struct, frozen=True):
     provider: Provider
     model: str
@@ -88,6 +92,9 @@ class FailoverProvider:
                 asked = msgspec.structs.replace(request, model=choice.model)
                 async with aclosing(choice.provider.stream(asked)) as items:
                     async for item in items:
+                        if waiting and isinstance(item, RetryNotice) and not item.asked:
+                            # Nobody waits for one that is out of order while another could answer.
+                            raise _OutOfOrder(item.error.message, hint=item.error.hint)
                         yield item
                 return
             except ProviderError as error:

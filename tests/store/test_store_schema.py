@@ -16,7 +16,9 @@ from sqlalchemy import Connection, create_engine, inspect, text
 
 from openagent.plugins.store import AuditEntry, Batch
 from openagent.plugins.testing.store_contract import SESSION, created, filled
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.events import TurnCompleted
+from openagent.protocol.usage import Usage
 from openagent.store import open_store, schema
 from openagent.store.tables import metadata
 
@@ -112,6 +114,27 @@ async def test_a_migrated_database_keeps_its_content(database_url: str) -> None:
         command.upgrade(schema.alembic_config(connection), "head")
     store = open_store(database_url)
     assert await store.messages(SESSION, limit=5) == messages
+    await store.close()
+
+
+async def test_a_migration_finds_out_how_earlier_turns_ended(database_url: str) -> None:
+    store = open_store(database_url)
+    await created(store)
+    refused = ErrorInfo("auth_failed", "The key is not accepted.", hint="Log in again.")
+    ends = [
+        TurnCompleted(session=SESSION, seq=1, at=5.0, turn=1, reason="error", error=refused, usage=Usage(3, 4)),
+        TurnCompleted(session=SESSION, seq=2, at=6.0, turn=2, reason="interrupted"),
+        TurnCompleted(session=SESSION, seq=3, at=7.0, turn=2, reason="done", text="So.", steps=2, cost_usd=0.5),
+    ]
+    for end in ends:
+        await store.commit(Batch(SESSION, events=[end]))
+    await store.close()
+    with connected(database_url) as connection:
+        config = schema.alembic_config(connection)
+        command.downgrade(config, "0005")
+        command.upgrade(config, "head")
+    store = open_store(database_url)
+    assert await store.turns(SESSION, first=1, last=2) == [ends[0].ended, ends[2].ended]
     await store.close()
 
 

@@ -45,7 +45,7 @@ from openagent.protocol.events import (
 )
 from openagent.protocol.messages import Message, NotePart, Part, TextPart, ToolCallPart, ToolResultPart, UserPart
 from openagent.protocol.ops import Sent
-from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo, SettingsChange, Snapshot
 
 LOADED_WINDOWS = 2
 """How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
@@ -440,11 +440,13 @@ class Session:
     async def snapshot(self, messages: int) -> Snapshot:
         """Call with the lock held, so that nothing is published between the reading and the attaching."""
         page = await self.runtime.store.messages(self.id, limit=messages + 1)
+        shown = page[-messages:] if messages else []
         return Snapshot(
             info=self.info,
             seq=self.info.seq,
-            messages=page[-messages:] if messages else [],
+            messages=shown,
             has_more=len(page) > messages,
+            turns=await self.ends_of(shown),
             rewound=await self.undo.taken_back(),
             permissions=self.asks.permissions,
             questions=self.asks.questions,
@@ -452,6 +454,12 @@ class Session:
             queued=self.inbox.waiting,
             live=self.draft.so_far() if self.draft else None,
         )
+
+    async def ends_of(self, messages: Sequence[Message]) -> list[EndedTurn]:
+        """How the turns ended that a page of messages belongs to."""
+        if not messages:
+            return []
+        return await self.runtime.store.turns(self.id, first=messages[0].turn, last=messages[-1].turn)
 
     # Beginning and end
 

@@ -242,7 +242,7 @@ class Daemon:
         page = await session.runtime.store.messages(session.id, limit=limit + 1, before=op.before, after=op.after)
         has_more = len(page) > limit
         messages = page[:limit] if op.after is not None else page[-limit:]
-        return ops.MessagePage(messages, has_more, await session.undo.taken_back())
+        return ops.MessagePage(messages, has_more, await session.undo.taken_back(), await session.ends_of(messages))
 
     async def _message_raw(self, connection: Connection, op: ops.MessageRaw) -> ops.RawExchange:
         session = await (await self._manager()).get(op.session)

@@ -8,9 +8,9 @@ from msgspec import Struct
 from openagent.plugins.ledger import Activity
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.mcp import McpServerEntry
-from openagent.protocol.messages import Message
+from openagent.protocol.messages import Message, Part
 from openagent.protocol.ops import RawExchange
-from openagent.protocol.sessions import PlanItem, QueuedMessage, SessionInfo
+from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -70,6 +70,16 @@ class CollectionRecord(Struct, frozen=True, omit_defaults=True):
     unpinned: list[int] = []
 
 
+class DraftPiece(Struct, frozen=True, omit_defaults=True):
+    """What was streamed of an answer since the piece before. Kept while it streams, should the daemon die."""
+
+    message_number: int
+    """The answer's, once it is a message."""
+    parts: list[Part] = []
+    usage: list[UsageRecord] = []
+    """What is to be paid if nothing more comes: for the answer so far, and for attempts before it."""
+
+
 class McpServerRecord(Struct, frozen=True):
     """An MCP server that was added."""
 
@@ -97,6 +107,8 @@ class Batch(Struct):
     """Ids of queued messages that became messages, or were withdrawn."""
     plan: Sequence[PlanItem] | None = None
     collection: CollectionRecord | None = None
+    drop_draft: bool = False
+    """What was kept of an answer while it streamed is no longer needed."""
 
 
 class StoredSession(Struct, frozen=True):
@@ -148,7 +160,21 @@ class Store(Protocol):
         """Copies the messages up to `through` and what belongs to them, not the events."""
         ...
 
-    async def commit(self, batch: Batch) -> None: ...
+    async def commit(self, batch: Batch) -> None:
+        """A TurnCompleted among its events is also kept as the turn's end."""
+        ...
+
+    async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:
+        """How the turns from one number to another ended, in order."""
+        ...
+
+    async def keep_draft(self, session: str, piece: DraftPiece, *, anew: bool = False) -> None:
+        """`anew`: what was kept before is dropped."""
+        ...
+
+    async def draft(self, session: str) -> list[DraftPiece]:
+        """What is kept of an answer that was streaming, in order."""
+        ...
 
     async def messages(
         self, session: str, *, limit: int, before: int | None = None, after: int | None = None

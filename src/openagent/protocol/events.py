@@ -9,13 +9,15 @@ number of the durable event they follow, so `after=seq` is always the right thin
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from openagent.protocol.context import ContextSection
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.flows import FlowState, StepState
 from openagent.protocol.intent import Intent
-from openagent.protocol.messages import Message
+from openagent.protocol.messages import CallEnd, Message
 from openagent.protocol.sessions import (
+    EndedTurn,
     LiveAnswer,
     PermissionAsk,
     PlanItem,
@@ -77,7 +79,24 @@ class TurnCompleted(Event, frozen=True, kw_only=True, tag="turn.completed"):
     usage: Usage = Usage()
     cost_usd: float = 0.0
     duration_ms: float = 0.0
+    by: str = ""
+    """Who stopped it, when somebody did: the name of a client."""
     error: ErrorInfo | None = None
+
+    @property
+    def ended(self) -> EndedTurn:
+        """What is kept of it."""
+        return EndedTurn(
+            turn=self.turn,
+            reason=self.reason,
+            ended_at=self.at,
+            duration_ms=self.duration_ms,
+            steps=self.steps,
+            usage=self.usage,
+            cost_usd=self.cost_usd,
+            by=self.by,
+            error=self.error,
+        )
 
 
 class StatusChanged(Event, frozen=True, kw_only=True, tag="status"):
@@ -130,9 +149,16 @@ class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
     call_id: str
     tool: str
     is_error: bool = False
+    ended: CallEnd = "done"
+    reason: str = ""
+    """In a few words why it did not end as done."""
     summary: str = ""
     duration_ms: float = 0.0
     exit_code: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_error and self.ended == "done":  # stored before `ended` was
+            force_setattr(self, "ended", "failed")
 
 
 class PermissionRequested(Event, frozen=True, kw_only=True, tag="permission.requested"):

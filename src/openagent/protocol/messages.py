@@ -3,11 +3,15 @@
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from openagent.protocol.usage import Usage
 
 Role = Literal["user", "assistant", "tool"]
 StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "cancelled", "interrupted", "error"]
+CallEnd = Literal["done", "failed", "denied", "stopped", "interrupted", "not_run"]
+"""How a tool call ended. stopped: it ran and was cut short with its turn; interrupted: the daemon went away meanwhile,
+so nobody knows what it did; not_run: its turn ended before it was begun."""
 
 
 class TextPart(Struct, frozen=True, tag="text"):
@@ -51,10 +55,20 @@ class ToolResultPart(Struct, frozen=True, tag="tool_result", omit_defaults=True)
     text: str
     """What the model reads."""
     is_error: bool = False
+    """The call did not do what was asked. Implied by every `ended` but done."""
+    ended: CallEnd = "done"
+    reason: str = ""
+    """In a few words why it did not end as done: who denied it, what cut it short."""
     images: list[ImagePart] = []
     display: dict[str, Any] = {}
     """What a person is shown in addition: diff, exit code, paths, counts."""
     duration_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.is_error and self.ended == "done":  # stored before `ended` was, or told by the flag alone
+            force_setattr(self, "ended", "failed")
+        elif self.ended != "done" and not self.is_error:
+            force_setattr(self, "is_error", True)
 
 
 class NotePart(Struct, frozen=True, tag="note", omit_defaults=True):

@@ -80,7 +80,7 @@ from openagent.protocol.metrics import AgentsMetrics, CostAnalysis, MetricsAgent
 from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.search import FoundMessages, MessagesSearch
-from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.sessions import EndedTurn, Mode, SessionInfo, SettingsChange, Snapshot
 from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
@@ -704,6 +704,8 @@ class MessagePage(Struct, frozen=True, omit_defaults=True):
     has_more: bool
     rewound: list[tuple[int, int]] = []
     """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
+    turns: list[EndedTurn] = []
+    """How the turns of these messages ended, in order."""
 
 
 class RawExchange(Struct, frozen=True, omit_defaults=True):

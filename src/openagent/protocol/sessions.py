@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, Part, UserPart
-from openagent.protocol.usage import SessionUsage
+from openagent.protocol.usage import SessionUsage, Usage
 
 Mode = Literal["plan", "ask", "edits", "full"]
 Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error"]
@@ -129,6 +130,23 @@ class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     op_id: str = ""
 
 
+class EndedTurn(Struct, frozen=True, omit_defaults=True):
+    """How a turn ended: kept with the session for as long as its messages. A turn on a page that is not among these is
+    still running, or ended before ends were kept."""
+
+    turn: int
+    reason: TurnEnd
+    ended_at: float = 0.0
+    duration_ms: float = 0.0
+    steps: int = 0
+    usage: Usage = Usage()
+    cost_usd: float = 0.0
+    by: str = ""
+    """Who stopped it, when somebody did: the name of a client."""
+    error: ErrorInfo | None = None
+    """What it failed on, or which cap it met."""
+
+
 class LiveAnswer(Struct, frozen=True, omit_defaults=True):
     """The answer being streamed right now, as far as it has come."""
 
@@ -145,6 +163,8 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     """The newest page, oldest first."""
     has_more: bool = False
     """There are older messages."""
+    turns: list[EndedTurn] = []
+    """How the turns of these messages ended, in order."""
     rewound: list[tuple[int, int]] = []
     """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
     permissions: list[PermissionAsk] = []

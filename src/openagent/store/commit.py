@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from openagent.plugins.store import Batch
 from openagent.protocol.events import Event, TurnCompleted, TurnStarted
-from openagent.store import accounts, raw, rows, sessions
+from openagent.store import accounts, raw, rows, sessions, turns
 from openagent.store.events import insert_events
 from openagent.store.messages import insert_messages
 
@@ -19,6 +19,9 @@ def commit(connection: Connection, batch: Batch, previous: raw.Remembered | None
     if batch.messages:
         insert_messages(connection, batch.session, batch.messages)
     insert_events(connection, batch.session, batch.events, batch.messages)
+    turns.insert_ends(connection, batch.session, batch.events)
+    if batch.drop_draft:
+        turns.drop_draft(connection, batch.session)
     if batch.usage:
         accounts.insert_usage(connection, batch.session, batch.usage)
     if batch.audit:

@@ -13,13 +13,14 @@ from openagent.protocol.sessions import QueuedMessage, SessionInfo
 from openagent.store import rows
 from openagent.store.events import insert_events
 from openagent.store.hot import HotStatement
-from openagent.store.tables import collections, inbox, messages, raw_exchanges, sessions
+from openagent.store.tables import collections, inbox, messages, raw_exchanges, sessions, turns
 
 PREFIX_LENGTH = 6
 """An id may be shortened to this many characters."""
 _AFTER_EVERY_CHARACTER = "\U0010ffff"
 _MATCHES_SHOWN = 5
 _NO_PLAN = "[]"
+_NUMBER_LIMIT = 2**31 - 1
 
 _insert_session = insert(sessions)
 _update_session = HotStatement(update(sessions).where(sessions.c.id == bindparam("session")))
@@ -153,15 +154,17 @@ def fork(connection: Connection, source: str, info: SessionInfo, through: int | 
     # A shortened fork stands at an earlier point, where the newest plan did not exist yet.
     whole = select(sessions.c.plan).where(sessions.c.id == source).scalar_subquery()
     _insert(connection, info, plan=whole if through is None else _NO_PLAN)
-    for table, number in (
-        (messages, messages.c.number),
-        (raw_exchanges, raw_exchanges.c.message_number),
-        (collections, collections.c.last_message),
+    last = _NUMBER_LIMIT if through is None else through
+    left_out = select(func.min(messages.c.turn)).where(messages.c.session_id == source, messages.c.number > last)
+    for table, within in (
+        (messages, messages.c.number <= last),
+        (raw_exchanges, raw_exchanges.c.message_number <= last),
+        (collections, collections.c.last_message <= last),
+        # A turn of which something is left out has not ended there.
+        (turns, turns.c.turn < func.coalesce(left_out.scalar_subquery(), _NUMBER_LIMIT)),
     ):
         columns = [literal(info.id) if column.name == "session_id" else column for column in table.c]
-        kept = select(*columns).where(table.c.session_id == source)
-        if through is not None:
-            kept = kept.where(number <= through)
+        kept = select(*columns).where(table.c.session_id == source, within)
         connection.execute(insert(table).from_select([column.name for column in table.c], kept))
     insert_events(connection, info.id, events, messages=())
 

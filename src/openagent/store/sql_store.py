@@ -17,6 +17,7 @@ from openagent.plugins.store import (
     AuditEntry,
     Batch,
     CollectionRecord,
+    DraftPiece,
     FailureRecord,
     McpServerRecord,
     Store,
@@ -27,10 +28,10 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.messages import Message
 from openagent.protocol.ops import RawExchange
-from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.sessions import EndedTurn, SessionInfo
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import Usage
-from openagent.store import accounts, events, mcp_servers, messages, raw, schema, sessions, templates
+from openagent.store import accounts, events, mcp_servers, messages, raw, schema, sessions, templates, turns
 from openagent.store import engine as engines
 from openagent.store.commit import commit
 from openagent.store.threads import DatabaseThreads
@@ -121,6 +122,15 @@ class SqlStore:
 
     async def turn_start(self, session: str, turn: int) -> int | None:
         return await self._read(messages.turn_start, session, turn)
+
+    async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:
+        return await self._read(turns.ends, session, first, last)
+
+    async def keep_draft(self, session: str, piece: DraftPiece, *, anew: bool = False) -> None:
+        await self._write(session, turns.keep_piece, session, piece, anew)
+
+    async def draft(self, session: str) -> list[DraftPiece]:
+        return await self._read(turns.pieces, session)
 
     async def collections(self, session: str) -> list[CollectionRecord]:
         return await self._read(sessions.collections_of, session)

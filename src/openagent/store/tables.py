@@ -134,6 +134,26 @@ collections = Table(
     PrimaryKeyConstraint("session_id", "id"),
 )
 
+turns = Table(
+    "turns",
+    metadata,
+    _session_key(),
+    Column("turn", Integer, nullable=False),
+    Column("ended_at", Float, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("record", Text, nullable=False),
+    PrimaryKeyConstraint("session_id", "turn"),
+)
+
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("position", RowNumber, primary_key=True),
+    _session_key(),
+    Column("piece", Text, nullable=False),
+)
+Index("drafts_of_a_session", drafts.c.session_id, drafts.c.position)
+
 token_usage = Table(
     "token_usage",
     metadata,

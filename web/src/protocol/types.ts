@@ -511,6 +511,19 @@ export interface DaemonStop {
 /** Nothing to tell but that it was done. */
 export type Done = Record<string, never>
 
+/** How a turn ended: kept with the session for as long as its messages. A turn on a page that is not among these is still running, or ended before ends were kept. */
+export interface EndedTurn {
+  turn: number
+  reason: "budget" | "cancelled" | "done" | "error" | "interrupted" | "loop" | "max_tokens" | "refused" | "step_limit" | "time_limit"
+  ended_at?: number
+  duration_ms?: number
+  steps?: number
+  usage?: Usage
+  cost_usd?: number
+  by?: string
+  error?: ErrorInfo | null
+}
+
 export interface ErrorInfo {
   code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch"
   message: string
@@ -1269,6 +1282,7 @@ export interface MessagePage {
   messages: Message[]
   has_more: boolean
   rewound?: [number, number][]
+  turns?: EndedTurn[]
 }
 
 export interface MessageQueued {
@@ -2034,6 +2048,7 @@ export interface Snapshot {
   seq: number
   messages?: Message[]
   has_more?: boolean
+  turns?: EndedTurn[]
   rewound?: [number, number][]
   permissions?: PermissionAsk[]
   questions?: Question[]
@@ -2422,6 +2437,8 @@ export interface ToolFinished {
   call_id: string
   tool: string
   is_error?: boolean
+  ended?: "denied" | "done" | "failed" | "interrupted" | "not_run" | "stopped"
+  reason?: string
   summary?: string
   duration_ms?: number
   exit_code?: number | null
@@ -2463,6 +2480,8 @@ export interface ToolResultPart {
   name: string
   text: string
   is_error?: boolean
+  ended?: "denied" | "done" | "failed" | "interrupted" | "not_run" | "stopped"
+  reason?: string
   images?: ImagePart[]
   display?: Record<string, unknown>
   duration_ms?: number
@@ -2553,6 +2572,7 @@ export interface TurnCompleted {
   usage?: Usage
   cost_usd?: number
   duration_ms?: number
+  by?: string
   error?: ErrorInfo | null
 }
 

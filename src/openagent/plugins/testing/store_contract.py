@@ -19,6 +19,7 @@ from openagent.plugins.store import (
     AuditEntry,
     Batch,
     CollectionRecord,
+    DraftPiece,
     FailureRecord,
     McpServerRecord,
     RawAnswer,
@@ -272,6 +273,53 @@ class StoreContract:
         await store.commit(Batch(SESSION, events=[ended, TurnStarted(session=SESSION, seq=2, turn=2)]))
         assert (await store.session(SESSION)).open_turn == 2
 
+    async def test_how_turns_ended_is_kept_with_the_session(self, store: Store) -> None:
+        await created(store)
+        await created(store, OTHER)
+        failed = TurnCompleted(
+            session=SESSION,
+            seq=1,
+            at=7.0,
+            turn=1,
+            reason="error",
+            steps=3,
+            usage=Usage(input_tokens=5),
+            cost_usd=0.25,
+            duration_ms=12.5,
+            error=ErrorInfo("provider_error", "It broke.", hint="Try again."),
+        )
+        stopped = TurnCompleted(session=SESSION, seq=2, at=8.0, turn=2, reason="cancelled", by="web")
+        elsewhere = TurnCompleted(session=OTHER, seq=1, turn=1, reason="done")
+        await store.commit(Batch(SESSION, events=[failed]))
+        await store.commit(Batch(SESSION, events=[stopped]))
+        await store.commit(Batch(OTHER, events=[elsewhere]))
+        assert await store.turns(SESSION, first=1, last=9) == [failed.ended, stopped.ended]
+        assert await store.turns(SESSION, first=2, last=2) == [stopped.ended]
+        assert await store.turns(OTHER, first=0, last=9) == [elsewhere.ended]
+
+    async def test_a_turn_that_is_closed_twice_ended_as_was_said_last(self, store: Store) -> None:
+        await created(store)
+        for seq, reason in enumerate(("interrupted", "done"), 1):
+            await store.commit(Batch(SESSION, events=[TurnCompleted(session=SESSION, seq=seq, turn=1, reason=reason)]))
+        assert [end.reason for end in await store.turns(SESSION, first=1, last=1)] == ["done"]
+
+    async def test_a_draft_grows_until_it_is_dropped_or_begun_anew(self, store: Store) -> None:
+        await created(store)
+        await created(store, OTHER)
+        first = DraftPiece(3, [ThinkingPart("hm"), TextPart("It is ")], [UsageRecord(3, "m", Usage(1, 2), 0.5, at=1.0)])
+        second = DraftPiece(3, [TextPart("so.")], [UsageRecord(3, "m", Usage(1, 3), 0.6, at=2.0)])
+        await store.keep_draft(SESSION, first)
+        await store.keep_draft(OTHER, second)
+        await store.keep_draft(SESSION, second)
+        assert await store.draft(SESSION) == [first, second]
+        await store.keep_draft(SESSION, second, anew=True)
+        assert await store.draft(SESSION) == [second]
+        await store.commit(Batch(SESSION, events=[StatusChanged(session=SESSION, seq=1, status="thinking")]))
+        assert await store.draft(SESSION) == [second]
+        await store.commit(Batch(SESSION, drop_draft=True))
+        assert await store.draft(SESSION) == []
+        assert await store.draft(OTHER) == [second]
+
     async def test_a_batch_stores_the_row_of_its_session(self, store: Store) -> None:
         info = await created(store)
         info = msgspec.structs.replace(
@@ -507,8 +555,10 @@ class StoreContract:
                 audit=[AuditEntry("session", "deleted")],
                 queued=[QueuedMessage(id="q", parts=[], created_at=1.0)],
                 collection=CollectionRecord(1, [(1, 2)], "", {}, 1, 1.0),
+                events=[TurnCompleted(session=SESSION, seq=9, turn=1, reason="done")],
             )
         )
+        await store.keep_draft(SESSION, DraftPiece(4, [TextPart("so far")]))
         await store.delete_session(SESSION)
         with pytest.raises(OpenAgentError):
             await store.session(SESSION)
@@ -519,6 +569,8 @@ class StoreContract:
         assert await store.messages(SESSION, limit=5) == []
         assert await store.events(SESSION, after=0, limit=5) == []
         assert await store.collections(SESSION) == []
+        assert await store.turns(SESSION, first=0, last=9) == []
+        assert await store.draft(SESSION) == []
         with pytest.raises(OpenAgentError):
             await store.raw(SESSION, 1)
         assert await store.usage_totals() == (Usage(input_tokens=5), 0.5, 1)
@@ -556,6 +608,18 @@ class StoreContract:
         assert await store.events(OTHER, after=0, limit=10) == [event]
         await store.delete_session(SESSION)
         assert await store.messages(OTHER, limit=10) == messages[:4]
+
+    async def test_a_fork_knows_the_ends_of_the_turns_it_holds_whole(self, store: Store) -> None:
+        await created(store)
+        await store.commit(
+            Batch(SESSION, messages=[said(number, "line", turn=(number + 1) // 2) for number in range(1, 7)])
+        )
+        ends = [TurnCompleted(session=SESSION, seq=turn, turn=turn, reason="done") for turn in (1, 2, 3)]
+        await store.commit(Batch(SESSION, events=ends))
+        for through, whole in ((3, 1), (4, 2), (None, 3)):
+            await store.fork_session(SESSION, session_info(OTHER), through, [])
+            assert await store.turns(OTHER, first=1, last=9) == [end.ended for end in ends[:whole]]
+            await store.delete_session(OTHER)
 
     async def test_a_whole_fork_goes_on_with_the_plan_and_spends_nothing_twice(self, store: Store) -> None:
         messages = await filled(store, 3)

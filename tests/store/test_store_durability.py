@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, Store, UsageRecord
 from openagent.plugins.testing.store_contract import SESSION, announced, created, filled, said, session_info
+from openagent.protocol.display import Display, WrittenFile
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event, StatusChanged
 from openagent.protocol.messages import ImagePart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -31,11 +32,18 @@ small = st.integers(0, 2**31 - 1)
 times = st.floats(0, 4e9)
 usages = st.builds(Usage, small, small, small, small, small, st.booleans())
 values = st.dictionaries(st.text(max_size=5), st.none() | st.booleans() | small | times | st.text(), max_size=2)
+displays = st.builds(
+    Display,
+    summary=st.text(),
+    files=st.lists(st.builds(WrittenFile, st.text(), small), max_size=2),
+    added=st.none() | small,
+    exit_code=st.none() | small,
+)
 parts = st.one_of(
     st.builds(TextPart, st.text()),
     st.builds(ThinkingPart, st.text(), signature=st.none() | st.text()),
     st.builds(ToolCallPart, st.text(), st.text(), values),
-    st.builds(ToolResultPart, st.text(), st.text(), st.text(), st.booleans(), display=values, duration_ms=times),
+    st.builds(ToolResultPart, st.text(), st.text(), st.text(), st.booleans(), display=displays, duration_ms=times),
     st.builds(ImagePart, st.just("image/png"), st.text()),
 )
 bodies = st.lists(

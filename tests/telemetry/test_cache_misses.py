@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openagent.plugins.provider import ModelRequest, ToolSchema
+from openagent.protocol.display import Display
 from openagent.protocol.messages import Message, TextPart, ToolResultPart
 from openagent.protocol.usage import Usage
 from openagent.telemetry.cache_misses import CacheStep, CacheWatch
@@ -88,11 +89,13 @@ def test_the_byte_is_the_first_that_differs(texts: list[str], position: int, at:
 
 
 def test_what_only_people_see_of_a_result_is_no_change() -> None:
-    def result(**shown: int) -> list[Message]:
-        part = ToolResultPart(call_id="c", name="read", text="same", display=dict(shown), duration_ms=float(len(shown)))
+    def result(shown: Display) -> list[Message]:
+        part = ToolResultPart(
+            call_id="c", name="read", text="same", display=Display(**shown), duration_ms=float(len(shown))
+        )
         return [Message(number=1, role="tool", parts=[part])]
 
-    step = second_step(request_of(result()), request_of(result(lines=3)))
+    step = second_step(request_of(result(Display())), request_of(result(Display(lines=3))))
     assert step.reason == "not_read_by_provider"
 
 

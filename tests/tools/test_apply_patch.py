@@ -76,7 +76,7 @@ async def test_files_are_added_changed_moved_and_deleted_at_once(bench: Bench) -
     }
     assert stat.S_IMODE((bench.workspace / "moved/new.txt").stat().st_mode) == 0o755
     assert sorted(bench.backups()) == sorted([SOURCE.encode(), b"one\ntwo\n", b"bye\n"])
-    assert (outcome.display["added"], outcome.display["removed"]) == (3 + 1 + 2, 1 + 2 + 1)
+    assert (outcome.display.added, outcome.display.removed) == (3 + 1 + 2, 1 + 2 + 1)
 
 
 async def test_a_unified_diff_adds_changes_moves_and_deletes(bench: Bench) -> None:

@@ -23,7 +23,7 @@ async def test_a_new_file_gets_its_parents_and_an_old_one_keeps_its_mode_and_a_b
     file.chmod(0o751)
     replaced = await bench.run(write_file, path=str(file), content="two\nthree\n")
     assert replaced.text.startswith("Replaced")
-    assert (replaced.display["added"], replaced.display["removed"]) == (2, 1)
+    assert (replaced.display.added, replaced.display.removed) == (2, 1)
     assert (file.read_text(), stat.S_IMODE(file.stat().st_mode)) == ("two\nthree\n", 0o751)
     assert bench.backups() == [b"one\n"]
     assert os.listdir(file.parent) == ["c.txt"]
@@ -140,7 +140,7 @@ async def test_a_file_that_is_no_text_or_too_large_is_not_edited(bench: Bench) -
     with (bench.workspace / "huge.txt").open("wb") as file:
         file.truncate(9 * 1024 * 1024)
     assert "too many to edit at once" in await bench.refusal(edit_file, path="huge.txt", old="a", new="b")
-    assert (await bench.run(write_file, path="huge.txt", content="small")).display["summary"] == "5 bytes"
+    assert (await bench.run(write_file, path="huge.txt", content="small")).display.summary == "5 bytes"
     assert (bench.workspace / "huge.txt").read_text() == "small"
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 async def test_output_exit_code_and_errors_come_back_and_stream(bench: Bench) -> None:
     outcome = await bench.run(shell, command="echo out; echo err >&2; exit_with() { return 3; }; exit_with")
     assert outcome.text == "out\n[stderr]\nerr\n[exit code 3]"
-    assert (outcome.is_error, outcome.display["exit_code"]) == (True, 3)
+    assert (outcome.is_error, outcome.display.exit_code) == (True, 3)
     assert sorted(bench.streamed) == ["err\n", "out\n"]
     assert await bench.text(shell, command="true") == "[no output]"
 

@@ -75,7 +75,7 @@ def _line(result: ToolResultPart, call: ToolCallPart | None) -> str:
         result.name,
         subject_of(call.arguments) if call else "",
         failed=result.is_error,
-        summary=str(result.display.get("summary", "")),
+        summary=result.display.summary,
         duration_ms=result.duration_ms,
     )
 

@@ -1,8 +1,7 @@
 """What the append-only audit table is told about a call, and about a session."""
 
 import time
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
@@ -44,14 +43,19 @@ def audit_call(call: ToolCallPart, performed: Performed) -> list[AuditEntry]:
     }
     display = performed.outcome.display
     if performed.effect == "execute":
-        background = display.get("background", "")
         entries.append(
-            entry("command", performed.summary, **about, exit_code=display.get("exit_code"), background=background)
+            entry(
+                "command",
+                performed.summary,
+                **about,
+                exit_code=display.exit_code,
+                background=display.background,
+            )
         )
-    elif files := cast("list[Mapping[str, Any]]", display.get("files", [])):
+    elif display.files:
         entries += [
-            entry("file_written", str(file["path"]), tool=call.name, call_id=call.id, bytes=file["bytes"])
-            for file in files
+            entry("file_written", file.path, tool=call.name, call_id=call.id, bytes=file.bytes)
+            for file in display.files
         ]
     else:
         entries.append(entry("call", performed.summary, **about))

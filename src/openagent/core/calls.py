@@ -120,7 +120,7 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
     session.post(ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary), op_id=op_id)
     began = time.monotonic()
     outcome = await _run(session, tool, call)
-    if tool.effect == "execute" and (background := outcome.display.get("background")):
+    if tool.effect == "execute" and (background := outcome.display.background):
         session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
     duration_ms = round((time.monotonic() - began) * 1000, 3)
     return Performed(outcome, decision, duration_ms, summary, tool.effect_of(call.arguments))
@@ -249,9 +249,9 @@ def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
         call_id=call.id,
         tool=call.name,
         is_error=outcome.is_error,
-        summary=str(outcome.display.get("summary", "")),
+        summary=outcome.display.summary,
         duration_ms=performed.duration_ms,
-        exit_code=outcome.display.get("exit_code"),
+        exit_code=outcome.display.exit_code,
     )
 
 

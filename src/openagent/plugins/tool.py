@@ -19,6 +19,7 @@ from msgspec import Struct
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.jail import Shell
 from openagent.plugins.provider import ToolSchema
+from openagent.protocol.display import NO_DISPLAY, Display
 from openagent.protocol.messages import ImagePart
 from openagent.protocol.sessions import PlanItem, Question, Settings
 
@@ -32,8 +33,13 @@ class ToolOutcome(Struct, frozen=True):
     text: str
     is_error: bool = False
     images: list[ImagePart] = []
-    display: dict[str, Any] = {}
-    """For people: diff, exit_code, path, added, removed, …"""
+    display: Display = NO_DISPLAY
+    """For people."""
+
+    def __post_init__(self) -> None:
+        # Tools of plugins are not always type-checked, and what reads a display stands outside the tool's boundary.
+        if not isinstance(self.display, Display):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"the display of an outcome must be a Display, not {type(self.display).__name__}")
 
 
 class ToolContext(Protocol):

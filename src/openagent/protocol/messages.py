@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from openagent.protocol.display import NO_DISPLAY, Display
 from openagent.protocol.usage import Usage
 
 Role = Literal["user", "assistant", "tool"]
@@ -60,7 +61,7 @@ class ToolResultPart(Struct, frozen=True, tag="tool_result", omit_defaults=True)
     reason: str = ""
     """In a few words why it did not end as done: who denied it, what cut it short."""
     images: list[ImagePart] = []
-    display: dict[str, Any] = {}
+    display: Display = NO_DISPLAY
     """What a person is shown in addition: diff, exit code, paths, counts."""
     duration_ms: float = 0.0
 

@@ -28,6 +28,7 @@ from openagent.protocol.customizing import (
     SkillsList,
     SlashCommands,
 )
+from openagent.protocol.display import NO_DISPLAY, Display
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead, FilesWrite, FileWritten
 from openagent.protocol.flows import (
@@ -730,7 +731,7 @@ class ToolList(Struct, frozen=True):
 class ToolRan(Struct, frozen=True, omit_defaults=True):
     text: str
     is_error: bool = False
-    display: dict[str, Any] = {}
+    display: Display = NO_DISPLAY
 
 
 class ConfigValue(Struct, frozen=True):

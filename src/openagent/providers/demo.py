@@ -161,7 +161,7 @@ def _give_up(failed: _FinishedCall) -> _Step:
 
 
 def _passed(result: ToolResultPart) -> bool:
-    exit_code = result.display.get("exit_code")
+    exit_code = result.display.exit_code
     if exit_code is not None:
         return exit_code == 0
     return not result.is_error and bool(re.search(r"^OK\b", result.text, re.MULTILINE))

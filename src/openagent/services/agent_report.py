@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from openagent.plugins.tool import ToolOutcome
 from openagent.plugins.workspace import Conflict
+from openagent.protocol.display import AgentRun, Display
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.sessions import TurnEnd
 
@@ -53,18 +54,18 @@ def told(reports: Sequence[Report]) -> ToolOutcome:
     cost = sum(report.cost_usd for report in reports)
     summary = f"{done} of {len(reports)} done" if len(reports) > 1 or not done else "done"
     agents = [
-        {
-            "session": report.session,
-            "template": report.template,
-            "reason": report.reason,
-            "cost_usd": report.cost_usd,
-            "changed": report.changed,
-            "conflicts": [conflict.path for conflict in report.conflicts],
-            "copy": report.copy,
-        }
+        AgentRun(
+            session=report.session,
+            template=report.template,
+            reason=report.reason,
+            cost_usd=report.cost_usd,
+            changed=report.changed,
+            conflicts=[conflict.path for conflict in report.conflicts],
+            copy=report.copy,
+        )
         for report in reports
     ]
-    display = {"summary": f"{summary}, ${cost:.4f}" if cost else summary, "agents": agents}
+    display = Display(summary=f"{summary}, ${cost:.4f}" if cost else summary, agents=agents)
     return ToolOutcome("\n\n".join(texts), is_error=done == 0, display=display)
 
 

@@ -19,6 +19,7 @@ from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, has_tool
 from openagent.plugins.workspace import Copy, Merged
 from openagent.policy.facts import Decision
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
+from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
@@ -109,7 +110,7 @@ class AgentService:
             self._spawn(self._deliver(parent.id, agent, task))
             lines.append(f"{agent} works in the background.")
         lines.append("Each answer arrives as a message; `agent_result` reads or awaits one earlier.")
-        return ToolOutcome("\n".join(lines), display={"summary": f"{len(tasks)} in the background"})
+        return ToolOutcome("\n".join(lines), display=Display(summary=f"{len(tasks)} in the background"))
 
     async def _deliver(self, parent: str, agent: str, task: "asyncio.Task[Report]") -> None:
         await asyncio.wait([task])

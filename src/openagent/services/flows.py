@@ -263,7 +263,7 @@ class FlowService:
         session.post(StatusChanged(status="executing_tool", detail=FLOW_TOOL))
         if outcome.text.startswith("Denied:"):
             raise FlowFailed(f"The check `{command}` was not allowed. {outcome.text}")
-        return outcome.display.get("exit_code") == 0, cut(outcome.text)
+        return outcome.display.exit_code == 0, cut(outcome.text)
 
 
 def _beginning(events: "Sequence[Event]", session: str) -> FlowStarted:

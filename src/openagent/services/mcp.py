@@ -128,7 +128,7 @@ class McpService:
         outcome = await asked.run_tool(SAMPLING, msgspec.to_builtins(request), "")
         if outcome.is_error:
             raise OpenAgentError("permission_denied", outcome.text)
-        return msgspec.convert(outcome.display, Sampled)
+        return Sampled(outcome.text, outcome.display.model, outcome.display.stop_reason)
 
     async def _answer(self, session: str, request: SampleRequest) -> Sampled:
         asked = await self._session(session)

@@ -7,6 +7,7 @@ import msgspec
 from sqlalchemy import RowMapping
 
 from openagent.plugins.store import UsageRecord
+from openagent.protocol.display import as_far_as_it_fits
 from openagent.protocol.messages import ImagePart, Message, Part, ToolResultPart
 from openagent.protocol.sessions import PlanItem, SessionInfo, Settings
 from openagent.protocol.usage import SessionUsage, Usage
@@ -99,7 +100,7 @@ def message(row: RowMapping) -> Message:
     return Message(
         number=row["number"],
         role=row["role"],
-        parts=_parts.decode(row["parts"]),
+        parts=_parts_of(row["parts"]),
         turn=row["turn"],
         created_at=row["created_at"],
         model=row["model"],
@@ -108,6 +109,18 @@ def message(row: RowMapping) -> Message:
         latency_ms=row["latency_ms"],
         stop_reason=row["stop_reason"],
     )
+
+
+def _parts_of(text: str) -> list[Part]:
+    try:
+        return _parts.decode(text)
+    except msgspec.ValidationError:
+        # Displays had no type once, and held what their tools liked: a count in place of files, for one.
+        parts: list[dict[str, Any]] = msgspec.json.decode(text)
+        for part in parts:
+            if "display" in part:
+                part["display"] = msgspec.to_builtins(as_far_as_it_fits(part["display"]))
+        return msgspec.convert(parts, list[Part])
 
 
 def usage_row(session: str, record: UsageRecord) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.plugins.provider import ModelRequest, ToolSchema
+from openagent.protocol.display import NO_DISPLAY
 from openagent.protocol.messages import Message, ToolResultPart
 from openagent.protocol.usage import Usage
 
@@ -150,7 +151,7 @@ def _sent(piece: Piece) -> bytes:
     if not isinstance(piece, Message):
         return msgspec.json.encode(piece)
     parts = [
-        msgspec.structs.replace(part, display={}, duration_ms=0.0) if isinstance(part, ToolResultPart) else part
+        msgspec.structs.replace(part, display=NO_DISPLAY, duration_ms=0.0) if isinstance(part, ToolResultPart) else part
         for part in piece.parts
     ]
     return msgspec.json.encode([piece.role, parts])

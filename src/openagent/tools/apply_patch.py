@@ -5,6 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 from openagent.plugins.files_read import Stamp
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root
 from openagent.tools.changes import MAX_DIFF, change_display, refuse_outdated
@@ -117,15 +118,16 @@ class _Draft:
         displays = [
             change_display(path, self._before[path].content, after or b"") for path, after in self._after.items()
         ]
-        added, removed = (sum(display.get(key, 0) for display in displays) for key in ("added", "removed"))
-        display = {
-            "path": ", ".join(self._after),
-            "files": [{"path": path, "bytes": len(after or b"")} for path, after in self._after.items()],
-            "diff": "\n".join(filter(None, (display.get("diff") for display in displays)))[:MAX_DIFF],
-            "added": added,
-            "removed": removed,
-            "summary": f"+{added} −{removed}",
-        }
+        added = sum(one.added or 0 for one in displays)
+        removed = sum(one.removed or 0 for one in displays)
+        display = Display(
+            path=", ".join(self._after),
+            files=[file for one in displays for file in one.files],
+            diff="\n".join(one.diff for one in displays if one.diff)[:MAX_DIFF],
+            added=added,
+            removed=removed,
+            summary=f"+{added} −{removed}",
+        )
         return ToolOutcome("\n".join(["Done:", *self._notes]), display=display)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from uuid import uuid4
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.protocol.sessions import Question
 
 PATIENCE = 3600.0
@@ -24,4 +25,4 @@ async def ask_user(
             answer = await context.ask(asked)
     except TimeoutError:
         return ToolOutcome("Nobody answered. Choose the most sensible reading yourself, and say so.", is_error=True)
-    return ToolOutcome(answer, display={"summary": answer[:80]})
+    return ToolOutcome(answer, display=Display(summary=answer[:80]))

@@ -1,10 +1,10 @@
 """What changed in a file: shown to a person, and told to a model whose picture of the file is out of date."""
 
 import difflib
-from typing import Any
 
 from openagent.plugins.files_read import Stamp, digest
 from openagent.plugins.tool import ToolContext
+from openagent.protocol.display import Display, WrittenFile
 from openagent.protocol.errors import OpenAgentError
 
 MAX_DIFF = 20_000
@@ -14,22 +14,22 @@ MAX_TOLD = 6_000
 """Characters of a diff that a model is told."""
 
 
-def change_display(path: str, before: bytes | None, after: bytes) -> dict[str, Any]:
+def change_display(path: str, before: bytes | None, after: bytes) -> Display:
     """`before` is None for a file that was not there, or not read."""
-    files = [{"path": path, "bytes": len(after)}]
+    files = [WrittenFile(path, len(after))]
     if len(before or b"") > MAX_COMPARED or len(after) > MAX_COMPARED:
-        return {"path": path, "files": files, "summary": f"{len(after)} bytes"}
+        return Display(path=path, files=files, summary=f"{len(after)} bytes")
     diff = _diff(path, before or b"", after)
     added = sum(line.startswith("+") for line in diff[2:])
     removed = sum(line.startswith("-") for line in diff[2:])
-    return {
-        "path": path,
-        "files": files,
-        "diff": "\n".join(diff)[:MAX_DIFF],
-        "added": added,
-        "removed": removed,
-        "summary": f"+{added} −{removed}",
-    }
+    return Display(
+        path=path,
+        files=files,
+        diff="\n".join(diff)[:MAX_DIFF],
+        added=added,
+        removed=removed,
+        summary=f"+{added} −{removed}",
+    )
 
 
 def refuse_outdated(context: ToolContext, path: str, real: str, stamp: Stamp, content: bytes | None) -> None:

@@ -1,9 +1,8 @@
 """What a model is told about a command that ran."""
 
-from typing import Any
-
 from openagent.plugins.jail import CommandResult
 from openagent.plugins.tool import ToolContext, ToolOutcome
+from openagent.protocol.display import Display
 from openagent.tools.scratch import head_and_tail, keep_log, shortened
 
 
@@ -21,9 +20,8 @@ def command_outcome(context: ToolContext, result: CommandResult, *, timeout: flo
     text = "\n".join(part for part in parts if part) or "[no output]"
     failed = result.timed_out or (result.exit_code not in (0, None))
     summary = "" if result.exit_code in (0, None) else f"exit {result.exit_code}"
-    display: dict[str, Any] = {"exit_code": result.exit_code, "summary": summary}
-    if result.background and result.exit_code is None:
-        display["background"] = result.background
+    background = result.background if result.exit_code is None else None
+    display = Display(summary=summary, exit_code=result.exit_code, background=background or "")
     return ToolOutcome(text, is_error=failed, display=display)
 
 

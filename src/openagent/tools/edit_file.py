@@ -48,7 +48,7 @@ async def edit_file(
         after = text.encode(errors="replace")
         carry_out(context, root, [Change(path, before.stamp, after)])
     display = change_display(path, before.content, after)
-    changed = f"+{display['added']} −{display['removed']} lines" if "added" in display else f"{len(after)} bytes"
+    changed = f"+{display.added} −{display.removed} lines" if display.added is not None else f"{len(after)} bytes"
     return ToolOutcome(f"Edited {path}: {changed}.", display=display)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from openagent.plugins.patterns import Glob
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.tools.beneath import Root
 from openagent.tools.files import open_directory
 from openagent.tools.walk import Found, walk
@@ -24,9 +25,7 @@ async def glob(
     text = "\n".join(found[:MAX_FILES])
     if len(found) > MAX_FILES:
         text += f"\n[{len(found) - MAX_FILES} more]"
-    return ToolOutcome(
-        text or "No file matches.", display={"summary": f"{len(found)} files", "files": min(len(found), MAX_FILES)}
-    )
+    return ToolOutcome(text or "No file matches.", display=Display(summary=f"{len(found)} files"))
 
 
 def _find(context: ToolContext, pattern: str, path: str) -> list[str]:

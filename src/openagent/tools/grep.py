@@ -10,6 +10,7 @@ import msgspec
 
 from openagent.plugins.jail import Shell
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root
 from openagent.tools.child import run_child
@@ -124,7 +125,7 @@ def _outcome(printed: str) -> ToolOutcome:
     if cut or len(shown) < len(lines):
         text += f"\n[the first {len(shown)} lines; there is more: narrow the search]"
     summary = f"{len(shown)} lines" if lines else "nothing found"
-    return ToolOutcome(text or "Nothing matches.", display={"summary": summary})
+    return ToolOutcome(text or "Nothing matches.", display=Display(summary=summary))
 
 
 def _tidied(line: str) -> str:

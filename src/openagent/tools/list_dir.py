@@ -4,6 +4,7 @@ import os
 import stat
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.tools.beneath import Root
 from openagent.tools.files import open_directory
 
@@ -24,7 +25,7 @@ async def list_dir(context: ToolContext, path: str = ".") -> ToolOutcome:
     if len(names) > MAX_ENTRIES:
         text += f"\n[{len(names) - MAX_ENTRIES} more: use glob]"
     return ToolOutcome(
-        text or f"{path} is empty.", display={"path": path, "summary": f"{len(names)} entries", "entries": len(names)}
+        text or f"{path} is empty.", display=Display(path=path, summary=f"{len(names)} entries", entries=len(names))
     )
 
 

@@ -7,6 +7,7 @@ import os
 from typing import Annotated, BinaryIO, NamedTuple
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.protocol.messages import ImagePart
 from openagent.tools.beneath import Root
 from openagent.tools.files import Opened, open_file
@@ -74,20 +75,20 @@ def _outcome(file: BinaryIO, size: int, wanted: _Wanted) -> ToolOutcome:
             return ToolOutcome(f"{path} is an image of {size} bytes; at most 5 MB can be shown.", is_error=True)
         image = ImagePart(media_type, base64.b64encode(beginning + file.read()).decode())
         return ToolOutcome(
-            f"{path}: {media_type}, {size} bytes.", images=[image], display={"path": path, "summary": media_type}
+            f"{path}: {media_type}, {size} bytes.", images=[image], display=Display(path=path, summary=media_type)
         )
     if b"\0" in beginning and not path.startswith(OUTPUT):
         return ToolOutcome(f"{path} is a binary file of {size} bytes.", is_error=True)
     page = _read_page(file, wanted)
     if not page.shown:
         text = f"{path} has {page.total} lines." if page.total else f"{path} is empty."
-        return ToolOutcome(text, display={"path": path, "lines": 0})
+        return ToolOutcome(text, display=Display(path=path, lines=0))
     last = page.first + len(page.shown) - 1
     numbered = [b"%d\t%b" % (number, line.rstrip(b"\r\n")) for number, line in enumerate(page.shown, page.first)]
     text = b"\n".join(numbered).decode(errors="replace")
     if page.first > 1 or last < page.total:
         text += f"\n[lines {page.first} to {last} of {page.total}]"
-    display = {"path": path, "summary": f"{page.first}–{last}", "lines": len(page.shown)}
+    display = Display(path=path, summary=f"{page.first}–{last}", lines=len(page.shown))
     return ToolOutcome(text, display=display)
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from openagent.plugins.recall import Memory
 from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 
 MAX_FOUND = 10
 PAGE = 16_000
@@ -23,12 +24,12 @@ def recall_tool(memory: Memory) -> FunctionTool:
             rest = len(text) - start - PAGE
             more = f"\n[{rest} more characters: recall(message={message}, start={start + PAGE})]" if rest > 0 else ""
             page = text[start : start + PAGE] + more
-            return ToolOutcome(page or "(empty)", display={"summary": f"message {message}"})
+            return ToolOutcome(page or "(empty)", display=Display(summary=f"message {message}"))
         if not query.strip():
             return ToolOutcome("Give a query, or the number of a message.", is_error=True)
         found = await memory.search(context.session, query, MAX_FOUND)
         lines = [f"message {each.message} (turn {each.turn}, {each.about}): {each.excerpt}" for each in found]
         text = "\n\n".join(lines) or "Nothing that was left out matches. What you still see is not searched."
-        return ToolOutcome(text, display={"summary": f"{len(found)} messages"})
+        return ToolOutcome(text, display=Display(summary=f"{len(found)} messages"))
 
     return recall

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from openagent.plugins.index import Hit, Index
 from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 
 MAX_HITS = 20
 _MAX_LINES = 30
@@ -24,7 +25,7 @@ def search_code_tool(index: Index) -> FunctionTool:
         text = "\n\n".join(_shown(hit) for hit in hits)
         if len(text) > _MAX_TEXT:
             text = text[:_MAX_TEXT] + "\n[cut: ask for fewer]"
-        return ToolOutcome(text or "Nothing was found.", display={"summary": f"{len(hits)} places"})
+        return ToolOutcome(text or "Nothing was found.", display=Display(summary=f"{len(hits)} places"))
 
     return search_code
 

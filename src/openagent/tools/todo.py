@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.protocol.sessions import PlanItem
 
 
@@ -11,4 +12,4 @@ async def todo(context: ToolContext, plan: Annotated[list[PlanItem], "All of it,
     """Keep a plan of work that takes several steps, visible to the user. Have one item active at a time."""
     await context.set_plan(plan)
     done = sum(item.state == "done" for item in plan)
-    return ToolOutcome(f"Plan: {done} of {len(plan)} done.", display={"summary": f"{done}/{len(plan)}"})
+    return ToolOutcome(f"Plan: {done} of {len(plan)} done.", display=Display(summary=f"{done}/{len(plan)}"))

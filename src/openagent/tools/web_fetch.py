@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from urllib.parse import urljoin
 
 from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.child import run_child
 from openagent.tools.scratch import shortened
@@ -44,7 +45,7 @@ def web_fetch_tool(*, reachable: Sequence[str] = (), resolve: Resolve = resolve_
             text = await _readable(text, fetched.url)
         note = f"\n[only the first {MAX_BODY} bytes]" if fetched.cut else ""
         status = f"[HTTP {fetched.status}]\n" if fetched.status >= 400 else ""
-        display = {"url": fetched.url, "status": fetched.status, "summary": f"{len(fetched.body)} bytes"}
+        display = Display(url=fetched.url, status=fetched.status, summary=f"{len(fetched.body)} bytes")
         return ToolOutcome(
             shortened(context, status + text + note) or "The page is empty.",
             is_error=fetched.status >= 400,

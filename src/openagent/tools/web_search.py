@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 
 MAX_RESULTS = 20
@@ -98,6 +99,6 @@ def web_search_tool(backend: SearchBackend) -> FunctionTool:
             f"{number}. {result.title}\n{result.url}\n{result.excerpt[:_MAX_EXCERPT]}".rstrip()
             for number, result in enumerate(found, 1)
         )
-        return ToolOutcome(text or "Nothing was found.", display={"summary": f"{len(found)} results"})
+        return ToolOutcome(text or "Nothing was found.", display=Display(summary=f"{len(found)} results"))
 
     return web_search

@@ -50,7 +50,7 @@ class ToolCall(Foldable):
 
     def _contents(self) -> Content:
         if self._result is not None:
-            if diff := str(self._result.display.get("diff", "")):
+            if diff := self._result.display.diff:
                 return coloured(diff)
             return Content(_ended(clean(self._result.text)) or "(nothing)")
         if self._output:
@@ -65,7 +65,7 @@ class ToolCall(Foldable):
     def whole(self) -> str:
         """Everything it was given and gave back."""
         if self._result is not None:
-            return str(self._result.display.get("diff", "")) or self._result.text
+            return self._result.display.diff or self._result.text
         return self._output or json.dumps(self._arguments, indent=2, ensure_ascii=False)
 
     def start(self, subject: str) -> None:
@@ -84,8 +84,7 @@ class ToolCall(Foldable):
     def take_result(self, result: ToolResultPart) -> None:
         self._result = result
         if not self._line:
-            summary = str(result.display.get("summary", ""))
-            self._end(summary, failed=result.is_error, duration_ms=result.duration_ms)
+            self._end(result.display.summary, failed=result.is_error, duration_ms=result.duration_ms)
         else:
             self._update()
 

@@ -27,6 +27,17 @@ export interface AgentMetrics {
   error_rate?: number
 }
 
+/** How a sub-agent ended. */
+export interface AgentRun {
+  session?: string
+  template?: string
+  reason?: string
+  cost_usd?: number
+  changed?: string[]
+  conflicts?: string[]
+  copy?: string
+}
+
 export interface AgentTree {
   agents: AgentInfo[]
 }
@@ -506,6 +517,25 @@ export interface DaemonStatus {
 export interface DaemonStop {
   op: "daemon.stop"
   id: string
+}
+
+/** Every tool fills in what it knows; what is left out is not known or not there. */
+export interface Display {
+  summary?: string
+  path?: string
+  files?: WrittenFile[]
+  diff?: string
+  added?: number | null
+  removed?: number | null
+  lines?: number | null
+  entries?: number | null
+  exit_code?: number | null
+  background?: string
+  url?: string
+  status?: number | null
+  agents?: AgentRun[]
+  model?: string
+  stop_reason?: string
 }
 
 /** Nothing to tell but that it was done. */
@@ -2471,7 +2501,7 @@ export interface ToolOutput {
 export interface ToolRan {
   text: string
   is_error?: boolean
-  display?: Record<string, unknown>
+  display?: Display
 }
 
 export interface ToolResultPart {
@@ -2483,7 +2513,7 @@ export interface ToolResultPart {
   ended?: "denied" | "done" | "failed" | "interrupted" | "not_run" | "stopped"
   reason?: string
   images?: ImagePart[]
-  display?: Record<string, unknown>
+  display?: Display
   duration_ms?: number
 }
 
@@ -2745,6 +2775,11 @@ export interface WorkspacesRestore {
   id: string
   archive: string
   to: string
+}
+
+export interface WrittenFile {
+  path: string
+  bytes?: number
 }
 
 export interface Ops {

@@ -74,9 +74,8 @@ def proposed(tool: str, arguments: Mapping[str, Any], cwd: str) -> list[dict[str
 
 
 def outcome(result: ToolResultPart, cwd: str) -> list[dict[str, Any]]:
-    diff = result.display.get("diff")
-    if isinstance(diff, str) and diff:
-        return list(_hunks(diff, cwd))
+    if result.display.diff:
+        return list(_hunks(result.display.diff, cwd))
     images = [{"type": "content", "content": block_of(image)} for image in result.images]
     return [*([_text(result.text)] if result.text else []), *images]
 

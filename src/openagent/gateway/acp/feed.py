@@ -209,7 +209,7 @@ class Feed:
         if call.terminal:
             if not call.output:
                 self._terminal_output(result.call_id, result.text)
-            self._end(result.call_id, call, is_error=result.is_error, exit_code=result.display.get("exit_code"))
+            self._end(result.call_id, call, is_error=result.is_error, exit_code=result.display.exit_code)
         else:
             content = calls.outcome(result, self.info.cwd)
             self._end(result.call_id, call, is_error=result.is_error, content=content)

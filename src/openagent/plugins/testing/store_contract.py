@@ -26,6 +26,7 @@ from openagent.plugins.store import (
     Store,
     UsageRecord,
 )
+from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     ErrorRaised,
@@ -192,7 +193,7 @@ class StoreContract:
                         text="out",
                         is_error=True,
                         images=[ImagePart(media_type="image/png", data="aGk=")],
-                        display={"exit_code": 1},
+                        display=Display(exit_code=1),
                         duration_ms=3.5,
                     )
                 ],

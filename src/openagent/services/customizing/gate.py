@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.manager import SessionManager
@@ -130,7 +132,7 @@ class CustomGate:
         notes = self._rules.nested(scene.workspace, _paths(call, outcome), scene.told)
         event = "PostToolUseFailure" if outcome.is_error else "PostToolUse"
         if self._hooks.of(event, scene.workspace):
-            response = {"text": outcome.text, "is_error": outcome.is_error, **outcome.display}
+            response = {"text": outcome.text, "is_error": outcome.is_error, **msgspec.to_builtins(outcome.display)}
             facts = {**_about(call, scene), "tool_response": response}
             if outcome.is_error:
                 facts["error"] = outcome.text
@@ -284,5 +286,5 @@ def _paths(call: ToolCallPart, outcome: ToolOutcome) -> list[str]:
     """The files a call was about."""
     if outcome.is_error:
         return []
-    named: list[Any] = [call.arguments.get("path"), *(file["path"] for file in outcome.display.get("files", ()))]
+    named: list[Any] = [call.arguments.get("path"), *(file.path for file in outcome.display.files)]
     return [path for path in named if isinstance(path, str) and not path.startswith("output:")]

@@ -13,6 +13,7 @@ from msgspec import Struct
 from openagent.plugins.front_matter import parse_front_matter
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.customizing import Skill, SkillContent
+from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import NotePart
 from openagent.services.customizing.files import read_text
@@ -109,7 +110,7 @@ class SkillShelf:
             folder = _copied(folder, context.scratch / "skills" / name, content.files)
         listed = ", ".join(content.files[:50])
         files = f"\n\n[Its files are in {folder}, readable with the shell: {listed}]" if content.files else ""
-        return ToolOutcome(content.body + files, display={"summary": name})
+        return ToolOutcome(content.body + files, display=Display(summary=name))
 
 
 def _listing(skills: Iterable[Skill]) -> str:

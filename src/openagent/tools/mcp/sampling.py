@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from openagent.plugins.provider import ToolSchema
 from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome
+from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ImagePart, Message, Part, TextPart
 from openagent.tools.mcp.words import visible
@@ -72,7 +73,7 @@ class SamplingTool:
 
     async def run(self, context: ToolContext, arguments: Mapping[str, Any]) -> ToolOutcome:
         sampled = await self._answer(context.session, msgspec.convert(arguments, SampleRequest))
-        return ToolOutcome(sampled.text, display=msgspec.to_builtins(sampled))
+        return ToolOutcome(sampled.text, display=Display(model=sampled.model, stop_reason=sampled.stop_reason))
 
 
 def request_of(server: str, params: "types.CreateMessageRequestParams") -> SampleRequest:

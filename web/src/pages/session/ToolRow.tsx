@@ -4,7 +4,7 @@ import { duration, lastLine } from '@/lib/format'
 import { useNow } from '@/lib/time'
 import { Churn, Diff } from '@/parts/Diff'
 import { CodeBlock } from '@/parts/Markdown'
-import type { ImagePart, ToolCallPart, ToolResultPart } from '@/protocol/types'
+import type { Display, ImagePart, ToolCallPart, ToolResultPart } from '@/protocol/types'
 import type { Call } from '@/state/conversation'
 import { useRowOpen } from './open-rows'
 import { Pictures } from './Pictures'
@@ -24,8 +24,8 @@ interface Props {
 
 /** One line until opened: mark, verb, object, result, time. Open: output as it comes, diff, or what was given and got. */
 export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, result, open: first }: Props) {
-  const display = result?.display ?? {}
-  const diff = typeof display.diff === 'string' ? display.diff : ''
+  const display: Display = result?.display ?? {}
+  const diff = display.diff ?? ''
   const [open, toggle] = useRowOpen(session, rowKey, first || (diff !== '' && diff.split('\n').length <= SMALL_DIFF))
   const running = !result && state !== null && !state.finished
   const failed = result?.is_error ?? state?.finished?.isError ?? false
@@ -70,15 +70,10 @@ function Mark(props: { running: boolean; failed: boolean; waiting: boolean }) {
   )
 }
 
-function Outcome(props: {
-  display: Record<string, unknown>
-  state: Call | null
-  result: ToolResultPart | null
-  running: boolean
-}) {
+function Outcome(props: { display: Display; state: Call | null; result: ToolResultPart | null; running: boolean }) {
   const { display, state, result, running } = props
   const took = result?.duration_ms ?? state?.finished?.durationMs
-  const summary = typeof display.summary === 'string' ? display.summary : (state?.finished?.summary ?? '')
+  const summary = display.summary ?? state?.finished?.summary ?? ''
   return (
     <span className="tool-outcome">
       {typeof display.added === 'number' && typeof display.removed === 'number' ? (

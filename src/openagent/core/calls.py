@@ -90,7 +90,7 @@ async def _run_call(turn: "Turn", call: ToolCallPart) -> None:
     session = turn.session
     performed = await _perform(session, call)
     await _record(turn, call, performed)
-    turn.notes += await session.runtime.gate.after_call(session.scene, call, performed.outcome)
+    turn.notes += await session.gate.after_call(call, performed.outcome)
 
 
 async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> Performed:
@@ -99,15 +99,14 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
         known = ", ".join(session.tools)
         text = f"There is no tool named {call.name!r}. There are: {known}."
         return Performed(ToolOutcome(text=text, is_error=True), None, 0.0)
-    gate = session.runtime.gate
-    ruling = await gate.before_call(session.scene, call)
+    ruling = await session.gate.before_call(call)
     if ruling.arguments is not None:
         call = msgspec.structs.replace(call, arguments=ruling.arguments)
     if problem := _problem(tool, call):
         return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
     decision = _ruled(session.permits.decide(_facts(session, tool, call)), ruling)
     if decision.kind == "ask":
-        decision = _ruled(decision, await gate.before_ask(session.scene, call))
+        decision = _ruled(decision, await session.gate.before_ask(call))
     summary = tool.summarize(call.arguments)
     if decision.kind == "ask":
         decision = await _ask_person(session, tool, call, decision)

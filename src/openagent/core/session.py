@@ -14,6 +14,7 @@ from openagent.core.asking import Asking
 from openagent.core.asks import Asks
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
+from openagent.core.gates import SessionGate
 from openagent.core.history import INTERRUPTED, calls_without_result, closing_result
 from openagent.core.inbox import Inbox
 from openagent.core.permits import Permits
@@ -70,6 +71,7 @@ class Session:
         self.runtime = runtime
         self.asks = Asks()
         self.undo = Undo(self)
+        self.gate = SessionGate(self)
         self.draft: Draft | None = None
         self.open_calls: dict[str, ToolCallPart] = {}
         """Calls the model made that have no result yet."""
@@ -275,7 +277,7 @@ class Session:
         turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
         try:
             self.permits.renew()
-            notes = self.runtime.gate.opening(self.workspace) if turn.number == 1 else ()
+            notes = self.gate.opening() if turn.number == 1 else ()
             told = [self._said(notes, turn.number)] if notes else []
             message = self._said(parts, turn.number, after=len(told))
             turn.text = message.text

@@ -78,7 +78,7 @@ class Turn:
     async def _admit(self) -> None:
         session = self.session
         await session.view(self._resolve())
-        admission = await session.runtime.gate.admit(session.scene, self.text)
+        admission = await session.gate.admit(self.text)
         if admission.blocked:
             await session.undo.take_back(session.info.message_count)
             raise OpenAgentError("permission_denied", f"The message was held back: {admission.blocked}")
@@ -88,7 +88,7 @@ class Turn:
     async def _must_go_on(self, answer: Message, *, again: bool) -> bool:
         if answer.stop_reason != "end":
             return False
-        reason = await self.session.runtime.gate.before_end(self.session.scene, answer.text, again=again)
+        reason = await self.session.gate.before_end(answer.text, again=again)
         await self.session.tell_model([NotePart("hook:Stop", reason)] if reason else [], self.number)
         return bool(reason)
 

@@ -14,7 +14,7 @@ from openagent.daemon.manager import SessionManager
 from openagent.plugins.gate import NO_RULING, Admission, Ruling, Scene
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.customizing import Hook
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     ContextThreshold,
     ErrorRaised,
@@ -77,10 +77,14 @@ class CustomGate:
             model = self._model(command, session)
             if command.rules and session is not None:
                 session.permits.allow_for_turn(command.rules)
-        if not self._hooks.find(workspace).by_event:
-            return Admission(notes, model=model)
-        runs = await self._begin(scene)
-        prompted = await self._run("UserPromptSubmit", scene, {"prompt": text})
+        try:
+            if not self._hooks.find(workspace).by_event:
+                return Admission(notes, model=model)
+            runs = await self._begin(scene)
+            prompted = await self._run("UserPromptSubmit", scene, {"prompt": text})
+        except Exception as problem:  # a hook may be there to hold this message back
+            _log.exception("the hooks of a message could not be run", extra={"session": scene.info.id})
+            return Admission(notes, f"its hooks could not be run ({type(problem).__name__}: {problem}).")
         blocked = next((run.stops or run.reason for run in prompted if run.stops or run.outcome == "blocked"), "")
         notes += _told("SessionStart", runs) + _told("UserPromptSubmit", prompted)
         return Admission(notes, blocked, model)
@@ -88,7 +92,14 @@ class CustomGate:
     def _renewed(self, scene: Scene) -> list[NotePart]:
         """Nothing new for a session that has just been opened."""
         told, workspace = scene.told, scene.workspace
-        return [*self._rules.renewed(workspace, told), *self._skills.renewed(workspace, told)]
+        try:
+            return [*self._rules.renewed(workspace, told), *self._skills.renewed(workspace, told)]
+        except Exception as problem:  # the message's hooks come after this, and must be asked in any case
+            _log.exception("rules and skills could not be read", extra={"session": scene.info.id})
+            if session := self._loaded(scene.info.id):
+                why = f"Rules and skills could not be read anew: a defect ({type(problem).__name__}: {problem})."
+                session.post(ErrorRaised(error=ErrorInfo("internal", why)))
+            return []
 
     def _model(self, command: Expanded, session: Session | None) -> str:
         """A command written elsewhere may name a model that is not known here: then the session's own answers."""

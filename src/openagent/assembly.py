@@ -120,6 +120,7 @@ def build_manager(
         checkpoints=safety.checkpoints,
         open_workspace=safety.open_workspace,
         rules=team.lineage.rules,
+        stop_started_in=team.stop_started_in,
         notices=lambda workspace: [*safety.notices(workspace), *custom.notices(workspace)],
         gate=IntentGate(
             services.telling_of_code(custom.gate),

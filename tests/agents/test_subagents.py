@@ -12,7 +12,12 @@ from openagent.protocol import events as e
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
 from openagent.protocol.op import Done
 from openagent.protocol.ops import (
+    Rewound,
+    SessionDelete,
     SessionGet,
+    SessionList,
+    SessionPage,
+    SessionRewind,
     ToolRan,
     ToolRun,
     UsageAsk,
@@ -361,7 +366,83 @@ async def test_the_result_of_one_in_the_background_can_be_awaited_and_then_comes
         name = started.text.split()[0]
         waited = await person("agent_result", agent=name, wait=10)
         assert "the finding" in waited.text
-        assert "the finding" in (await person("agent_result", agent=name)).text
-        assert (await person("agent_result", agent="x")).is_error
+        again = await person("agent_result", agent=name)
+        assert again.is_error
+        assert "one that has reported is forgotten. At work: none." in again.text
         info = await ask(client, SessionGet, SessionInfo, session=root)
         assert info.message_count == 0, "no message for what was fetched"
+
+
+async def test_a_background_sub_agent_is_its_callers_alone(tmp_path: Path) -> None:
+    plan = script(talk("hang", {"text": "never", "fault": "stall"}))
+    async with house(tmp_path, plan) as h, await h.client() as client:
+        first, other = await new_session(h, client), await new_session(h, client)
+
+        async def person(session: str, tool: str, **arguments: Any) -> ToolRan:
+            return await ask(client, ToolRun, ToolRan, session=session, tool=tool, arguments=arguments)
+
+        tasks = [{"template": "researcher", "task": "hang"}]
+        name = (await person(first, "agent", tasks=tasks, background=True)).text.split()[0]
+        for more in ({}, {"cancel": True}):
+            refused = await person(other, "agent_result", agent=name, **more)
+            assert refused.is_error
+            assert "At work: none." in refused.text
+        assert "still at work" in (await person(first, "agent_result", agent=name)).text
+        assert "was ended" in (await person(first, "agent_result", agent=name, cancel=True)).text
+
+
+async def test_deleting_the_caller_ends_what_works_for_it_in_the_background_and_what_waits_to(tmp_path: Path) -> None:
+    plan = script(talk("hang", {"text": "never", "fault": "stall"}))
+    config = "[agents]\nmax_parallel = 1\n"
+    async with house(tmp_path, plan, config=config) as h, await h.client() as client:
+        root = await new_session(h, client)
+        attachment = await client.attach(root)
+        tasks = [{"template": "researcher", "task": "hang"}] * 3
+        arguments = {"tasks": tasks, "background": True}
+        await ask(client, ToolRun, ToolRan, session=root, tool="agent", arguments=arguments)
+        (*_, started) = await until(attachment, lambda event: isinstance(event, e.SubagentStarted))
+        assert isinstance(started, e.SubagentStarted)
+        child = await client.attach(started.child, after=0)
+        await ask(client, SessionDelete, Done, session=root)
+        async with asyncio.timeout(PATIENCE):
+            completed, _ = await child.until_turn_ends()
+        assert completed.reason == "cancelled"
+        assert len((await ask(client, SessionList, SessionPage)).sessions) <= 1, "those that waited never began"
+
+
+async def test_a_sub_agent_is_done_when_what_it_has_in_the_background_is(tmp_path: Path) -> None:
+    """The answer of the one below becomes a turn of the one between, whose edits are merged after it."""
+    plan = script(
+        talk("deep", write("deep.txt", "deep\n"), {"text": "deep done", "latency_ms": 150}),
+        talk("middle", agents(("coder", "deep"), background=True), {"text": "too early"}, {"text": "heard of it"}),
+        talk("begin", agents(("coder", "middle")), {"text": "ok"}),
+    )
+    async with house(tmp_path, plan) as h, await h.client() as client:
+        repository(h.workspace)
+        root = await new_session(h, client)
+        completed, _ = await turn(client, await client.attach(root), "begin")
+        assert completed.text == "ok"
+        (result,) = await results_of(client, root)
+        assert "heard of it\nMerged into this workspace: deep.txt." in result.text
+        assert (h.workspace / "deep.txt").read_text() == "deep\n"
+        assert await copies(client) == []
+
+
+async def test_those_started_in_turns_that_are_taken_back_end_and_are_not_heard_of(tmp_path: Path) -> None:
+    plan = script(
+        talk("hang", write("late.txt", "late\n"), {"text": "never", "fault": "stall"}),
+        talk("begin", agents(("coder", "hang"), background=True), {"text": "1"}, {"text": "2"}),
+    )
+    async with house(tmp_path, plan) as h, await h.client() as client:
+        root = await new_session(h, client)
+        attachment = await client.attach(root)
+        _, seen = await turn(client, attachment, "begin")
+        if not (started := of(seen, e.SubagentStarted)):
+            started = of(await until(attachment, lambda event: isinstance(event, e.SubagentStarted)), e.SubagentStarted)
+        await until(await client.attach(started[0].child, after=0), lambda event: isinstance(event, e.ToolFinished))
+        await ask(client, SessionRewind, Rewound, session=root, turn=1)
+        finished = (await until(attachment, lambda event: isinstance(event, e.SubagentFinished)))[-1]
+        assert isinstance(finished, e.SubagentFinished)
+        assert (finished.reason, bool(finished.copy)) == ("cancelled", True)
+        assert not (h.workspace / "late.txt").exists()
+        await remove_copies(client)

@@ -1,6 +1,6 @@
 """What sessions share. The composition root fills it in."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -53,6 +53,10 @@ async def _no_more_tools(_session: SessionInfo) -> Sequence[Tool]:
     return ()
 
 
+async def _nothing_to_stop(_session: str, _turns: Container[int]) -> Sequence[str]:
+    return ()
+
+
 @dataclass(kw_only=True)
 class Runtime:
     store: Store
@@ -80,6 +84,8 @@ class Runtime:
     """Session, model, request and usage to why less of the prompt came from the provider's cache than could have."""
     remember_grant: Callable[[Rule], None] = lambda _rule: None
     """Write an "always allow this" to the user's rules. Raises OpenAgentError when that cannot be done."""
+    stop_started_in: Callable[[str, Container[int]], Awaitable[Sequence[str]]] = _nothing_to_stop
+    """Ends what a session started in the background in turns that are taken back: their sub-agents' names."""
     gate: Gate = field(default_factory=OpenGate)
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     """Seconds after which a permission request that nobody answered is denied."""

@@ -68,6 +68,8 @@ class Undo:
             raise OpenAgentError("busy", "The session is in the middle of a turn.", hint="Cancel it, then rewind.")
         session.paused = True
         try:
+            if conversation:
+                await session.runtime.stop_started_in(session.id, range(turn, session.info.turn_count + 1))
             restored = await self._rewind(turn, files, conversation, git_state, op_id)
         finally:
             session.paused = False

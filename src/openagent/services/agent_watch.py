@@ -67,6 +67,10 @@ class AgentWatch:
         elif isinstance(event, e.SessionDeleted) and self.task is not None:
             self.task.cancel()
 
+    def listen_again(self) -> None:
+        """For the end of another turn."""
+        self.completed = asyncio.get_running_loop().create_future()
+
     def close(self) -> None:
         for waiting in list(self._asked.values()):
             waiting.cancel()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from openagent.config.settings import AgentSettings
 from openagent.core.session import Session
@@ -21,7 +22,7 @@ from openagent.policy.facts import Decision
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
 from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
+from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
 from openagent.protocol.op import Op
 from openagent.protocol.ops import SessionCreate
@@ -29,6 +30,7 @@ from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.protocol.templates import TemplateInfo
 from openagent.services.agent_report import Report, told
 from openagent.services.agent_watch import AgentWatch
+from openagent.services.background import BackgroundAgents
 from openagent.services.lineage import Lineage, strictest
 from openagent.services.safety import Safety
 from openagent.services.templates import TemplateService
@@ -56,14 +58,13 @@ class AgentService:
         self._checkpoints = safety.checkpoints
         self._lineage = lineage
         self._settings_of = settings_of
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.watches: dict[str, AgentWatch] = {}
         """Of the sub-agents at work, by session."""
-        self._background: dict[str, asyncio.Task[Report]] = {}
-        self._collected: set[str] = set()
-        """Background sub-agents whose answer their caller has fetched, or will."""
+        self.background = BackgroundAgents(manager, self._spawn)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
+        bus.subscribe(SessionDeleted, self._forget)
 
     async def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """What a session may call to hand work on: nothing when it stands too deep."""
@@ -96,50 +97,22 @@ class AgentService:
         for info, each in zip(chosen, work, strict=True):
             tasks.append(self._spawn(self.work(parent, info, each.task, context.call_id, background=background)))
         if background:
-            return await self._in_background(parent, tasks, chosen)
+            return self._in_background(parent, tasks, chosen)
         reports = await asyncio.gather(*tasks)
         return told(reports)
 
-    async def _in_background(
+    def _in_background(
         self, parent: Session, tasks: "list[asyncio.Task[Report]]", chosen: Sequence[TemplateInfo]
     ) -> ToolOutcome:
-        lines: list[str] = []
-        for task, info in zip(tasks, chosen, strict=True):
-            agent = f"{info.template.name}-{uuid4().hex[:6]}"
-            self._background[agent] = task
-            self._spawn(self._deliver(parent.id, agent, task))
-            lines.append(f"{agent} works in the background.")
+        names = [
+            self.background.start(parent, info.template.name, task) for task, info in zip(tasks, chosen, strict=True)
+        ]
+        lines = [f"{name} works in the background." for name in names]
         lines.append("Each answer arrives as a message; `agent_result` reads or awaits one earlier.")
         return ToolOutcome("\n".join(lines), display=Display(summary=f"{len(tasks)} in the background"))
 
-    async def _deliver(self, parent: str, agent: str, task: "asyncio.Task[Report]") -> None:
-        await asyncio.wait([task])
-        if task.cancelled() or agent in self._collected:
-            return
-        outcome = told([task.result()])
-        heading = f"[The background sub-agent {agent} has ended. What follows is its report, not a person's words.]"
-        try:
-            session = await self._manager.get(parent)
-            await session.send([TextPart(f"{heading}\n\n{outcome.text}")], "")
-        except OpenAgentError as problem:
-            _log.warning("nobody is left to hear of a sub-agent", extra={"agent": agent, "reason": str(problem)})
-
     async def result(self, context: ToolContext, agent: str, *, wait: float, cancel: bool) -> ToolOutcome:
-        task = self._background.get(agent)
-        if task is None:
-            known = ", ".join(self._background) or "none"
-            return ToolOutcome(f"There is no background sub-agent {agent!r}. There are: {known}.", is_error=True)
-        if cancel:
-            task.cancel()
-        self._collected.add(agent)
-        if wait or cancel:
-            await asyncio.wait([task], timeout=wait or 10.0)
-        if not task.done():
-            self._collected.discard(agent)
-            return ToolOutcome(f"{agent} is still at work.{self._doing(task)}")
-        if task.cancelled():
-            return ToolOutcome(f"{agent} was ended before it was done.")
-        return told([task.result()])
+        return await self.background.result(context.session, agent, wait=wait, cancel=cancel, doing=self._doing)
 
     def handlers(self) -> dict[type[Op], Handler]:
         return {AgentsList: self._list}
@@ -206,10 +179,11 @@ class AgentService:
             try:
                 await parent.record(_started(session.info, task, call_id, copy, background=background))
                 await _to_the_end(session.send([TextPart(task)], ""))
-                completed = await watch.completed
+                completed = await self._its_end(session, watch)
                 report = await self._finish(parent, session, copy, completed)
             except asyncio.CancelledError:
                 # Whoever cancels waits for the turn to end, and for nothing slower.
+                self.background.drop(session.id)
                 await session.cancel()
                 if not self._closing:
                     self._spawn(self._leave(parent, session, copy))
@@ -222,11 +196,26 @@ class AgentService:
             parent.post(_finished(session.info, report, (time.monotonic() - started) * 1000))
             return report
 
+    async def _its_end(self, session: Session, watch: AgentWatch) -> TurnCompleted:
+        """It is done when those are that it has in the background: their answers start turns of its own."""
+        completed = await watch.completed
+        while completed.reason == "done" and (deliveries := self.background.deliveries(session.id)):
+            watch.listen_again()
+            await asyncio.wait(deliveries, return_when=asyncio.FIRST_COMPLETED)
+            if watch.completed.done() or session.running or session.inbox.waiting:
+                completed = await watch.completed
+        self.background.drop(session.id)
+        return completed
+
+    def _forget(self, deleted: SessionDeleted) -> None:
+        self.background.drop(deleted.session)
+
     def _slot(self, parent: Session) -> asyncio.Semaphore:
         """Per caller: one that waits for its own sub-agents takes no place from them."""
-        if parent.id not in self._slots:
-            self._slots[parent.id] = asyncio.Semaphore(self._settings_of(parent.workspace).max_parallel)
-        return self._slots[parent.id]
+        slot = self._slots.get(parent.id)
+        if slot is None:
+            slot = self._slots[parent.id] = asyncio.Semaphore(self._settings_of(parent.workspace).max_parallel)
+        return slot
 
     async def _create(self, parent: Session, info: TemplateInfo, task: str) -> tuple[Session, Copy | None]:
         template = info.template

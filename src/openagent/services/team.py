@@ -1,6 +1,6 @@
 """Templates, sub-agents and flows of one daemon, and what they share."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from openagent.config.cache import ConfigCache
 from openagent.daemon.bus import EventBus
@@ -48,6 +48,10 @@ class Team:
         )
         self._flows = FlowService(manager, self._agents, self.templates, self._configs)
         return {**self.templates.handlers(), **self._agents.handlers(), **self._flows.handlers()}
+
+    async def stop_started_in(self, session: str, turns: Container[int]) -> list[str]:
+        """Ends a session's background sub-agents that were started in these turns."""
+        return await self._agents.background.stop_started_in(session, turns) if self._agents else []
 
     async def recover(self, manager: SessionManager) -> None:
         """After a crash: turns left open are closed, and callers are told of their sub-agents."""

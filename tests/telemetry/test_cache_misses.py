@@ -90,9 +90,7 @@ def test_the_byte_is_the_first_that_differs(texts: list[str], position: int, at:
 
 def test_what_only_people_see_of_a_result_is_no_change() -> None:
     def result(shown: Display) -> list[Message]:
-        part = ToolResultPart(
-            call_id="c", name="read", text="same", display=Display(**shown), duration_ms=float(len(shown))
-        )
+        part = ToolResultPart(call_id="c", name="read", text="same", display=shown, duration_ms=shown.lines or 0)
         return [Message(number=1, role="tool", parts=[part])]
 
     step = second_step(request_of(result(Display())), request_of(result(Display(lines=3))))

@@ -10,6 +10,7 @@ from openagent.protocol import events as e
 from openagent.protocol.messages import ToolCallPart, ToolResultPart
 from openagent.simulator import Simulator
 
+from ..providers.harness import canned
 from .place import FAST_RETRIES, NO_RETRIES, only, place, provider, session, turn
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +45,40 @@ async def test_ten_sessions_that_meet_the_same_blip_get_ten_answers(tmp_path: Pa
             ended = await asyncio.gather(*asked)
     assert [completed.text for completed, _ in ended] == ["At last."] * 10
     assert all(len(only(seen, e.RetryScheduled)) == 1 for _, seen in ended)
+
+
+EMPTY = (
+    'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
+    'data: {"choices": [], "usage": {"prompt_tokens": 40, "completion_tokens": 0}}\n\ndata: [DONE]\n\n'
+)
+IMPOSSIBLE = (
+    'data: {"choices": [{"delta": {"content": "Well\\ud800."}, "finish_reason": "stop"}]}\n\n'
+    'data: {"choices": [], "usage": {"prompt_tokens": 100000000000000000000, "completion_tokens": -500}}\n\n'
+)
+
+
+async def test_an_answer_with_nothing_in_it_is_told_and_paid_for(tmp_path: Path) -> None:
+    async with Simulator([]) as sim, canned(EMPTY, content_type="text/event-stream") as url:
+        config = f'[providers.mine]\nkind = "compatible"\nbase_url = "{url}"\n'
+        async with place(tmp_path, sim, config, **FAST_RETRIES) as house, await house.client() as client:
+            completed, seen = await turn(client, await session(house, client, "mine/m"))
+    assert completed.reason == "error"
+    assert completed.error is not None
+    assert "nothing in it" in completed.error.message
+    assert len(only(seen, e.RetryScheduled)) == 1
+    assert completed.usage.input_tokens == 80
+    assert not [event for event in only(seen, e.MessageAdded) if event.message.role == "assistant"]
+
+
+async def test_an_answer_with_impossible_figures_is_an_answer(tmp_path: Path) -> None:
+    async with Simulator([]) as sim, canned(IMPOSSIBLE, content_type="text/event-stream") as url:
+        config = f'[providers.mine]\nkind = "compatible"\nbase_url = "{url}"\n'
+        async with place(tmp_path, sim, config, **NO_RETRIES) as house, await house.client() as client:
+            completed, _ = await turn(client, await session(house, client, "mine/m"))
+    assert (completed.reason, completed.text) == ("done", "Well\ufffd.")
+    assert completed.usage.estimated
+    assert 0 < completed.usage.input_tokens < 10_000
+    assert 0 < completed.usage.output_tokens < 10
 
 
 async def test_a_session_goes_on_with_the_next_model_and_nothing_said_is_lost(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from openagent.plugins.provider import (
     FailoverNotice,
     ModelRequest,
     Notice,
+    ProviderError,
     RetryNotice,
     RoutedNotice,
     TextChunk,
@@ -62,7 +63,8 @@ class Asking:
         try:
             return await self._stream(resolved, request, draft)
         except BaseException as problem:
-            await self._settle_cut_off(request, draft.parts, isinstance(problem, asyncio.CancelledError))
+            billed = problem.usage if isinstance(problem, ProviderError) else None
+            await self._settle_cut_off(request, draft.parts, isinstance(problem, asyncio.CancelledError), billed)
             raise
 
     async def _stream(self, resolved: ResolvedModel, request: ModelRequest, draft: Draft) -> Answer:
@@ -101,11 +103,15 @@ class Asking:
         self._charge(usage)
         return answer
 
-    async def _settle_cut_off(self, request: ModelRequest, parts: list[Part], cancelled: bool) -> None:
+    async def _settle_cut_off(
+        self, request: ModelRequest, parts: list[Part], cancelled: bool, billed: Usage | None = None
+    ) -> None:
         """A provider bills what it has answered so far, and the prompt of a request that was cancelled."""
         if self._reservation is None:
             return
-        if parts or cancelled:
+        if billed is not None and not billed.estimated:
+            self._charge(billed)
+        elif parts or cancelled or billed:
             self._charge(self._session.runtime.ledger.estimate(request, parts))
         else:
             self._reservation.release()
@@ -119,7 +125,8 @@ class Asking:
 
     async def _go_on_elsewhere(self, notice: Notice, request: ModelRequest, draft: Draft) -> None:
         """Another attempt follows: what was shown of this one is void, and the next one needs its own money."""
-        await self._settle_cut_off(request, draft.parts, cancelled=False)
+        billed = notice.usage if isinstance(notice, RetryNotice) else None
+        await self._settle_cut_off(request, draft.parts, cancelled=False, billed=billed)
         draft.clear()
         model = self._model
         match notice:

@@ -7,6 +7,7 @@ Vendor errors are translated at the adapter; nothing above it knows a vendor.
     ├── ConnectionFailed          no connection, or it broke off                        retryable
     ├── ProviderTimeout           nothing arrived for too long                          retryable
     ├── MalformedAnswer           what arrived is not what the format promises          retryable
+    ├── EmptyAnswer               a complete answer that says nothing                   retryable, once
     ├── RateLimited               429; `retry_after` when the provider said             retryable
     ├── ProviderOverloaded        500, 502, 503, 529                                    retryable
     ├── QuotaExhausted            the plan is used up until `resets_at`
@@ -83,6 +84,8 @@ class RetryNotice(Struct, frozen=True):
     error: ErrorInfo
     asked: bool = True
     """False: the provider was in too bad a state to be asked at all."""
+    usage: Usage | None = None
+    """What the failed attempt was billed with, where the provider said so."""
 
 
 class FailoverNotice(Struct, frozen=True):
@@ -132,11 +135,19 @@ class ProviderError(OpenAgentError):
     retryable = False
 
     def __init__(
-        self, message: str, *, hint: str = "", retry_after: float | None = None, resets_at: float | None = None
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        retry_after: float | None = None,
+        resets_at: float | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(self.code, message, hint=hint)
         self.retry_after = retry_after
         self.resets_at = resets_at
+        self.usage = usage
+        """What the provider bills for all the same."""
 
 
 class ConnectionFailed(ProviderError):
@@ -148,6 +159,10 @@ class ProviderTimeout(ProviderError):
 
 
 class MalformedAnswer(ProviderError):
+    retryable = True
+
+
+class EmptyAnswer(ProviderError):
     retryable = True
 
 

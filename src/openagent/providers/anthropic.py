@@ -29,6 +29,7 @@ from openagent.protocol.messages import (
 from openagent.protocol.usage import Usage
 from openagent.providers.errors import Who, from_stream
 from openagent.providers.http import Endpoint, HttpProvider
+from openagent.providers.soundness import Count, tokens, total
 from openagent.providers.transcript import (
     Exchange,
     TranscriptEncoder,
@@ -212,14 +213,14 @@ class _Delta(Struct, gc=False):
 
 
 class _OutputDetails(Struct, gc=False):
-    thinking_tokens: int | None = None
+    thinking_tokens: Count = None
 
 
 class _Usage(Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: Count = None
+    output_tokens: Count = None
+    cache_read_input_tokens: Count = None
+    cache_creation_input_tokens: Count = None
     output_tokens_details: _OutputDetails | None = None
 
 
@@ -347,13 +348,12 @@ class AnthropicReader:
 def _usage(reported: _Usage | None) -> Usage:
     if reported is None:
         return Usage(estimated=True)
-    cached = reported.cache_read_input_tokens or 0
-    written = reported.cache_creation_input_tokens or 0
+    cached, written = tokens(reported.cache_read_input_tokens), tokens(reported.cache_creation_input_tokens)
     details = reported.output_tokens_details
     return Usage(
-        input_tokens=(reported.input_tokens or 0) + cached + written,
-        output_tokens=reported.output_tokens or 0,
+        input_tokens=total(tokens(reported.input_tokens), cached, written),
+        output_tokens=tokens(reported.output_tokens),
         cached_tokens=cached,
         cache_write_tokens=written,
-        reasoning_tokens=(details and details.thinking_tokens) or 0,
+        reasoning_tokens=tokens(details and details.thinking_tokens),
     )

@@ -21,6 +21,7 @@ from openagent.protocol.usage import Usage
 from openagent.providers.errors import Who, from_stream
 from openagent.providers.http import Endpoint, HttpProvider
 from openagent.providers.openai_models import always_reasons, reasoning_effort
+from openagent.providers.soundness import Count, tokens
 from openagent.providers.transcript import (
     Exchange,
     TranscriptEncoder,
@@ -197,16 +198,16 @@ class _Choice(Struct):
 
 
 class _InputDetails(Struct, gc=False):
-    cached_tokens: int | None = None
+    cached_tokens: Count = None
 
 
 class _OutputDetails(Struct, gc=False):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count = None
 
 
 class _Usage(Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
     prompt_tokens_details: _InputDetails | None = None
     completion_tokens_details: _OutputDetails | None = None
 
@@ -336,8 +337,8 @@ def _usage(reported: _Usage | None) -> Usage:
         return Usage(estimated=True)
     inputs, outputs = reported.prompt_tokens_details, reported.completion_tokens_details
     return Usage(
-        input_tokens=reported.prompt_tokens,
-        output_tokens=reported.completion_tokens,
-        cached_tokens=(inputs and inputs.cached_tokens) or 0,
-        reasoning_tokens=(outputs and outputs.reasoning_tokens) or 0,
+        input_tokens=tokens(reported.prompt_tokens),
+        output_tokens=tokens(reported.completion_tokens),
+        cached_tokens=tokens(inputs and inputs.cached_tokens),
+        reasoning_tokens=tokens(outputs and outputs.reasoning_tokens),
     )

@@ -31,6 +31,7 @@ from openagent.protocol.messages import (
 from openagent.protocol.usage import Usage
 from openagent.providers.errors import Who, from_stream
 from openagent.providers.http import Endpoint, HttpProvider
+from openagent.providers.soundness import Count, tokens, total
 from openagent.providers.transcript import (
     Exchange,
     TranscriptEncoder,
@@ -226,11 +227,11 @@ class _Candidate(Struct, rename="camel"):
 
 
 class _UsageMetadata(Struct, rename="camel"):
-    prompt_token_count: int = 0
-    tool_use_prompt_token_count: int = 0
-    candidates_token_count: int = 0
-    thoughts_token_count: int = 0
-    cached_content_token_count: int = 0
+    prompt_token_count: Count = None
+    tool_use_prompt_token_count: Count = None
+    candidates_token_count: Count = None
+    thoughts_token_count: Count = None
+    cached_content_token_count: Count = None
 
 
 class _Feedback(Struct, rename="camel"):
@@ -347,9 +348,10 @@ class GeminiReader:
 def _usage(reported: _UsageMetadata | None) -> Usage:
     if reported is None:
         return Usage(estimated=True)
+    thought = tokens(reported.thoughts_token_count)
     return Usage(
-        input_tokens=reported.prompt_token_count + reported.tool_use_prompt_token_count,
-        output_tokens=reported.candidates_token_count + reported.thoughts_token_count,
-        cached_tokens=reported.cached_content_token_count,
-        reasoning_tokens=reported.thoughts_token_count,
+        input_tokens=total(tokens(reported.prompt_token_count), tokens(reported.tool_use_prompt_token_count)),
+        output_tokens=total(tokens(reported.candidates_token_count), thought),
+        cached_tokens=tokens(reported.cached_content_token_count),
+        reasoning_tokens=thought,
     )

@@ -28,6 +28,7 @@ from openagent.providers.errors import Who, from_response
 from openagent.providers.framing import LineProblem, Unsendable
 from openagent.providers.line import ConnectTookTooLong, Line, NotConnected, Stalled
 from openagent.providers.sse import EventParser
+from openagent.providers.unicode import mend_text
 from openagent.providers.wire import NATIVE, AuthKind, WireFormat, WireProfile, headers_for
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ Shape = TypeVar("Shape")
 Credential = str | Callable[[], Awaitable[str]]
 """A key, or what to ask for a token that may have been refreshed since the last request."""
 
-MAX_EVENT = 32 * 1024 * 1024
+MAX_EVENT = 16 * 1024 * 1024
+"""No event of an answer is longer: pictures and whole answers come in one."""
+MAX_ANSWER = 128 * 1024 * 1024
+"""No answer is longer, all its events together. The longest that models write is a third of it."""
+MAX_LIST = 32 * 1024 * 1024
 MAX_RAW = 4 * 1024 * 1024
 """How much of an answer is kept as it came."""
 MAX_ERROR_BODY = 64 * 1024
@@ -118,16 +123,17 @@ class HttpProvider(ABC):
         received: list[bytes] = []
         async with self._post(self.path(request), body, request.model, who) as chunks:
             parser = EventParser()
-            kept = 0
+            kept = size = 0
             async for chunk in chunks:
                 if kept < MAX_RAW:
                     kept += len(chunk)
                     received.append(chunk)
                 for event in parser.feed(chunk):
+                    size += len(event)
                     for item in _read_event(reader, event, who):
                         yield item
-                if len(parser.rest) > MAX_EVENT:
-                    raise MalformedAnswer(f"{who.name} sent an event without an end.", hint="Try again.")
+                if parser.held > MAX_EVENT or size > MAX_ANSWER:
+                    raise _without_end(who, "an event" if parser.held > MAX_EVENT else "an answer")
             for event in parser.end():
                 for item in _read_event(reader, event, who):
                     yield item
@@ -149,7 +155,7 @@ class HttpProvider(ABC):
         """A small answer, whole."""
         who = self.endpoint.who()
         async with self._send("GET", path, None, "", who) as response:
-            body = await response.aread()
+            body = await _bounded(response.aiter_bytes(), MAX_LIST)
         try:
             return msgspec.json.decode(body, type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as problem:
@@ -285,8 +291,14 @@ def _host_of(base_url: str, endpoint: Endpoint) -> str:
 
 
 def _read_event(reader: AnswerReader, event: bytes, who: Who) -> Sequence[StreamItem]:
+    """A reader takes nothing in from an event that it cannot decode, so it may be shown it again, mended."""
     try:
-        return reader.feed(event)
+        try:
+            return reader.feed(event)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            if (mended := mend_text(event)) == event:
+                raise
+            return reader.feed(mended)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise MalformedAnswer(
             f"{who.name} sent something in its answer that is not the JSON its format promises: {problem}.",
@@ -304,13 +316,21 @@ def _incomplete(who: Who, beginning: bytes) -> ProviderError:
     return ConnectionFailed(f"{who.name} ended its answer before it was complete.", hint="Try again.")
 
 
-async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
-    body = b""
+def _without_end(who: Who, what: str) -> MalformedAnswer:
+    limit = MAX_EVENT if what == "an event" else MAX_ANSWER
+    return MalformedAnswer(
+        f"{who.name} sent {what} without an end: more than {limit // 1024 // 1024} MB.",
+        hint="Try again; if it stays, check that base_url points to the right kind of API.",
+    )
+
+
+async def _bounded(chunks: AsyncIterator[bytes], limit: int = MAX_ERROR_BODY) -> bytes:
+    body = bytearray()
     async for chunk in chunks:
         body += chunk
-        if len(body) > MAX_ERROR_BODY:
+        if len(body) > limit:
             break
-    return body
+    return bytes(body)
 
 
 def _from_transport(who: Who, problem: Any, stall_timeout: float) -> ProviderError:

@@ -29,6 +29,7 @@ from openagent.protocol.usage import Usage
 from openagent.providers.errors import Who, from_stream
 from openagent.providers.http import Endpoint, HttpProvider
 from openagent.providers.openai_models import always_reasons, may_reason, reasoning_effort
+from openagent.providers.soundness import Count, tokens
 from openagent.providers.transcript import (
     Exchange,
     TranscriptEncoder,
@@ -189,17 +190,17 @@ class _Item(Struct):
 
 
 class _InputDetails(Struct, gc=False):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    cached_tokens: Count = None
+    cache_write_tokens: Count = None
 
 
 class _OutputDetails(Struct, gc=False):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count = None
 
 
 class _Usage(Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: Count = None
+    output_tokens: Count = None
     input_tokens_details: _InputDetails | None = None
     output_tokens_details: _OutputDetails | None = None
 
@@ -313,9 +314,9 @@ def _usage(reported: _Usage | None) -> Usage:
         return Usage(estimated=True)
     inputs, outputs = reported.input_tokens_details, reported.output_tokens_details
     return Usage(
-        input_tokens=reported.input_tokens,
-        output_tokens=reported.output_tokens,
-        cached_tokens=(inputs and inputs.cached_tokens) or 0,
-        cache_write_tokens=(inputs and inputs.cache_write_tokens) or 0,
-        reasoning_tokens=(outputs and outputs.reasoning_tokens) or 0,
+        input_tokens=tokens(reported.input_tokens),
+        output_tokens=tokens(reported.output_tokens),
+        cached_tokens=tokens(inputs and inputs.cached_tokens),
+        cache_write_tokens=tokens(inputs and inputs.cache_write_tokens),
+        reasoning_tokens=tokens(outputs and outputs.reasoning_tokens),
     )

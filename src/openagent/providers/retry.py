@@ -20,6 +20,8 @@ from contextlib import aclosing
 from msgspec import Struct
 
 from openagent.plugins.provider import (
+    Answer,
+    EmptyAnswer,
     ModelInfo,
     ModelRequest,
     Provider,
@@ -28,6 +30,7 @@ from openagent.plugins.provider import (
     StreamItem,
 )
 from openagent.protocol.errors import OpenAgentError
+from openagent.providers.soundness import sound
 
 _log = logging.getLogger(__name__)
 
@@ -98,16 +101,19 @@ class RetryingProvider:
         self._next_start = 0.0
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
+        was_empty = False
         for attempt in range(1, self._policy.attempts + 1):
             await self._pace()
             try:
                 async with aclosing(self._inner.stream(request)) as items:
                     async for item in items:
-                        yield item
+                        yield sound(item, self.name) if isinstance(item, Answer) else item
                 return
             except ProviderError as error:
-                if not error.retryable or attempt == self._policy.attempts:
+                is_empty = isinstance(error, EmptyAnswer)
+                if not error.retryable or attempt == self._policy.attempts or (is_empty and was_empty):
                     raise
+                was_empty = was_empty or is_empty
                 notice = self._notice(attempt, error)
             yield notice
             await self._sleep(notice.delay_s)
@@ -118,7 +124,7 @@ class RetryingProvider:
             _log.warning(
                 "attempt %d of %d failed, next in %.1f s: %s", attempt, self._policy.attempts, delay, error.info.message
             )
-        return RetryNotice(self.name, attempt, self._policy.attempts, delay, error.info)
+        return RetryNotice(self.name, attempt, self._policy.attempts, delay, error.info, usage=error.usage)
 
     async def _pace(self) -> None:
         if not self._policy.interval:

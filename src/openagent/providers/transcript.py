@@ -26,6 +26,7 @@ from openagent.protocol.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from openagent.providers.unicode import mend_text
 
 REMEMBERED_SESSIONS = 64
 NO_RESULT = "Interrupted: this call has no result."
@@ -195,7 +196,9 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     """The arguments, and what the model wrote when that is not a JSON object."""
     if not text.strip():
         return {}, None
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any]), None
-    except (msgspec.DecodeError, RecursionError):
-        return {}, text
+    for written in (text.encode("utf-8", "replace"), mend_text(text.encode("utf-8", "replace"))):
+        try:
+            return msgspec.json.decode(written, type=dict[str, Any]), None
+        except (msgspec.DecodeError, RecursionError):
+            continue
+    return {}, text

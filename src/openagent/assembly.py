@@ -133,7 +133,9 @@ def build_manager(
             caches.observe(session, model, request, usage, time.time()).detail
         ),
     )
-    manager = SessionManager(runtime, daemon.bus, configs.session_settings, team.templates.settings)
+    manager = SessionManager(
+        runtime, daemon.bus, configs.session_settings, team.templates.settings, settings.store.idle_sessions
+    )
     for served in (
         services.handlers(manager, daemon.bus),
         services.for_people(daemon, manager, SqlAccess(store), safety, hidden),

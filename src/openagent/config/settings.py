@@ -227,6 +227,8 @@ class StoreSettings(Struct, frozen=True, kw_only=True):
 
     url: StoreUrl = "sqlite://"
     """A SQLite file or a PostgreSQL server. The default is `openagent.db` in the data home."""
+    idle_sessions: Annotated[int, Meta(ge=0)] = 64
+    """Sessions that stay in memory although nobody uses them. The least recently used are put away first."""
 
     def __repr__(self) -> str:
         return _repr_without_secrets(self)

@@ -129,6 +129,11 @@ class Session:
         return self.running or bool(self._user_calls) or self.paused
 
     @property
+    def works_behind(self) -> bool:
+        """A command in the background, which would end with the shell."""
+        return self._shell is not None and any(command.running for command in self._shell.background())
+
+    @property
     def next_number(self) -> int:
         return self.info.message_count + 1
 

@@ -85,6 +85,9 @@ class EventBus:
         if not watching:
             self._watchers.pop(session, None)
 
+    def watched(self, session: str) -> bool:
+        return session in self._watchers
+
     def follow(self, outlet: Outlet) -> None:
         self._followers.add(outlet)
 

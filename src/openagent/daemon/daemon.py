@@ -15,6 +15,7 @@ from openagent import __version__
 from openagent.core.asks import Reply as QuestionReply
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
+from openagent.daemon.in_use import in_use
 from openagent.daemon.pulse import Pulse, rss_bytes
 from openagent.daemon.versions import settings_version
 from openagent.plugins.tool import Tool
@@ -123,7 +124,8 @@ class Daemon:
     async def answer(self, connection: Connection, op: ops.AnyOp) -> None:
         if isinstance(op, ops.SessionAttach):
             connection.caller.check(op)
-            await self._attach(connection, op)
+            with in_use():
+                await self._attach(connection, op)
         else:
             connection.reply(op, await self.perform(connection, op))
 
@@ -132,7 +134,8 @@ class Daemon:
         connection.caller.check(op)
         if type(op) not in self._handlers:
             await self._manager()
-        return await self._handlers[type(op)](connection, op)
+        with in_use():
+            return await self._handlers[type(op)](connection, op)
 
     async def _manager(self) -> "SessionManager":
         if self.stopping.is_set():

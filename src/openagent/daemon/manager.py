@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from openagent.core.audit import entry
 from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
+from openagent.daemon.roster import Roster
 from openagent.plugins.store import Batch
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
@@ -21,7 +22,6 @@ from openagent.protocol.ids import new_session_id
 from openagent.protocol.ops import SessionCreate, SessionFork, SessionList
 from openagent.protocol.sessions import SessionInfo, Settings
 
-IDLE_SESSIONS_KEPT = 64
 _log = logging.getLogger(__name__)
 SettingsFor = Callable[[Path, Mapping[str, str]], Settings]
 """What a new session starts with, by workspace and environment."""
@@ -40,24 +40,24 @@ class SessionManager:
         bus: EventBus,
         settings_for: SettingsFor,
         template_settings: TemplateSettings = _no_templates,
+        idle_kept: int = 64,
     ) -> None:
         self.runtime = runtime
         self._bus = bus
         self._settings_for = settings_for
         self._template_settings = template_settings
-        self._loaded: dict[str, Session] = {}
-        self._loading: dict[str, asyncio.Task[Session]] = {}
+        self._roster = Roster(self._load, kept=idle_kept, is_spare=self._is_spare)
 
     @property
     def running(self) -> int:
-        return sum(session.running for session in self._loaded.values())
+        return sum(session.running for session in self._roster.all)
 
     @property
     def all_loaded(self) -> list[Session]:
-        return list(self._loaded.values())
+        return self._roster.all
 
     def loaded(self, session: str) -> Session | None:
-        return self._loaded.get(session)
+        return self._roster.find(session)
 
     async def create(self, op: SessionCreate, env: Mapping[str, str]) -> Session:
         workspace = Path(op.cwd)
@@ -93,37 +93,38 @@ class SessionManager:
 
     async def get(self, session: str) -> Session:
         """Raises not_found. A crashed turn is closed before anyone sees the session."""
-        if loaded := self._loaded.get(session):
-            self._loaded[session] = self._loaded.pop(session)
-            return loaded
-        if (task := self._loading.get(session)) is None:
-            task = self._loading[session] = asyncio.create_task(self._load(session))
-            task.add_done_callback(lambda _: self._loading.pop(session, None))
-        return await asyncio.shield(task)
+        found = await self._roster.get(session)
+        if found.info.parent and self.loaded(found.info.parent) is None:
+            await self._load_parent(found.info)
+        return found
 
-    async def _load(self, name: str) -> Session:
+    async def _load(self, name: str) -> Session | str:
         stored = await self.runtime.store.session(name)
-        if loaded := self._loaded.get(stored.info.id):
-            return loaded
+        if stored.info.id != name:
+            return stored.info.id
         try:
             await self.runtime.open_workspace(Path(stored.info.cwd))
         except OpenAgentError:
             _log.exception("the workspace could not be opened", extra={"session": stored.info.id})
-        if stored.info.parent:  # whose rules, grants and budget hold for this one
-            try:
-                await self.get(stored.info.parent)
-            except OpenAgentError:
-                _log.info("works for a session that is gone", extra={"session": stored.info.id})
+        await self._load_parent(stored.info)
         session = Session(stored, self.runtime, self._bus.publish, lambda: self._someone_can_answer(stored.info))
         await session.recover()
-        self._loaded[session.id] = session
-        await self._put_away_idle()
         return session
+
+    async def _load_parent(self, info: SessionInfo) -> None:
+        """Whose rules, grants and budget hold for this one."""
+        if info.parent:
+            try:
+                await self.get(info.parent)
+            except OpenAgentError as problem:
+                if problem.info.code != "not_found":
+                    raise
+                _log.info("works for a session that is gone", extra={"session": info.id})
 
     def elders(self, info: SessionInfo) -> "list[Session]":
         """The session that this one works for, the one that that one works for, and so on."""
         found: list[Session] = []
-        while info.parent and (above := self._loaded.get(info.parent)):
+        while info.parent and (above := self.loaded(info.parent)):
             found.append(above)
             info = above.info
         return found
@@ -134,37 +135,32 @@ class SessionManager:
 
     async def put_away(self, session: Session) -> None:
         """Whoever asks for it next gets it as it is in the store."""
-        await session.close()
-        self._loaded.pop(session.id, None)
+        await asyncio.shield(self._roster.leave(session))
 
-    async def _put_away_idle(self) -> None:
-        needed = {session.info.parent for session in self._loaded.values()}
-        spare = len(self._loaded) - IDLE_SESSIONS_KEPT
-        idle = [
-            session
-            for session in self._loaded.values()
-            if not session.busy
+    def _is_spare(self, session: Session) -> bool:
+        return (
+            not session.busy
             and not session.inbox.waiting
+            and not session.works_behind
             and not self._bus.attached(session.id)
-            and session.id not in needed
-        ]
-        for session in idle[: max(spare, 0)]:
-            del self._loaded[session.id]
-            await session.close()
+            and not self._bus.watched(session.id)
+        )
 
     async def list(self, op: SessionList) -> list[SessionInfo]:
         listed = await self.runtime.store.sessions(
             limit=op.limit, before=op.before, before_id=op.before_id, cwd=op.cwd, query=op.query, roots=op.roots
         )
-        return [self._loaded[info.id].info if info.id in self._loaded else info for info in listed]
+        return [loaded.info if (loaded := self.loaded(info.id)) else info for info in listed]
 
     async def delete(self, name: str, op_id: str) -> None:
         session = await self.get(name)
-        self._loaded.pop(session.id, None)
-        await session.close()
-        await self.runtime.store.delete_session(session.id)
-        deleted = entry("session", "deleted", name=session.info.name, cwd=session.info.cwd)
-        await self.runtime.store.commit(Batch(session.id, audit=[deleted]))
+
+        async def forget() -> None:
+            await self.runtime.store.delete_session(session.id)
+            deleted = entry("session", "deleted", name=session.info.name, cwd=session.info.cwd)
+            await self.runtime.store.commit(Batch(session.id, audit=[deleted]))
+
+        await asyncio.shield(self._roster.leave(session, forget))
         self._bus.publish(SessionDeleted(session=session.id, op_id=op_id, at=time.time(), seq=session.info.seq))
         if self.runtime.checkpoints is not None:
             try:
@@ -216,6 +212,4 @@ class SessionManager:
             await self.get(session)
 
     async def close(self) -> None:
-        sessions: Sequence[Session] = list(self._loaded.values())
-        await asyncio.gather(*(session.close() for session in sessions))
-        self._loaded.clear()
+        await self._roster.close()

@@ -8,7 +8,7 @@ from msgspec import Struct
 from openagent.plugins.store import AuditEntry
 from openagent.plugins.tool import ToolEffect, ToolOutcome
 from openagent.policy.facts import Decision
-from openagent.protocol.messages import ToolCallPart
+from openagent.protocol.messages import CallEnd, ToolCallPart
 
 LONGEST_SUBJECT = 8192
 
@@ -23,6 +23,23 @@ class Performed(Struct, frozen=True):
     summary: str = ""
     effect: ToolEffect | None = None
     """None when nothing was run."""
+    stopped: bool = False
+    """It was cut short."""
+
+    @property
+    def ended(self) -> CallEnd:
+        if self.stopped:
+            return "stopped"
+        if self.decision is not None and self.decision.kind == "deny":
+            return "denied"
+        return "failed" if self.outcome.is_error else "done"
+
+    @property
+    def reason(self) -> str:
+        """In a few words, for people, when it did not end as done."""
+        if self.ended == "denied" and self.decision is not None:
+            return self.decision.reason.rstrip(".")
+        return ""
 
 
 def entry(kind: str, subject: str, **detail: Any) -> AuditEntry:

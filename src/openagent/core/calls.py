@@ -11,7 +11,6 @@ from uuid import uuid4
 import msgspec
 
 from openagent.core.audit import Performed, audit_call, entry
-from openagent.core.history import CANCELLED
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import Shell
 from openagent.plugins.store import AuditEntry
@@ -80,7 +79,8 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
         await session.look_for_tools()
         performed = await _perform(session, call, op_id)
     except asyncio.CancelledError:
-        performed = Performed(ToolOutcome(CANCELLED, is_error=True), None, 0.0)
+        outcome = ToolOutcome("Stopped before it finished.", is_error=True)
+        performed = Performed(outcome, None, 0.0, stopped=True)
     idle = () if session.running else (StatusChanged(status="idle"),)
     await session.record(_finished(call, performed), *idle, op_id=op_id, audit=audit_call(call, performed))
     return performed.outcome
@@ -116,6 +116,7 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
         denied = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
         return Performed(denied, decision, 0.0, summary)
     await session.undo.before(decision, session.info.turn_count)
+    session.open_calls.reached(call.id, "begun")
     session.post(ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary), op_id=op_id)
     began = time.monotonic()
     outcome = await _run(session, tool, call)
@@ -175,6 +176,7 @@ async def _ask_person(session: "Session", tool: Tool, call: ToolCallPart, decisi
         rule=decision.rule,
     )
     answered = session.asks.open_permission(ask)
+    session.open_calls.reached(call.id, "asked")
     await session.record(
         PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
         StatusChanged(status="waiting_approval", detail=ask.summary),
@@ -226,6 +228,8 @@ async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> Non
         name=call.name,
         text=outcome.text + turn.guard.note(call, outcome.text),
         is_error=outcome.is_error,
+        ended=performed.ended,
+        reason=performed.reason,
         images=outcome.images,
         display=outcome.display,
         duration_ms=performed.duration_ms,
@@ -248,6 +252,8 @@ def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
         call_id=call.id,
         tool=call.name,
         is_error=outcome.is_error,
+        ended=performed.ended,
+        reason=performed.reason,
         summary=outcome.display.summary,
         duration_ms=performed.duration_ms,
         exit_code=outcome.display.exit_code,

@@ -1,26 +1,64 @@
-"""Keeping a history one that every provider accepts: no tool call stays without its result."""
+"""Keeping a history one that every provider accepts: no tool call stays without its result, and each says what became
+of it."""
 
-from collections.abc import Iterable
+from typing import Literal
 
-from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
+from openagent.protocol.events import ToolFinished
+from openagent.protocol.messages import CallEnd, Message, ToolCallPart, ToolResultPart
+from openagent.protocol.sessions import TurnEnd
 
-INTERRUPTED = (
-    "Interrupted: the daemon stopped while this call ran, so its effect is unknown. Check before repeating it."
-)
-CANCELLED = "Cancelled by the user before it finished."
+Stage = Literal["waiting", "asked", "questioned", "begun"]
+"""waiting: for calls before it; asked: a person was asked whether it may run; questioned: it runs, and has asked a
+person something."""
+
+_WHY: dict[TurnEnd, str] = {
+    "cancelled": "the turn was stopped",
+    "time_limit": "the turn's time was up",
+    "budget": "the budget was used up",
+    "error": "the turn ended on an error",
+    "interrupted": "the daemon stopped",
+}
 
 
-def calls_without_result(messages: Iterable[Message]) -> list[ToolCallPart]:
-    """Of the newest answer; earlier ones were completed before the next request was sent."""
-    waiting: dict[str, ToolCallPart] = {}
-    for message in messages:
+class OpenCalls:
+    """The calls of the newest answer that have no result yet, and how far each has come."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ToolCallPart] = {}
+        self._stages: dict[str, Stage] = {}
+
+    def take_in(self, message: Message) -> None:
         if message.role == "assistant":
-            waiting = {call.id: call for call in message.tool_calls}
+            self._calls = {call.id: call for call in message.tool_calls}
+            self._stages = {}
         for part in message.parts:
             if isinstance(part, ToolResultPart):
-                waiting.pop(part.call_id, None)
-    return list(waiting.values())
+                self._calls.pop(part.call_id, None)
+
+    def reached(self, call_id: str, stage: Stage) -> None:
+        self._stages[call_id] = stage
+
+    def stopped(self, end: TurnEnd, by: str) -> list[ToolResultPart]:
+        """The results of those that their turn's end leaves open."""
+        why = "the user stopped the turn" if end == "cancelled" and by else _WHY.get(end, "the turn ended")
+        return [_stopped(call, self._stages.get(call.id, "waiting"), why) for call in self._calls.values()]
 
 
-def closing_result(call: ToolCallPart, text: str) -> ToolResultPart:
-    return ToolResultPart(call_id=call.id, name=call.name, text=text, is_error=True)
+def _stopped(call: ToolCallPart, stage: Stage, why: str) -> ToolResultPart:
+    if stage == "asked":
+        return closed(call, "not_run", f"Not run: {why} while this call waited for approval.", f"{why} before approval")
+    if stage == "waiting":
+        return closed(call, "not_run", f"Not run: {why} before this call was begun.", why)
+    text = f"Stopped before it finished: {why}. What it had done by then stays done."
+    return closed(call, "stopped", text, why)
+
+
+def closed(call: ToolCallPart, ended: CallEnd, text: str, reason: str) -> ToolResultPart:
+    return ToolResultPart(call_id=call.id, name=call.name, text=text, is_error=True, ended=ended, reason=reason)
+
+
+def finished(result: ToolResultPart) -> ToolFinished:
+    """What clients are told of a result that no tool gave."""
+    return ToolFinished(
+        call_id=result.call_id, tool=result.name, is_error=True, ended=result.ended, reason=result.reason
+    )

@@ -15,10 +15,11 @@ from openagent.core.asks import Asks
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
 from openagent.core.gates import SessionGate
-from openagent.core.history import INTERRUPTED, calls_without_result, closing_result
+from openagent.core.history import OpenCalls
 from openagent.core.inbox import Inbox
 from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
+from openagent.core.recovery import recover_turn
 from openagent.core.runtime import ResolvedModel, Runtime
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
@@ -40,13 +41,20 @@ from openagent.protocol.events import (
     PlanUpdated,
     SessionUpdated,
     StatusChanged,
-    TurnCompleted,
     TurnStarted,
     UsageUpdated,
 )
-from openagent.protocol.messages import Message, NotePart, Part, TextPart, ToolCallPart, ToolResultPart, UserPart
+from openagent.protocol.messages import Message, NotePart, Part, TextPart, UserPart
 from openagent.protocol.ops import Sent
-from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.sessions import (
+    EndedTurn,
+    PlanItem,
+    QueuedMessage,
+    SessionInfo,
+    SettingsChange,
+    Snapshot,
+    TurnEnd,
+)
 
 LOADED_WINDOWS = 2
 """How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
@@ -73,8 +81,7 @@ class Session:
         self.undo = Undo(self)
         self.gate = SessionGate(self)
         self.draft: Draft | None = None
-        self.open_calls: dict[str, ToolCallPart] = {}
-        """Calls the model made that have no result yet."""
+        self.open_calls = OpenCalls()
         self.env: Mapping[str, str] = {}
         self.files_read = FilesRead()
         self.someone_can_answer = someone_can_answer
@@ -242,10 +249,7 @@ class Session:
             self._view.append(message)
         if message.role == "assistant":
             self.draft = None
-            self.open_calls = {call.id: call for call in message.tool_calls}
-        for part in message.parts:
-            if isinstance(part, ToolResultPart):
-                self.open_calls.pop(part.call_id, None)
+        self.open_calls.take_in(message)
 
     def _stamp(self, event: Event, op_id: str = "") -> Event:
         op_id = op_id or (self._turn.op_id if self._turn else "")
@@ -314,7 +318,7 @@ class Session:
         except OpenAgentError:
             _log.exception("a queued message could not be started", extra={"session": self.id})
 
-    async def cancel(self) -> bool:
+    async def cancel(self, by: str = "", reason: TurnEnd = "cancelled") -> bool:
         """Returns when the turn has ended and all of it is stored. A person's own tool calls end with it."""
         calls = list(self._user_calls)
         for call in calls:
@@ -323,7 +327,7 @@ class Session:
             await asyncio.wait(calls)
         if self._turn is None:
             return bool(calls)
-        self._turn.cancel()
+        self._turn.cancel(by, reason)
         if self._task is not None:
             await asyncio.wait([self._task])
         return True
@@ -477,28 +481,12 @@ class Session:
                 await self.record(StatusChanged(status="idle"))
             return
         turn, self._open_turn = self._open_turn, 0
-        newest = await self.runtime.store.messages(self.id, limit=200)
-        results = [
-            Message(
-                number=number,
-                role="tool",
-                parts=[closing_result(call, INTERRUPTED)],
-                turn=turn,
-                created_at=time.time(),
-            )
-            for number, call in enumerate(calls_without_result(newest), self.next_number)
-        ]
-        await self.record(
-            *(MessageAdded(message=message) for message in results),
-            TurnCompleted(turn=turn, reason="interrupted"),
-            StatusChanged(status="idle"),
-            messages=results,
-        )
+        await recover_turn(self, turn)
 
     async def close(self) -> None:
-        """A running turn is cancelled and saved; what is queued stays in the store for the next start."""
+        """A running turn is interrupted and saved; what is queued stays in the store for the next start."""
         self._closing = True
-        await self.cancel()
+        await self.cancel(reason="interrupted")
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
         if self._posted or self._posted_audit:

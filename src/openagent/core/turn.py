@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from openagent.core.asking import Asking
 from openagent.core.calls import run_calls
 from openagent.core.collect import collect, collect_when_full
-from openagent.core.history import CANCELLED, closing_result
+from openagent.core.history import finished
 from openagent.core.limits import LoopGuard
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW
@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _ENDS: dict[StopReason, TurnEnd] = {"max_tokens": "max_tokens", "refusal": "refused"}
-_CUT_SHORT: dict[TurnEnd, StopReason] = {"cancelled": "cancelled", "time_limit": "cancelled"}
+_CUT_SHORT: dict[TurnEnd, StopReason] = {
+    "cancelled": "cancelled",
+    "time_limit": "cancelled",
+    "interrupted": "interrupted",
+}
 
 
 class Turn:
@@ -54,7 +58,8 @@ class Turn:
         self._cost_usd = 0.0
         self._final_text = ""
         self._started = time.monotonic()
-        self._cancelled = False
+        self._cancelled: TurnEnd | None = None
+        self._stopped_by = ""
 
     async def run(self) -> TurnEnd:
         await self.session.look_for_tools()
@@ -101,7 +106,7 @@ class Turn:
             async with asyncio.timeout(self.session.info.settings.turn_timeout):
                 reason = await self.run()
         except asyncio.CancelledError:
-            reason = "cancelled"
+            reason = self._cancelled or "cancelled"
         except TimeoutError:
             reason = "time_limit"
         except OpenAgentError as problem:
@@ -113,9 +118,10 @@ class Turn:
             reason = "error"
         await self._complete(reason, error)
 
-    def cancel(self) -> None:
+    def cancel(self, by: str = "", reason: TurnEnd = "cancelled") -> None:
+        """`by`: the client of whoever stops it."""
         if not self._cancelled:
-            self._cancelled = True
+            self._cancelled, self._stopped_by = reason, by
             if self.task is not None:
                 self.task.cancel()
 
@@ -212,13 +218,15 @@ class Turn:
 
         if session.draft is not None and (partial := session.draft.parts):
             add("assistant", partial, _CUT_SHORT.get(reason, "error"))
-        for call in session.open_calls.values():
-            add("tool", [closing_result(call, CANCELLED)])
+        closed = session.open_calls.stopped(reason, self._stopped_by)
+        for result in closed:
+            add("tool", [result])
         session.draft = None
         totals = session.info.usage
         records, usage = self._account(session.info.message_count, totals.context_tokens, totals.context_window)
         await session.record(
             *(MessageAdded(message=message) for message in messages),
+            *(finished(result) for result in closed),
             *([ErrorRaised(error=error)] if error else []),
             TurnCompleted(
                 turn=self.number,
@@ -228,6 +236,7 @@ class Turn:
                 usage=self._usage,
                 cost_usd=self._cost_usd,
                 duration_ms=round((time.monotonic() - self._started) * 1000, 3),
+                by=self._stopped_by,
                 error=error,
             ),
             StatusChanged(status="error" if reason == "error" else "idle"),

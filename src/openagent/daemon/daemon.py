@@ -222,7 +222,8 @@ class Daemon:
         return await session.send(parts, op.id)
 
     async def _turn_cancel(self, connection: Connection, op: ops.TurnCancel) -> ops.Cancelled:
-        return ops.Cancelled(was_running=await (await (await self._manager()).get(op.session)).cancel())
+        session = await (await self._manager()).get(op.session)
+        return ops.Cancelled(was_running=await session.cancel(by=connection.name))
 
     async def _session_rewind(self, connection: Connection, op: ops.SessionRewind) -> ops.Rewound:
         session = await (await self._manager()).get(op.session)

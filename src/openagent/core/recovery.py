@@ -1,0 +1,145 @@
+"""What a daemon that died left open is closed here, by what is stored of it."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from openagent.core.history import Stage, closed, finished
+from openagent.plugins.tool import Tool
+from openagent.protocol.events import (
+    AnyEvent,
+    MessageAdded,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionAnswered,
+    QuestionAsked,
+    StatusChanged,
+    ToolStarted,
+    TurnCompleted,
+)
+from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
+from openagent.protocol.usage import Usage
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+
+MESSAGES = 200
+EVENTS = 1000
+"""How far back is looked for what a turn had come to."""
+
+
+async def recover_turn(session: "Session", turn: int) -> None:
+    """Ends it as interrupted, with a history that every provider accepts."""
+    store = session.runtime.store
+    newest = await store.messages(session.id, limit=MESSAGES)
+    told = await store.events(session.id, after=session.info.seq - EVENTS, limit=EVENTS)
+    open_calls = _calls_without_result(newest)
+    reached = _stages(open_calls, told, session.tools)
+    results = [_interrupted(call, reached[call.id]) for call in open_calls]
+    messages = [
+        Message(number=number, role="tool", parts=[result], turn=turn, created_at=time.time())
+        for number, result in enumerate(results, session.next_number)
+    ]
+    await session.record(
+        *(PermissionResolved(ask_id=ask, decision="deny", by="turn ended") for ask in _asks_without_answer(told)),
+        *(MessageAdded(message=message) for message in messages),
+        *(finished(result) for result in results),
+        _end(turn, [message for message in newest if message.turn == turn]),
+        StatusChanged(status="idle"),
+        messages=messages,
+    )
+
+
+def _end(turn: int, messages: Sequence[Message]) -> TurnCompleted:
+    answers = [message for message in messages if message.role == "assistant"]
+    usage = Usage()
+    for answer in answers:
+        usage += answer.usage or Usage()
+    return TurnCompleted(
+        turn=turn,
+        reason="interrupted",
+        steps=len(answers),
+        usage=usage,
+        cost_usd=sum(answer.cost_usd or 0.0 for answer in answers),
+        duration_ms=round((messages[-1].created_at - messages[0].created_at) * 1000, 3) if messages else 0.0,
+    )
+
+
+def _interrupted(call: ToolCallPart, stage: Stage) -> ToolResultPart:
+    """The result of a call that a daemon left open when it died."""
+    if stage == "asked":
+        text = "Not run: the daemon stopped while this call waited for approval. Make it again if it is still wanted."
+        return closed(call, "not_run", text, "the daemon stopped before approval")
+    if stage == "waiting":
+        text = "Not run: the daemon stopped before this call was begun."
+        return closed(call, "not_run", text, "the daemon stopped")
+    if stage == "questioned":
+        text = "Interrupted: the daemon stopped before the question was answered. Ask again if it still matters."
+        return closed(call, "interrupted", text, "the daemon stopped before the question was answered")
+    text = "Interrupted: the daemon stopped while this call ran, so its effect is unknown. Check before repeating it."
+    return closed(call, "interrupted", text, "the daemon stopped while it ran; its effect is unknown")
+
+
+def _calls_without_result(messages: Iterable[Message]) -> list[ToolCallPart]:
+    """Of the newest answer; earlier ones were completed before the next request was sent."""
+    waiting: dict[str, ToolCallPart] = {}
+    for message in messages:
+        if message.role == "assistant":
+            waiting = {call.id: call for call in message.tool_calls}
+        for part in message.parts:
+            if isinstance(part, ToolResultPart):
+                waiting.pop(part.call_id, None)
+    return list(waiting.values())
+
+
+def _asks_without_answer(events: Iterable[AnyEvent]) -> list[str]:
+    """Ids of permission requests that nobody has answered."""
+    waiting: dict[str, None] = {}
+    for event in events:
+        if isinstance(event, PermissionRequested):
+            waiting[event.ask.id] = None
+        elif isinstance(event, PermissionResolved):
+            waiting.pop(event.ask_id, None)
+    return list(waiting)
+
+
+def _stages(calls: Sequence[ToolCallPart], events: Iterable[AnyEvent], tools: Mapping[str, Tool]) -> dict[str, Stage]:
+    """How far calls without a result had come when the daemon died, by what is stored of them.
+
+    That a person was asked is stored before anything is waited for, and the answer before anything runs. That a call
+    was begun may have been lost: then it counts as begun wherever it could have been.
+    """
+    known = _told(events)
+    found: dict[str, Stage] = {}
+    possible = True
+    for call in calls:
+        tool = tools.get(call.name)
+        reads = tool is None or tool.effect_of(call.arguments) in ("read", "none")
+        possible = possible and (reads or not found)  # what may write waits for those before it
+        found[call.id] = known.get(call.id) or ("begun" if possible else "waiting")
+        possible = possible and reads  # and those after it wait for it
+    return found
+
+
+def _told(events: Iterable[AnyEvent]) -> dict[str, Stage]:
+    known: dict[str, Stage] = {}
+    calls_of: dict[str, str] = {}
+    for event in events:
+        match event:
+            case MessageAdded() if event.message.role == "assistant":
+                known = {}
+            case PermissionRequested():
+                known[event.ask.call_id] = "asked"
+                calls_of[event.ask.id] = event.ask.call_id
+            case QuestionAsked():
+                known[event.question.call_id] = "questioned"
+                calls_of[event.question.id] = event.question.call_id
+            case PermissionResolved() if event.ask_id in calls_of:
+                known[calls_of[event.ask_id]] = "begun" if event.decision == "allow" else "asked"
+            case QuestionAnswered() if event.question_id in calls_of:
+                known[calls_of[event.question_id]] = "begun"
+            case ToolStarted():
+                known[event.call_id] = "begun"
+            case _:
+                pass
+    return known

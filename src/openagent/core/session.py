@@ -389,9 +389,13 @@ class Session:
         self._more_tools = await self.runtime.more_tools(self.info)
         self._choose_tools()
 
+    @property
+    def known_tools(self) -> Sequence[Tool]:
+        """Those that there are, whether or not its settings let it have them."""
+        return (*self.runtime.tools, *self._more_tools)
+
     def _choose_tools(self) -> None:
-        known = (*self.runtime.tools, *self._more_tools)
-        self.tools = {tool.name: tool for tool in known if has_tool(self.info.settings, tool)}
+        self.tools = {tool.name: tool for tool in self.known_tools if has_tool(self.info.settings, tool)}
 
     async def summarize(self, resolved: ResolvedModel, messages: Sequence[Message], instruction: str) -> str:
         """One request to the session's model outside the conversation, counted against its budget."""

@@ -40,6 +40,10 @@ class Report(Struct, frozen=True):
     conflicts: list[Conflict] = []
     copy: str = ""
     error: ErrorInfo | None = None
+    withheld: list[str] = []
+    """Tools that its template names and its caller has not."""
+    only_read: bool = False
+    """Its template writes, but its caller may not."""
 
     @property
     def well(self) -> bool:
@@ -73,6 +77,10 @@ def _text(report: Report, share: int) -> str:
     state = "done" if report.reason == "done" else f"NOT done, {_ENDS[report.reason]}"
     steps = f", {report.steps} steps" if report.steps else ""
     lines = [f"## {report.template} ({report.session or 'not started'}): {state}{steps}"]
+    if report.withheld:
+        lines.append(f"It worked without {', '.join(report.withheld)}, which this session does not have.")
+    if report.only_read:
+        lines.append("It could only read, as this session can.")
     if report.error:
         lines.append(f"{report.error.message} {report.error.hint}".strip())
     if report.text:

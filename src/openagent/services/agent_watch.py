@@ -9,7 +9,8 @@ from openagent.core.asks import Reply, Verdict
 from openagent.core.session import Session
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import Status
+from openagent.protocol.sessions import Settings, SettingsChange, Status
+from openagent.services.allowance import narrowed
 from openagent.services.lineage import Lineage
 
 
@@ -28,7 +29,10 @@ class AgentWatch:
         self._template = template
         self._lineage = lineage
         self._asked: dict[str, asyncio.Future[Verdict] | asyncio.Future[Reply]] = {}
+        self._updating: set[asyncio.Task[None]] = set()
         self.background = background
+        self.within_caller = True
+        """It has no tool that its caller has not."""
         self.task: asyncio.Task[object] | None = None
         self.completed: asyncio.Future[e.TurnCompleted] = asyncio.get_running_loop().create_future()
         self.status: Status = "idle"
@@ -64,8 +68,17 @@ class AgentWatch:
         """A caller that may do less from now on lets its sub-agents do less."""
         if isinstance(event, e.SessionUpdated):
             self._session.permits.renew()
+            self._narrow(event.info.settings)
         elif isinstance(event, e.SessionDeleted) and self.task is not None:
             self.task.cancel()
+
+    def _narrow(self, caller: Settings) -> None:
+        if not self.within_caller:
+            return
+        if changes := narrowed(self._session.info.settings, caller, self._session.known_tools):
+            updating = asyncio.create_task(self._session.update(None, SettingsChange(**changes), ""))
+            self._updating.add(updating)
+            updating.add_done_callback(self._updating.discard)
 
     def listen_again(self) -> None:
         """For the end of another turn."""

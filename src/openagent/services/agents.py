@@ -10,13 +10,15 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
+import msgspec
+
 from openagent.config.settings import AgentSettings
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
-from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, has_tool
+from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
 from openagent.plugins.workspace import Copy, Merged
 from openagent.policy.facts import Decision
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
@@ -26,10 +28,11 @@ from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFi
 from openagent.protocol.messages import TextPart
 from openagent.protocol.op import Op
 from openagent.protocol.ops import SessionCreate
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
 from openagent.protocol.templates import TemplateInfo
 from openagent.services.agent_report import Report, told
 from openagent.services.agent_watch import AgentWatch
+from openagent.services.allowance import can_write, withheld, within
 from openagent.services.background import BackgroundAgents
 from openagent.services.lineage import Lineage, strictest
 from openagent.services.safety import Safety
@@ -37,6 +40,7 @@ from openagent.services.templates import TemplateService
 from openagent.tools.agent import Assignment, agent_tools
 
 _MERGING = Decision(kind="allow", risk="low", reason="A sub-agent's edits come back.", rule="agent:merge")
+_NOT_MERGED = ErrorInfo("permission_denied", "Its edits were not merged: this session may not write any more.")
 _log = logging.getLogger(__name__)
 
 
@@ -162,16 +166,25 @@ class AgentService:
     # One sub-agent's life
 
     async def work(
-        self, parent: Session, info: TemplateInfo, task: str, call_id: str = "", *, background: bool = False
+        self,
+        parent: Session,
+        info: TemplateInfo,
+        task: str,
+        call_id: str = "",
+        *,
+        background: bool = False,
+        held: Settings | None = None,
     ) -> Report:
-        """From its start to its edits being merged. Cancel it to end the sub-agent."""
+        """From its start to its edits being merged. Cancel it to end the sub-agent. `held` is what it may have at most,
+        where that is not what its caller has."""
         async with self._slot(parent):
             try:
-                session, copy = await self._create(parent, info, task)
+                session, copy = await self._create(parent, info, task, held or parent.info.settings)
             except OpenAgentError as problem:
                 return Report("", info.template.name, "error", error=problem.info)
             watch = AgentWatch(parent, session, info.template.name, self._lineage, background=background)
             watch.task = asyncio.current_task()
+            watch.within_caller = held is None
             self.watches[session.id] = watch
             self._bus.watch(session.id, watch.hear)
             self._bus.watch(parent.id, watch.hear_parent)
@@ -181,6 +194,9 @@ class AgentService:
                 await _to_the_end(session.send([TextPart(task)], ""))
                 completed = await self._its_end(session, watch)
                 report = await self._finish(parent, session, copy, completed)
+                only_read = info.writes and copy is None
+                missing = withheld(info.template.tools, session.info.settings)
+                report = msgspec.structs.replace(report, withheld=missing, only_read=only_read)
             except asyncio.CancelledError:
                 # Whoever cancels waits for the turn to end, and for nothing slower.
                 self.background.drop(session.id)
@@ -217,7 +233,9 @@ class AgentService:
             slot = self._slots[parent.id] = asyncio.Semaphore(self._settings_of(parent.workspace).max_parallel)
         return slot
 
-    async def _create(self, parent: Session, info: TemplateInfo, task: str) -> tuple[Session, Copy | None]:
+    async def _create(
+        self, parent: Session, info: TemplateInfo, task: str, held: Settings
+    ) -> tuple[Session, Copy | None]:
         template = info.template
         settings = self._settings_of(parent.workspace)
         if len(self._manager.elders(parent.info)) >= settings.max_depth:
@@ -226,14 +244,13 @@ class AgentService:
                 f"Sub-agents may not call each other deeper than {settings.max_depth}.",
                 hint="Do it yourself, or raise `max_depth` under [agents].",
             )
-        own = parent.info.settings
-        mode = strictest(template.mode or own.mode, own.mode, parent.permits.at_most)
-        said: dict[str, Any] = {"mode": mode, "model": template.model or own.model}
-        said["turn_timeout"] = template.timeout or settings.timeout
-        if own.disabled_tools:
-            said["disabled_tools"] = own.disabled_tools
+        mode = strictest(template.mode or held.mode, held.mode, parent.permits.at_most)
+        asked = Settings(tools=template.tools, mcp_servers=template.mcp_servers, mode=mode)
+        allowed = within(asked, held, parent.known_tools)
+        said: dict[str, Any] = {"mode": mode, "model": template.model or held.model}
+        said |= {"turn_timeout": template.timeout or settings.timeout, **allowed}
         copy = None
-        if info.writes and mode != "plan" and self._can_write(parent):
+        if can_write(msgspec.structs.replace(asked, **allowed), parent.known_tools):
             copy = await self._copies.create(parent.workspace, _copy_name(template.name))
         op = SessionCreate(
             id=uuid4().hex[:12],
@@ -252,15 +269,13 @@ class AgentService:
         session.env = parent.env
         return session, copy
 
-    def _can_write(self, parent: Session) -> bool:
-        """One that has no tool to write with cannot have others write for it: it has none to hand out."""
-        return any(has_tool(parent.info.settings, tool) and not tool.read_only for tool in self._manager.runtime.tools)
-
     async def _finish(self, parent: Session, session: Session, copy: Copy | None, completed: TurnCompleted) -> Report:
         merged: Merged | None = None
         kept = ""
         problem: ErrorInfo | None = completed.error
-        if copy and completed.reason == "done":
+        if copy and completed.reason == "done" and not _may_write(parent):
+            problem = _NOT_MERGED
+        elif copy and completed.reason == "done":
             try:
                 await parent.undo.before(_MERGING, parent.info.turn_count)
                 merged = await self._copies.merge_back(copy.id)
@@ -329,6 +344,11 @@ async def _to_the_end(work: Coroutine[Any, Any, object]) -> None:
     except asyncio.CancelledError:
         await asyncio.wait([doing])
         raise
+
+
+def _may_write(session: Session) -> bool:
+    mode = strictest(session.info.settings.mode, session.permits.at_most)
+    return can_write(msgspec.structs.replace(session.info.settings, mode=mode), session.known_tools)
 
 
 def _copy_name(template: str) -> str:

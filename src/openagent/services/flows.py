@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import msgspec
+
 from openagent.config.cache import ConfigCache
 from openagent.config.trust import FOLDER
 from openagent.core.session import Session
@@ -245,8 +247,10 @@ class FlowService:
         infos = [await self._templates.find(agent.template, session.workspace) for agent in step.agents]
         tasks = [filled(agent.task, values) for agent in step.agents]
         call = f"{step.name}-{uuid4().hex[:6]}"
+        # The flow's own session has the one tool it runs by; its steps have what any session has here.
+        held = msgspec.structs.replace(session.info.settings, tools=None)
         reports = await asyncio.gather(
-            *(self._agents.work(session, info, task, call) for info, task in zip(infos, tasks, strict=True))
+            *(self._agents.work(session, info, task, call, held=held) for info, task in zip(infos, tasks, strict=True))
         )
         cost = sum(report.cost_usd for report in reports)
         text = cut(reports[0].text if len(reports) == 1 else told(reports).text)

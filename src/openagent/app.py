@@ -21,7 +21,7 @@ import uvloop
 from openagent import __version__
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Daemon, Place
-from openagent.daemon.lifecycle import HomeLock, report_ready
+from openagent.daemon.lifecycle import READY_FD, HomeLock, report_ready
 from openagent.daemon.logs import start_logging
 from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
@@ -146,6 +146,8 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     env = os.environ
     home = Path(locations.data_home(env))
+    if READY_FD in env:
+        os.chdir("/")  # the folder that a client happened to be in may go
     lock = HomeLock(home)
     try:
         configs = ConfigCache(env)

@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -71,6 +73,48 @@ def test_after_kill_9_the_next_command_starts_a_new_daemon_with_everything_said(
     assert "› remember me" in shown.stdout
     assert "I will." in shown.stdout
     assert fresh.daemon_pid() not in (None, pid)
+
+
+def test_of_several_who_come_at_once_one_starts_the_daemon_and_all_are_answered(fresh: Machine) -> None:
+    fresh.sim.reset({"steps": [{"text": "here"}] * 8})
+    runs = [fresh.start("run", f"question {number}") for number in range(8)]
+    ended = [(run.communicate(timeout=PATIENCE), run.returncode) for run in runs]
+    assert [(out, code) for (out, _), code in ended] == [(b"here\n", 0)] * 8, [err for (_, err), _ in ended]
+    assert len(fresh.json("sessions", "list")) == 8
+
+
+def test_whoever_comes_while_a_daemon_is_being_started_by_hand_waits_for_it(fresh: Machine) -> None:
+    fresh.sim.reset({"steps": [{"text": "here"}] * 8})
+    with fresh.start("serve") as by_hand:
+        ran = fresh.run("run", "question")
+        assert (ran.returncode, ran.stdout) == (0, "here\n"), ran.stderr
+        fresh.run("stop")
+        by_hand.communicate(timeout=PATIENCE)
+
+
+def test_a_daemon_keeps_nothing_open_of_whoever_started_it(fresh: Machine) -> None:
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "openagent", "serve", "--daemon"],
+        env=fresh.env,
+        stdout=subprocess.PIPE,
+        pass_fds=[writing],
+    )
+    os.close(writing)
+    with process:
+        process.communicate(timeout=PATIENCE)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == ""  # its end comes although the daemon lives
+    assert fresh.run("stop").returncode == 0
+
+
+def test_a_home_named_relative_to_where_one_is_belongs_to_that_place(fresh: Machine) -> None:
+    fresh.sim.reset({"steps": [{"text": "here"}] * 8})
+    elsewhere = Machine(fresh.root, fresh.sim, {"OPENAGENT_HOME": "own/data"})
+    assert elsewhere.run("run", "question").stdout == "here\n"
+    assert (fresh.workspace / "own" / "data" / "daemon.lock").exists()
+    assert elsewhere.run("stop").returncode == 0
 
 
 def test_a_pid_file_that_names_a_stranger_harms_nobody(fresh: Machine) -> None:

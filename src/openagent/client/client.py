@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.client import elsewhere
-from openagent.client.launch import DaemonDidNotStart, start_daemon
+from openagent.client.launch import DaemonDidNotStart, bring_up
 from openagent.client.transport import Transport, UnixTransport, WebSocketTransport
 from openagent.protocol import locations
 from openagent.protocol.codec import decode_event, encode_op
@@ -254,7 +254,7 @@ async def _open_local(path: str, auto_start: bool) -> Transport:
                 "not_found", "No daemon is running.", hint="Start one with `openagent serve --daemon`."
             ) from None
     try:
-        await asyncio.to_thread(start_daemon)
+        await asyncio.to_thread(bring_up, path)
     except DaemonDidNotStart as problem:
         raise OpenAgentError("config_error", str(problem)) from None
     return await UnixTransport.open(path)

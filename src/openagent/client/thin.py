@@ -12,7 +12,7 @@ import os
 from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket  # noqa: N812
 
-from openagent.client.launch import start_daemon
+from openagent.client.launch import bring_up
 from openagent.protocol import locations
 from openagent.protocol.version import PROTOCOL_VERSION
 
@@ -77,7 +77,7 @@ class ThinClient:
         except (FileNotFoundError, ConnectionRefusedError):
             if not auto_start:
                 raise
-            start_daemon()
+            bring_up(path)
             self._socket.connect(path)
 
     def _passed_on(self) -> dict[str, Any]:

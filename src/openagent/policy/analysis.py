@@ -12,7 +12,7 @@ from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Inner, InnerScript, Input, Outcome, base_name, reads, writes
 from openagent.policy.builtin.catalogue import Finding, Level
 from openagent.policy.builtin.code import code_findings
-from openagent.policy.builtin.network import FETCHING, host_of
+from openagent.policy.builtin.network import FETCHING
 from openagent.policy.builtin.output import lists_workspace_files, static_output
 from openagent.policy.builtin.system import assigns
 from openagent.policy.builtin.table import COMMANDS
@@ -22,6 +22,7 @@ from openagent.policy.shell.syntax import Assignment, Command, Compound, Functio
 from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, Expander, State, Value
 from openagent.policy.shell.walk import assigned_names, calls_itself_twice, command_names
 from openagent.policy.shell.words import NotUnderstood
+from openagent.policy.units import Unit
 
 _MAX_UNITS = 400
 _EVALUATING = names("test [ printf read unset let declare typeset local export readonly mapfile wait")
@@ -31,37 +32,6 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb\ue000-\uf8ff]|[\U000e0000-\U000e0fff]"
 )
 _STANDARD_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
-
-
-class Unit(Struct, frozen=True):
-    """One simple command, or one redirection."""
-
-    argv: tuple[str, ...]
-    known: bool
-    """Every word of it is."""
-    findings: tuple[Finding, ...] = ()
-    cwd: str | None = None
-    redirection: bool = False
-
-    @property
-    def level(self) -> Level:
-        return max((finding.rule.level for finding in self.findings), default=Level.SAFE)
-
-    @property
-    def text(self) -> str:
-        shown = " ".join(shlex.quote(word) for word in self.argv) if not self.redirection else " ".join(self.argv)
-        return re.sub(r"[\0\1\2]+", "…", shown)
-
-    @property
-    def hosts(self) -> list[str]:
-        return [host for word in self.argv[1:] if (host := host_of(word))]
-
-    @property
-    def paths(self) -> list[str]:
-        words = [word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in self.argv[1:]]
-        return [
-            paths.resolve(word, self.cwd) for word in words if word and not word.startswith("-") and "://" not in word
-        ]
 
 
 def analyse(command: str, workspace: str, cwd: str = "") -> list[Unit]:

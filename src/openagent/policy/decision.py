@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openagent.policy import paths
-from openagent.policy.analysis import Unit, analyse, analyse_code
 from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.catalogue import BuiltinRule, Finding, Level
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts, Decision, Kind
 from openagent.policy.rules import CompiledRule, RuleSet, Target
+from openagent.policy.units import Unit
 from openagent.protocol.sessions import Mode, Risk
 
 __all__ = ["CallFacts", "Decision", "RuleSet", "Verdict", "decide", "is_command", "rule_meets", "units_of", "verdicts"]
@@ -92,6 +92,9 @@ def units_of(facts: CallFacts) -> list[Unit]:
 
 
 def _executed(facts: CallFacts) -> list[Unit]:
+    # Reading commands takes all that is known about them. Loading it is no part of a daemon's start.
+    from openagent.policy.analysis import analyse, analyse_code
+
     language = str(facts.arguments.get("language", "")).lower()
     if facts.tool in _SHELL_TOOLS or language in ("bash", "sh", "shell"):
         return analyse(_code_argument(facts), facts.workspace, facts.cwd)

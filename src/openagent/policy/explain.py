@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from openagent.policy.analysis import analyse
 from openagent.policy.builtin.catalogue import builtin_rules
 from openagent.policy.decision import decide, rule_meets, verdicts
 from openagent.policy.facts import CallFacts, Decision
@@ -73,6 +72,8 @@ def check_examples(rules: Sequence[Rule], source: Source) -> list[Example]:
 
 
 def check_builtin_examples() -> list[Example]:
+    from openagent.policy.analysis import analyse  # as in `decision`: not with every daemon's start
+
     examples: list[Example] = []
     for rule in builtin_rules():
         for expected, texts in ((True, rule.match), (False, rule.not_match)):

@@ -2,13 +2,13 @@
 
 from msgspec.structs import replace
 
-from openagent.policy.analysis import Unit
 from openagent.policy.builtin.catalogue import Level
 from openagent.policy.builtin.network import host_of
 from openagent.policy.decision import is_command, units_of
 from openagent.policy.facts import CallFacts, GrantScope
 from openagent.policy.paths import glob_escape, resolve
 from openagent.policy.rules import Rule
+from openagent.policy.units import Unit
 
 
 def grant_rule(facts: CallFacts, scope: GrantScope) -> Rule:

@@ -17,14 +17,16 @@ from contextlib import suppress
 from hmac import compare_digest
 from secrets import token_urlsafe
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import parse_qs, urlsplit
 
-import httpx2
 from msgspec import Struct
 
 from openagent.plugins.provider import AuthenticationFailed, ConnectionFailed
 from openagent.protocol.errors import OpenAgentError
+
+if TYPE_CHECKING:
+    import httpx2
 
 EARLY = 60.0
 """Seconds before its end at which a caller no longer gets a token without a refresh."""
@@ -376,6 +378,8 @@ def _client(settings: OAuthSettings, **options: Any) -> Any:
 
 async def _ask(settings: OAuthSettings, ask: Callable[[Any], Awaitable[Any]], **options: Any) -> dict[str, Any] | str:
     """The endpoint's answer, or the code with which it refused."""
+    import httpx2
+
     server = f"The login server of {settings.provider}"
     # Loading authlib and the certificates takes long enough to be felt by every session.
     unopened = await asyncio.to_thread(_client, settings, **options)
@@ -396,7 +400,7 @@ async def _ask(settings: OAuthSettings, ask: Callable[[Any], Awaitable[Any]], **
     raise ConnectionFailed(problem, hint="Try again later, and check the OAuth endpoints in the config.")
 
 
-async def _raise_when_overloaded(response: httpx2.Response) -> None:
+async def _raise_when_overloaded(response: "httpx2.Response") -> None:
     if response.status_code in (408, 429):
         response.raise_for_status()
 

@@ -9,7 +9,6 @@ import msgspec
 
 from openagent import config
 from openagent.jail.bwrap import BwrapJail
-from openagent.jail.docker import DockerJail
 from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
 from openagent.plugins.jail import BackgroundCommand, Jail, ProcessJail
@@ -48,6 +47,8 @@ def build_jail(
             log_dir=scratch,
             on_background_end=ended,
         )
+    from openagent.jail.docker import DockerJail  # brings an HTTP client along, which most daemons never need
+
     return DockerJail(
         image=settings.image,
         network=settings.network,

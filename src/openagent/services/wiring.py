@@ -169,6 +169,7 @@ class Services:
 
     def _preload(self) -> None:
         """So that nobody's first request waits for it."""
+        import_module("openagent.policy.analysis")
         import_module("httpx2")
         with suppress(OpenAgentError):
             known = self.catalog.known(Place(None, {}))

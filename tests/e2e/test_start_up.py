@@ -25,3 +25,11 @@ def test_the_socket_opens_before_the_heavy_imports() -> None:
     loaded = done.stdout.split()
     heavy = ("sqlalchemy", "alembic", "httpx2", "uvicorn", "starlette", "fastapi", "openagent.core.session")
     assert [name for name in heavy if name in loaded] == []
+
+
+def test_what_no_first_answer_needs_is_not_loaded_before_it() -> None:
+    script = "import sys, openagent.assembly; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    later = ("httpx2", "genai_prices", "pydantic", "alembic", "mcp", "uvicorn", "openagent.policy.analysis")
+    assert [name for name in later if name in loaded] == []

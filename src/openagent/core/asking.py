@@ -100,7 +100,7 @@ class Asking:
             parts = answer.parts
             usage = ledger.estimate(request, parts) if scripted else await ledger.measure(request, parts)
             answer = msgspec.structs.replace(answer, usage=usage)
-        self._charge(usage)
+        await self._charge(usage)
         return answer
 
     async def _settle_cut_off(
@@ -110,15 +110,16 @@ class Asking:
         if self._reservation is None:
             return
         if billed is not None and not billed.estimated:
-            self._charge(billed)
+            await self._charge(billed)
         elif parts or cancelled or billed:
-            self._charge(self._session.runtime.ledger.estimate(request, parts))
+            await self._charge(self._session.runtime.ledger.estimate(request, parts))
         else:
             self._reservation.release()
             self._reservation = None
 
-    def _charge(self, usage: Usage) -> None:
+    async def _charge(self, usage: Usage) -> None:
         if self._reservation is not None:
+            await self._reservation.priced()
             charge = self._reservation.settle(usage)
             self._reservation = None
             self.spent.append(Spending(self._model, usage, charge.cost_usd))

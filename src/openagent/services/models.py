@@ -119,6 +119,7 @@ class ModelsService:
                     if not isinstance(item, Notice):
                         first = first or time.monotonic() - began
                     if isinstance(item, Answer):
+                        await reservation.priced()
                         reservation.settle(item.usage)
         finally:
             reservation.release()

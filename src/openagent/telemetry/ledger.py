@@ -83,8 +83,11 @@ class GrantedReservation:
         *,
         held: tuple[int, int],
         max_output_tokens: int | None,
+        looking_up: "asyncio.Task[Price | None] | None" = None,
     ) -> None:
+        """`looking_up`: where no cap needs the price before the request is sent, it is looked up meanwhile."""
         self.max_output_tokens = max_output_tokens
+        self._looking_up = looking_up
         self._ledger = ledger
         self._subject = subject
         self._price = price
@@ -94,7 +97,13 @@ class GrantedReservation:
         for account in accounts:
             account.hold(*held)
 
+    async def priced(self) -> None:
+        if self._looking_up is not None:
+            await asyncio.wait([self._looking_up])
+            self._price, self._looking_up = self._looking_up.result(), None
+
     def settle(self, usage: Usage) -> Charge:
+        """Call `priced` before."""
         if self._charge is None:
             held = self._unhold()
             self._charge = self._ledger.charge(self._subject, self._price, self._accounts, usage, held)
@@ -196,13 +205,19 @@ class BudgetLedger:
     async def reserve(self, session: str, model: str, request: ModelRequest, activity: Activity) -> GrantedReservation:
         await self._seed_day()
         remembered = self._prices.remembered(model)
-        price = remembered[0] if remembered else await asyncio.to_thread(self._prices.price, model)
         accounts = self._accounts(session)
         if not any(account.capped for account in accounts):
-            subject = _Subject(session, model, activity)
             return GrantedReservation(
-                self, subject, price, accounts, held=(0, 0), max_output_tokens=request.max_output_tokens
+                self,
+                _Subject(session, model, activity),
+                remembered[0] if remembered else None,
+                accounts,
+                held=(0, 0),
+                max_output_tokens=request.max_output_tokens,
+                looking_up=None if remembered else asyncio.create_task(asyncio.to_thread(self._prices.price, model)),
             )
+        price = remembered[0] if remembered else await asyncio.to_thread(self._prices.price, model)
+        accounts = self._accounts(session)
         if price is None and any(account.money_limit is not None for account in accounts):
             raise _unknown_price(model)
         subject = _Subject(session, model, activity, fixed_ceiling(request))

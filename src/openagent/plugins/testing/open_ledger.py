@@ -13,6 +13,9 @@ from openagent.protocol.usage import SessionUsage, Usage
 class OpenReservation:
     max_output_tokens: int | None = None
 
+    async def priced(self) -> None:
+        pass
+
     def settle(self, usage: Usage) -> Charge:
         return Charge(cost_usd=None)
 

@@ -67,6 +67,7 @@ def build_manager(
     prices = price_book(settings)
     plugins = PluginLoader()
     safety = Safety(home, configs)
+    safety.workspaces.unmount_all()  # before anybody works in one
     services = Services(
         home,
         configs.load,

@@ -1,6 +1,7 @@
 """The real program, killed while sub-agents are at work."""
 
 import asyncio
+import signal
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,32 @@ async def test_edits_stay_in_their_copies_and_the_caller_is_told_and_goes_on(tmp
                 completed, _ = await turn(client, await client.attach(root), "and now?")
                 assert completed.text == "on we go"
                 await remove_copies(client)
+
+
+async def test_no_copy_stays_mounted_when_the_daemon_is_stopped_in_the_middle_of_work(tmp_path: Path) -> None:
+    """Nor does what a killed one left, once another was started and stopped."""
+    plan = script(
+        talk("hang", write("one.txt", "one\n"), {"text": "never", "fault": "stall"}),
+        talk("begin", agents(("coder", "hang")), {"text": "on we go"}),
+    )
+    async with Simulator(plan) as sim:
+        with binary(tmp_path, sim.base_url) as program:
+            for end in (signal.SIGTERM, signal.SIGKILL):
+                daemon = await asyncio.to_thread(program.serve)
+                async with await program.client() as client:
+                    root = (await client.create_session(str(program.workspace), model=MODEL, mode="full")).id
+                    attachment = await client.attach(root)
+                    await client.send(root, "begin")
+                    (*_, started) = await until(attachment, lambda event: isinstance(event, e.SubagentStarted))
+                    assert isinstance(started, e.SubagentStarted)
+                    child = await client.attach(started.child, after=0)
+                    await until(child, lambda event: isinstance(event, e.ToolFinished))
+                daemon.send_signal(end)
+                await asyncio.to_thread(daemon.wait)
+                if end == signal.SIGKILL:
+                    again = await asyncio.to_thread(program.serve)
+                    async with await program.client() as client:
+                        await client.attach(root)
+                    again.terminate()
+                    await asyncio.to_thread(again.wait)
+                assert str(program.data) not in Path("/proc/self/mountinfo").read_text()

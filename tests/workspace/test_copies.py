@@ -239,3 +239,18 @@ async def test_what_a_crash_left_of_a_copy_is_collected(
     await copies.remove(kept.id, force=True)
     shutil.rmtree(project)
     assert (await copies.gc([])).stores in (0, 1)
+
+
+async def test_whoever_starts_or_stops_leaves_no_copy_mounted_and_loses_nothing_in_it(
+    copies: WorkspaceCopies, project: Path
+) -> None:
+    if not _mountable():
+        pytest.skip("overlays cannot be mounted here")
+    first, second = [await copies.create(project, name, how="overlay") for name in ("one", "two")]
+    for copy in (first, second):
+        (Path(copy.path) / "mine").write_text(copy.id)
+    copies.unmount_all()
+    assert not any(os.path.ismount(copy.path) for copy in (first, second))
+    for copy in (first, second):
+        assert (await copies.open(copy.id) / "mine").read_text() == copy.id
+        await copies.remove(copy.id, force=True)

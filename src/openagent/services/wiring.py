@@ -37,6 +37,7 @@ from openagent.telemetry.prices import PriceBook
 from openagent.telemetry.windows import ModelFacts
 from openagent.vault.redact import Redactor
 from openagent.vault.vault import Vault
+from openagent.workspace.copies import WorkspaceCopies
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -69,6 +70,7 @@ class Services:
         self._offline = home / "models"
         self._facts = ModelFacts()
         self._sessions: SessionManager | None = None
+        self._copies: WorkspaceCopies | None = None
         self._bus: EventBus | None = None
         self._book = CredentialBook(
             Vault(home, redactor=redactor),
@@ -131,6 +133,7 @@ class Services:
         hidden: Sequence[Path],
     ) -> dict[type[ops.Op], Handler]:
         """Who may come in, and what they find beside the conversation."""
+        self._copies = safety.workspaces
         self.access = Access(self._home, access, daemon.dismiss)
         self.desk = Desk(manager, daemon.bus, self._home, safety, hidden)
         return {**self.access.handlers(), **self.desk.handlers()}
@@ -156,6 +159,8 @@ class Services:
             await self._models.close()
         await self._book.close()
         await self.catalog.close()
+        if self._copies is not None:
+            await asyncio.to_thread(self._copies.unmount_all)
 
     async def _start(self, when_loaded: Callable[[], None]) -> None:
         await self._book.start()

@@ -143,6 +143,10 @@ class WorkspaceCopies:
     async def open(self, copy: str) -> Path:
         return await asyncio.to_thread(lambda: Path(self._opened(copy).copy.path))
 
+    def unmount_all(self) -> None:
+        """At the end, and at the start what a killed daemon left. Takes a while: call it off the event loop."""
+        self._overlays.unmount_all()
+
     async def diff(self, copy: str) -> list[FileChange]:
         record = await asyncio.to_thread(self._opened, copy)
         store = self._checkpoints.store(Path(record.copy.origin))

@@ -4,7 +4,9 @@ Git is run in the user's repository here and nowhere else, with hooks and helper
 whoever could write to that repository's settings must not get a program run by us.
 """
 
+import logging
 import os
+import re
 import shutil
 import subprocess
 from contextlib import suppress
@@ -20,6 +22,8 @@ from openagent.workspace.snapshots import Snapshot, Snapshots
 from openagent.workspace.tree import Folder, Manifest, empty_folder
 
 _HARMLESS = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"]
+
+_log = logging.getLogger(__name__)
 
 
 class CannotCopy(Exception):
@@ -161,6 +165,27 @@ class Overlays:
                     f"The copy {copy} is still in use: {done.stderr.decode('utf-8', 'replace').strip()[:300]}.",
                     hint="End what runs in it, then try again.",
                 )
+
+    def unmount_all(self) -> None:
+        """None is needed while no daemon runs: whoever wants one mounts it again. One in use stays."""
+        for place in self._mounted():
+            done = subprocess.run(["umount", place], capture_output=True, check=False)
+            if done.returncode:
+                said = done.stderr.decode("utf-8", "replace").strip()[:300]
+                _log.warning("a copy stays mounted", extra={"path": os.fsdecode(place), "reason": said})
+
+    def _mounted(self) -> list[bytes]:
+        """Of our copies, the last mounted first."""
+        below = os.fsencode(self._directory.resolve()) + b"/"
+        if not os.path.isdir(below):
+            return []
+        try:
+            lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+        except OSError:
+            return []
+        # The kernel writes blanks and the like in a path as octal numbers.
+        places = [re.sub(rb"\\(\d{3})", lambda found: bytes([int(found[1], 8)]), line.split()[4]) for line in lines]
+        return [place for place in reversed(places) if place.startswith(below)]
 
     def discard_unused_bases(self, used: set[str]) -> None:
         bases = self._directory / "bases"

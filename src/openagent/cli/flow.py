@@ -188,7 +188,7 @@ async def _follow(start: Start, *, as_json: bool) -> int:
     may_ask = sys.stdin.isatty() and sys.stderr.isatty()
     async with daemon(interactive=may_ask) as client:
         running = await client.request(start(client.next_id()), FlowRunning)
-        attachment = await client.attach(running.session, after=0)
+        attachment = await client.attach(running.session, after=running.seq)
         progress = Progress(client, running, quiet=as_json, may_ask=may_ask)
         following = asyncio.create_task(progress.follow(attachment))
         try:
@@ -208,28 +208,23 @@ class Progress:
         self._running = running
         self._quiet = quiet
         self._may_ask = may_ask
-        self._begun = 0.0
         self._code = DONE
 
     async def follow(self, attachment: Attachment) -> int:
         self._say(f"{self._running.name}  ·  {len(self._running.steps)} steps  ·  {self._running.session}", DIM)
+        for step in self._running.done:
+            self._say(f"✓ {step}  done before", DIM)
         async for event in attachment.events():
             if isinstance(event, e.PermissionRequested):
                 await self._ask(event)
-            elif isinstance(event, e.FlowFinished) and self._is_own(event):
+            elif isinstance(event, e.FlowFinished):
                 return self._finish(event)
             else:
                 self._show(event)
         raise OpenAgentError("shutting_down", "The connection ended.", hint="`openagent flow show` tells the rest.")
 
-    def _is_own(self, event: e.Event) -> bool:
-        """A flow that is resumed has ended before."""
-        return event.at >= self._begun
-
     def _show(self, event: e.AnyEvent) -> None:
         match event:
-            case e.ToolStarted() if event.tool == "flow":
-                self._begun = event.at
             case e.FlowStepped() if event.state == "running" and not event.round:
                 self._say(f"▸ {event.step}", YELLOW)
             case e.FlowStepped() if event.state == "running":

@@ -29,12 +29,16 @@ class FlowList(Struct, frozen=True):
     flows: list[FlowInfo]
 
 
-class FlowRunning(Struct, frozen=True):
+class FlowRunning(Struct, frozen=True, omit_defaults=True):
     """The session it runs in: attach to follow it, `turn.cancel` ends it."""
 
     session: str
     name: str
     steps: list[str]
+    seq: int = 0
+    """Attach after it to hear of this run, and not of earlier ones that have failed or were cancelled."""
+    done: list[str] = []
+    """Names of the steps that an earlier run has done."""
 
 
 class FlowStepReport(Struct, frozen=True, omit_defaults=True):

@@ -17,7 +17,7 @@ from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import Event, FlowFinished, FlowStarted, FlowStepped, StatusChanged
+from openagent.protocol.events import Event, FlowFinished, FlowStarted, FlowStepped, StatusChanged, ToolStarted
 from openagent.protocol.flows import (
     FlowCheck,
     FlowInfo,
@@ -169,7 +169,9 @@ class FlowService:
         running = asyncio.create_task(session.run_tool(FLOW_TOOL, {"name": work.flow.name}, op_id))
         self._running.add(running)
         running.add_done_callback(self._running.discard)
-        return FlowRunning(session.id, work.flow.name, [step.described() for step in work.flow.step])
+        done = [step.name for step in work.flow.step if step.name in work.values]
+        steps = [step.described() for step in work.flow.step]
+        return FlowRunning(session.id, work.flow.name, steps, seq=session.info.seq, done=done)
 
     async def _show(self, connection: Connection, op: FlowShow) -> FlowReport:
         session = await self._manager.get(op.session)
@@ -182,6 +184,8 @@ class FlowService:
             if isinstance(event, FlowStepped):
                 cost = steps[event.step].cost_usd + event.cost_usd
                 steps[event.step] = FlowStepReport(event.step, event.state, event.round, event.text, cost)
+            elif isinstance(event, ToolStarted) and event.tool == FLOW_TOOL:  # again: how it ended before is no matter
+                state, error = "running" if session.busy else "interrupted", None
             elif isinstance(event, FlowFinished) and not session.busy:
                 state, error = event.state, event.error
         cost, tokens = await self._spent(session)

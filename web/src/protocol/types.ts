@@ -720,6 +720,8 @@ export interface FlowRunning {
   session: string
   name: string
   steps: string[]
+  seq?: number
+  done?: string[]
 }
 
 export interface FlowShow {

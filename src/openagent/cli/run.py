@@ -173,6 +173,8 @@ class Run:
         self._streams = arguments.output == "text" and sys.stdout.isatty()
         self._client = _client(arguments)("run", interactive=self._may_ask)
         self._session = self._sent = ""
+        self._seq = self._heard = 0
+        """The newest event seen: a line that is lost is taken up again from there."""
         self._streamed = ""
         self._prose = Prose(prose_width())
         self._needs_approval = False
@@ -210,11 +212,32 @@ class Run:
 
     def follow(self) -> int:
         try:
-            return self._follow()
+            return self._follow_on()
         except KeyboardInterrupt:
             self._client.queue("turn.cancel", session=self._session)
             self._client.flush()
-            return self._follow()
+            return self._follow_on()
+
+    def _follow_on(self) -> int:
+        while True:
+            self._heard = 0
+            try:
+                return self._follow()
+            except ConnectionEnded as problem:
+                if problem.for_good or not self._heard:
+                    raise
+                self._attach_again(problem)
+
+    def _attach_again(self, problem: ConnectionEnded) -> None:
+        """The daemon cuts off whoever does not keep up. What was streamed meanwhile comes whole, at the end."""
+        self._client.close()
+        try:
+            self._client = _client(self._arguments)("run", interactive=self._may_ask, auto_start=False)
+            self._client.queue("session.attach", session=self._session, after=self._seq, messages=0)
+            self._client.flush()
+        except (OSError, Refused):
+            raise problem from None
+        self._streams = False
 
     def _newest(self, what: str) -> str:
         """Of the newest session in the folder. Elsewhere, without a folder: of all."""
@@ -230,14 +253,15 @@ class Run:
             body = self._client.receive_body()
             event = parse(body)
             kind = event["type"]
+            self._seq = max(self._seq, event.get("seq", 0))
             if kind == "reply":
-                if "snapshot" in (event.get("result") or ()):
-                    self._session = event["result"]["session"]
+                self._attached(event.get("result") or {})
                 continue
             if kind == "failed":
                 raise Refused(event["error"])
             if kind == "connection.closing":
-                raise ConnectionEnded(explain(event["error"]))
+                raise ConnectionEnded(explain(event["error"]), for_good=event["error"]["code"] != "slow_client")
+            self._heard += 1
             if self._arguments.output == "stream-json":
                 sys.stdout.write((clean(body) if sys.stdout.isatty() else body) + "\n")
                 sys.stdout.flush()
@@ -249,6 +273,19 @@ class Run:
                 self._problem = explain(event["error"])
             if show := self._shown.get(kind):
                 show(event)
+
+    def _attached(self, result: Event) -> None:
+        if "snapshot" not in result:
+            return
+        if self._seq:
+            # So much was missed that it is not repeated, the end of the turn perhaps among it.
+            raise Refused(
+                {
+                    "message": "Too much happened while this command did not keep up.",
+                    "hint": f"Nothing is lost: `openagent sessions show {self._session}` shows it.",
+                }
+            )
+        self._session, self._seq = result["session"], result["seq"]
 
     def _tell_problem(self) -> None:
         """One that the turn went on after: what ends a turn is told when it has ended."""

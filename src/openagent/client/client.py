@@ -1,9 +1,11 @@
-"""The async client: requests, and attachments that survive a lost connection."""
+"""The async client: requests, and attachments. One that did not keep up and was cut off comes back by itself; what
+was only shown live meanwhile, such as the output of a command, is missing then, and nothing else."""
 
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -19,6 +21,7 @@ from openagent.protocol.events import AnyEvent, ConnectionClosing, Event, Failed
 from openagent.protocol.ops import (
     RESULTS,
     Attached,
+    DaemonFollow,
     Done,
     Hello,
     MessageSend,
@@ -46,8 +49,15 @@ class ConnectionLost(OpenAgentError):
 class Client:
     """One connection to a daemon. Use `connect()` to make one."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, reopen: Opener | None = None) -> None:
+        """`reopen` connects to the same daemon once more."""
         self._transport = transport
+        self._reopen = reopen
+        self._hello: Hello | None = None
+        self._follows = False
+        self._seqs: dict[str, int] = {}
+        """Of each attached session: the newest durable event received."""
+        self._coming_back: asyncio.Task[None] | None = None
         self._prefix = os.urandom(4).hex()
         self._count = 0
         self._waiting: dict[str, asyncio.Future[Any]] = {}
@@ -59,6 +69,7 @@ class Client:
 
     async def greet(self, name: str, *, interactive: bool, env: Mapping[str, str]) -> Welcome:
         hello = Hello(id=self.next_id(), protocol=PROTOCOL_VERSION, client=name, interactive=interactive, env=dict(env))
+        self._hello = hello
         self.welcome = await self.request(hello, Welcome)
         return self.welcome
 
@@ -75,7 +86,10 @@ class Client:
         self._waiting[op.id] = future
         try:
             await self._transport.send(encode_op(op))
-            return msgspec.convert(await future, kind)
+            result = msgspec.convert(await future, kind)
+            if isinstance(op, DaemonFollow):
+                self._follows = op.on
+            return result
         except (ConnectionError, BrokenPipeError):
             raise ConnectionLost(self._closing_reason) from None
         finally:
@@ -114,6 +128,8 @@ class Client:
         except BaseException:
             listeners.discard(queue)
             raise
+        seq = attached.seq if attached.snapshot else after or 0
+        self._seqs[attached.session] = max(seq, self._seqs.get(attached.session, 0))
         if attached.session != session:
             listeners.discard(queue)
             self._listeners.setdefault(attached.session, set()).add(queue)
@@ -122,6 +138,9 @@ class Client:
     async def detach(self, attachment: "Attachment") -> None:
         listeners = self._listeners.get(attachment.session, set())
         listeners.discard(attachment.queue)
+        if not listeners:
+            self._listeners.pop(attachment.session, None)
+            self._seqs.pop(attachment.session, None)
         if not listeners and not self._reader.done():
             await self.request(SessionDetach(id=self.next_id(), session=attachment.session), Done)
 
@@ -136,9 +155,12 @@ class Client:
             self._everything.discard(queue)
 
     async def close(self) -> None:
+        self._reopen = None
         await self._transport.close()
-        self._reader.cancel()
-        await asyncio.gather(self._reader, return_exceptions=True)
+        tasks = [self._reader, *([self._coming_back] if self._coming_back else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def __aenter__(self) -> "Client":
         return self
@@ -148,15 +170,58 @@ class Client:
 
     async def _read(self) -> None:
         try:
-            while (body := await self._transport.receive()) is not None:
-                self._dispatch(decode_event(body))
+            while True:
+                heard = False
+                while (body := await self._transport.receive()) is not None:
+                    self._dispatch(decode_event(body))
+                    heard = True
+                if not (heard and await self._open_again()):
+                    break
         finally:
-            lost = ConnectionLost(self._closing_reason)
-            for future in self._waiting.values():
-                if not future.done():
-                    future.set_exception(lost)
+            self._fail_waiting()
             for queue in (*self._everything, *(q for queues in self._listeners.values() for q in queues)):
                 queue.put_nowait(None)
+
+    def _fail_waiting(self) -> None:
+        lost = ConnectionLost(self._closing_reason)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(lost)
+
+    async def _open_again(self) -> bool:
+        if self._reopen is None or self._hello is None:
+            return False
+        self._fail_waiting()
+        try:
+            await self._transport.close()
+            self._transport = await self._reopen()
+        except (OpenAgentError, OSError):
+            return False
+        self._closing_reason = ""
+        self._coming_back = asyncio.create_task(self._come_back(self._hello))
+        return True
+
+    async def _come_back(self, hello: Hello) -> None:
+        try:
+            await self.request(msgspec.structs.replace(hello, id=self.next_id()), Welcome)
+            if self._follows:
+                await self.request(DaemonFollow(id=self.next_id()), Done)
+            for session, queues in list(self._listeners.items()):
+                if queues and not await self._attach_again(session):
+                    for queue in queues:
+                        queue.put_nowait(None)
+        except OpenAgentError:
+            await self._transport.close()
+
+    async def _attach_again(self, session: str) -> bool:
+        """False: it is gone, or so much was missed that it is not repeated."""
+        op = SessionAttach(id=self.next_id(), session=session, after=self._seqs.get(session), messages=0)
+        try:
+            return (await self.request(op, Attached)).snapshot is None
+        except ConnectionLost:
+            raise
+        except OpenAgentError:
+            return False
 
     def _dispatch(self, event: AnyEvent) -> None:
         if isinstance(event, Reply | Failed):
@@ -172,6 +237,10 @@ class Client:
             return
         if isinstance(event, ConnectionClosing):
             self._closing_reason = str(event.error.message)
+            if event.error.code != "slow_client":
+                self._reopen = None  # it was meant
+        elif type(event).durable and event.session in self._listeners:
+            self._seqs[event.session] = max(event.seq, self._seqs.get(event.session, 0))
         for queue in self._listeners.get(event.session, ()):
             queue.put_nowait(event)
         for queue in self._everything:
@@ -227,15 +296,19 @@ async def connect(
 
     `OPENAGENT_CONNECT` and `OPENAGENT_TOKEN` of `env` count where neither URL nor socket are named.
     """
+    reopen: Opener | None = None
     if transport is None:
         if url := url or ("" if socket else elsewhere.wanted(env)):
-            transport = await WebSocketTransport.open(
-                elsewhere.web_socket_url(url), token or elsewhere.token_for(url, env)
+            reopen = partial(
+                WebSocketTransport.open, elsewhere.web_socket_url(url), token or elsewhere.token_for(url, env)
             )
+            transport = await reopen()
             env = {}  # keys from here are for the daemon of this machine, not for whoever answers elsewhere
         else:
-            transport = await _open_local(socket or locations.socket_path(env), auto_start)
-    client = Client(transport)
+            path = socket or locations.socket_path(env)
+            reopen = partial(_open_local, path, auto_start=False)
+            transport = await _open_local(path, auto_start=auto_start)
+    client = Client(transport, reopen)
     try:
         passed_on = {key: env[key] for key in locations.FORWARDED_ENV if key in env}
         await client.greet(name, interactive=interactive, env=passed_on)
@@ -245,7 +318,7 @@ async def connect(
     return client
 
 
-async def _open_local(path: str, auto_start: bool) -> Transport:
+async def _open_local(path: str, *, auto_start: bool) -> Transport:
     try:
         return await UnixTransport.open(path)
     except (FileNotFoundError, ConnectionRefusedError):

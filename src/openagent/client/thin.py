@@ -58,6 +58,11 @@ def to_json(value: Any) -> str:
 class ConnectionEnded(Exception):
     """The daemon has gone, or ended the connection; the text says why if it said so."""
 
+    def __init__(self, reason: str = "", *, for_good: bool = False) -> None:
+        super().__init__(reason)
+        self.for_good = for_good
+        """The daemon does not want it back."""
+
 
 class ThinClient:
     def __init__(self, name: str, *, interactive: bool, auto_start: bool = True) -> None:

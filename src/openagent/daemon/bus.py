@@ -52,6 +52,14 @@ class Outlet(Protocol):
     def send(self, body: bytes) -> None: ...
 
 
+class Attendant(Outlet, Protocol):
+    """One that follows a session."""
+
+    def hear(self, event: Event, body: bytes) -> None:
+        """`send`, for one who may be spared a part of what is only shown live."""
+        ...
+
+
 E = TypeVar("E", bound=Event)
 
 
@@ -62,14 +70,14 @@ Watcher = Callable[[Event], None]
 class EventBus:
     def __init__(self) -> None:
         self._subscribers: dict[type[Event], list[Callable[[Event], None]]] = {}
-        self._attached: dict[str, set[Outlet]] = {}
+        self._attached: dict[str, set[Attendant]] = {}
         self._followers: set[Outlet] = set()
         self._watchers: dict[str, list[Watcher]] = {}
 
-    def attach(self, session: str, outlet: Outlet) -> None:
+    def attach(self, session: str, outlet: Attendant) -> None:
         self._attached.setdefault(session, set()).add(outlet)
 
-    def detach(self, session: str, outlet: Outlet) -> None:
+    def detach(self, session: str, outlet: Attendant) -> None:
         if outlets := self._attached.get(session):
             outlets.discard(outlet)
             if not outlets:
@@ -98,7 +106,7 @@ class EventBus:
     def is_followed(self) -> bool:
         return bool(self._followers)
 
-    def leave(self, outlet: Outlet) -> None:
+    def leave(self, outlet: Attendant) -> None:
         self.unfollow(outlet)
         for session in list(self._attached):
             self.detach(session, outlet)
@@ -128,7 +136,7 @@ class EventBus:
             return
         body = encode_event(event)
         for outlet in list(outlets or ()):
-            outlet.send(body)
+            outlet.hear(event, body)
         if followed:
             for outlet in self._followers - (outlets or set()):
                 outlet.send(body)

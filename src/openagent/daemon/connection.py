@@ -8,23 +8,33 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
+import msgspec
+
 from openagent.daemon.callers import OWNER, Caller
 from openagent.protocol.codec import encode_event
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import Event, Failed, Reply
+from openagent.protocol.events import Event, Failed, Reply, ToolFinished, ToolOutput
 from openagent.protocol.ops import AnyOp, Hello
 
 if TYPE_CHECKING:
     from openagent.daemon.daemon import Daemon
 
 MAX_WAITING_OPS = 256
+BEHIND = 1024 * 1024
+"""Unsent bytes from which on a client is spared the output of commands, so that it can catch up with the rest."""
 trace_id: ContextVar[str] = ContextVar("trace_id", default="")
 """The op that everything logged from here on was done for."""
+GAP = "\n[… output left out: this client did not keep up …]\n"
 _log = logging.getLogger(__name__)
 
 
 class Line(Protocol):
     """What a gateway gives a connection to speak through."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait for the client to take them."""
+        ...
 
     def send(self, body: bytes) -> None: ...
 
@@ -50,6 +60,8 @@ class Connection:
         self._worker: asyncio.Task[None] | None = None
         self._answering: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._left_out: dict[str, ToolOutput] = {}
+        """By call: what was last left out of its output."""
         daemon.connections.add(self)
 
     @property
@@ -59,6 +71,20 @@ class Connection:
     def send(self, body: bytes) -> None:
         if not self._closed:
             self._line.send(body)
+
+    def hear(self, event: Event, body: bytes) -> None:
+        if isinstance(event, ToolOutput):
+            if self._line.unsent > BEHIND:
+                self._left_out[event.call_id] = event
+                return
+            self._mark_gap(event.call_id)
+        elif isinstance(event, ToolFinished):
+            self._mark_gap(event.call_id)
+        self.send(body)
+
+    def _mark_gap(self, call_id: str) -> None:
+        if self._left_out and (missing := self._left_out.pop(call_id, None)):
+            self.tell(msgspec.structs.replace(missing, stream="progress", text=GAP))
 
     def tell(self, event: Event) -> None:
         self.send(encode_event(event))

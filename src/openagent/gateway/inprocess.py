@@ -30,6 +30,9 @@ class InProcessLine:
 
 
 class _Receiver:
+    unsent = 0
+    """It is in the reader's hands at once."""
+
     def __init__(self, bodies: "asyncio.Queue[bytes | None]") -> None:
         self._bodies = bodies
 

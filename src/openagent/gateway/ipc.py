@@ -28,6 +28,7 @@ class IpcLine(asyncio.Protocol):
         self._received = bytearray()
         self._fresh: list[bytes] = []
         """Sent in this turn of the event loop: they leave together, in one system call."""
+        self._fresh_bytes = 0
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
         self._paused = False
@@ -76,6 +77,10 @@ class IpcLine(asyncio.Protocol):
 
     # Line
 
+    @property
+    def unsent(self) -> int:
+        return self._fresh_bytes + self._unsent_bytes + self._transport.get_write_buffer_size()
+
     def send(self, body: bytes) -> None:
         if self._ending:
             return
@@ -84,6 +89,7 @@ class IpcLine(asyncio.Protocol):
             if not self._fresh:
                 asyncio.get_running_loop().call_soon(self._write_fresh)
             self._fresh.append(data)
+            self._fresh_bytes += len(data)
             return
         self._unsent.append(data)
         self._unsent_bytes += len(data)
@@ -98,7 +104,7 @@ class IpcLine(asyncio.Protocol):
             )
 
     def _write_fresh(self) -> None:
-        fresh, self._fresh = self._fresh, []
+        fresh, self._fresh, self._fresh_bytes = self._fresh, [], 0
         if not self._transport.is_closing():
             self._transport.write(b"".join(fresh))
 

@@ -30,6 +30,10 @@ class WebSocketLine:
         self._may_read.set()
         self._connection = Connection(daemon, self, caller)
 
+    @property
+    def unsent(self) -> int:
+        return self._unsent_bytes
+
     def send(self, body: bytes) -> None:
         self._unsent_bytes += len(body)
         if self._unsent_bytes > MAX_UNSENT:

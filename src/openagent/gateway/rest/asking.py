@@ -34,6 +34,8 @@ _log = logging.getLogger(__name__)
 class NoLine:
     """For a caller that hears the answer and nothing else."""
 
+    unsent = 0
+
     def send(self, body: bytes) -> None:
         """Progress of a long op: nobody listens."""
 

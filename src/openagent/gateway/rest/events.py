@@ -56,6 +56,10 @@ class EventLine:
         self.connection.greeted = True
         self.connection.interactive = interactive and caller.may("approve")
 
+    @property
+    def unsent(self) -> int:
+        return self._unsent
+
     def send(self, body: bytes) -> None:
         self._unsent += len(body)
         if self._unsent > MOST_UNSENT:

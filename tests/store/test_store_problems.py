@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
 def test_a_server_that_is_not_there_is_explained_without_the_password(tmp_path: Path) -> None:
     with pytest.raises(OpenAgentError, match="cannot be reached") as refused:
         open_store(f"postgresql://me:hunter2@/database?host={tmp_path}")
-    assert refused.value.info.code == "store_error"
+    assert refused.value.info.code == "store_unavailable"
     assert "hunter2" not in str(refused.value)
     assert refused.value.__cause__ is None
 

@@ -48,12 +48,19 @@ async def run_calls(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
         if len(group) == 1:
             await _run_call(turn, group[0])
         else:
-            async with asyncio.TaskGroup() as tasks:
-                for call in group:
-                    tasks.create_task(_run_call(turn, call))
+            await _side_by_side(turn, group)
     notes, turn.notes = list(dict.fromkeys(turn.notes)), []
     await session.tell_model(notes, turn.number)
     session.post(StatusChanged(status="thinking"))
+
+
+async def _side_by_side(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for call in calls:
+                tasks.create_task(_run_call(turn, call))
+    except ExceptionGroup as several:
+        raise next((each for each in several.exceptions if isinstance(each, OpenAgentError)), several) from None
 
 
 def _groups(session: "Session", calls: Sequence[ToolCallPart]) -> list[list[ToolCallPart]]:
@@ -72,6 +79,7 @@ def _groups(session: "Session", calls: Sequence[ToolCallPart]) -> list[list[Tool
 
 async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any], op_id: str) -> ToolOutcome:
     """A person's call: decided on, shown and audited like a model's, but no part of the history."""
+    session.outbox.check("Nothing was run.")
     call = ToolCallPart(f"user-{uuid4().hex[:12]}", tool, arguments)
     if not session.running:
         session.post(StatusChanged(status="executing_tool", detail=tool), op_id=op_id)
@@ -81,6 +89,8 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
     except asyncio.CancelledError:
         outcome = ToolOutcome("Stopped before it finished.", is_error=True)
         performed = Performed(outcome, None, 0.0, stopped=True)
+    except OpenAgentError as problem:
+        performed = Performed(ToolOutcome(str(problem), is_error=True), None, 0.0)
     idle = () if session.running else (StatusChanged(status="idle"),)
     await session.record(_finished(call, performed), *idle, op_id=op_id, audit=audit_call(call, performed))
     return performed.outcome
@@ -90,6 +100,7 @@ async def _run_call(turn: "Turn", call: ToolCallPart) -> None:
     session = turn.session
     performed = await _perform(session, call)
     await _record(turn, call, performed)
+    session.outbox.check()
     turn.notes += await session.gate.after_call(call, performed.outcome)
 
 
@@ -115,6 +126,7 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
     if decision.kind == "deny":
         denied = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
         return Performed(denied, decision, 0.0, summary)
+    session.outbox.check()  # what was asked and decided
     await session.undo.before(decision, session.info.turn_count)
     session.open_calls.reached(call.id, "begun")
     session.post(ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary), op_id=op_id)

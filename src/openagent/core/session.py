@@ -17,6 +17,7 @@ from openagent.core.draft import Draft
 from openagent.core.gates import SessionGate
 from openagent.core.history import OpenCalls
 from openagent.core.inbox import Inbox
+from openagent.core.outbox import Outbox
 from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
 from openagent.core.recovery import recover_turn
@@ -32,7 +33,7 @@ from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
 from openagent.plugins.tool import Tool, ToolOutcome, has_tool
 from openagent.plugins.view_log import load_shown
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     ContextCollected,
     ErrorRaised,
@@ -50,7 +51,6 @@ from openagent.protocol.sessions import (
     EndedTurn,
     PlanItem,
     QueuedMessage,
-    SessionInfo,
     SettingsChange,
     Snapshot,
     TurnEnd,
@@ -60,6 +60,10 @@ LOADED_WINDOWS = 2
 """How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
 POST_DELAY = 0.02
 """Seconds a posted event may wait for company, so that a fast step costs two transactions and not five."""
+SEND_PATIENCE = 2.0
+"""Seconds a new message waits for a store that fails, before it is refused."""
+CLOSE_PATIENCE = 4.0
+"""Seconds that a session's end waits for it."""
 NAME_LENGTH = 60
 _log = logging.getLogger(__name__)
 
@@ -77,6 +81,7 @@ class Session:
         self.plan = stored.plan
         self.inbox = Inbox(self, stored.queued)
         self.runtime = runtime
+        self.outbox = Outbox(self.id, runtime.store, self._all_is_stored)
         self.asks = Asks()
         self.undo = Undo(self)
         self.gate = SessionGate(self)
@@ -97,6 +102,8 @@ class Session:
         self._posted_audit: list[AuditEntry] = []
         self._post_timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
+        self._told_of_outage = False
+        self._resuming: asyncio.Task[None] | None = None
         self._turn: Turn | None = None
         self._task: asyncio.Task[None] | None = None
         self._user_calls: set[asyncio.Task[ToolOutcome]] = set()
@@ -181,28 +188,15 @@ class Session:
                 collection = await self._next_record(collection or CollectionRecord(), messages)
                 stamped = [_numbered(event, collection.id) for event in stamped]
             posted, self._posted = self._posted, []
-            audit, self._posted_audit = [*self._posted_audit, *audit], []
+            posted_audit, self._posted_audit = self._posted_audit, []
             if self._post_timer is not None:
                 self._post_timer.cancel()
                 self._post_timer = None
-            seq = self.info.seq
-            numbered = [
-                msgspec.structs.replace(event, seq=number) for number, event in enumerate([*posted, *stamped], seq + 1)
-            ]
-            info = msgspec.structs.replace(
-                self.info,
-                seq=seq + len(numbered),
-                message_count=self.info.message_count + len(messages),
-                updated_at=time.time(),
-                **self._status_change(numbered),
-                **(changes or {}),
-            )
-            batch = Batch(
+            own = Batch(
                 session=self.id,
-                info=info,
                 messages=messages,
                 raw=raw,
-                events=numbered,
+                events=tuple(stamped),
                 usage=usage,
                 audit=audit,
                 queued=queued,
@@ -210,7 +204,24 @@ class Session:
                 plan=plan,
                 collection=collection,
             )
-            await self._commit(batch, info, numbered)
+            try:
+                both = msgspec.structs.replace(own, events=[*posted, *stamped], audit=[*posted_audit, *audit])
+                await self._commit(both, changes or {})
+            except Exception:
+                if not posted and not posted_audit:
+                    raise
+                # One of the two cannot be stored: the other does not go with it.
+                await self._commit_posted(Batch(session=self.id, events=posted, audit=posted_audit))
+                if own != Batch(session=self.id):
+                    await self._commit(own, changes or {})
+
+    async def _commit_posted(self, batch: Batch) -> None:
+        """Nobody waits for what was posted, so nobody would hear that it cannot be stored: it is told all the same."""
+        try:
+            await self._commit(batch, {})
+        except Exception:  # the supervisor of what is recorded beside everything else
+            _log.exception("posted events could not be stored", extra={"session": self.id})
+            await self._take_in_batch(self._numbered_batch(batch, {}))
 
     async def _next_record(self, record: CollectionRecord, messages: Sequence[Message]) -> CollectionRecord:
         """Notes that are pinned are in the log too, so that they are found without reading a long session whole."""
@@ -219,17 +230,41 @@ class Session:
         number = log[-1].id + 1 if log else 1
         return msgspec.structs.replace(record, id=number, pinned=pinned, at=time.time())
 
-    async def _commit(self, batch: Batch, info: SessionInfo, events: Sequence[Event]) -> None:
+    def _numbered_batch(self, batch: Batch, changes: Mapping[str, Any]) -> Batch:
+        """Every batch takes at least one number, also without events: by it the store knows one again."""
+        seq = self.info.seq
+        numbered = [msgspec.structs.replace(event, seq=number) for number, event in enumerate(batch.events, seq + 1)]
+        info = msgspec.structs.replace(
+            self.info,
+            seq=seq + max(len(numbered), 1),
+            message_count=self.info.message_count + len(batch.messages),
+            updated_at=time.time(),
+            **self._status_change(numbered),
+            **changes,
+        )
+        return msgspec.structs.replace(batch, events=numbered, info=info)
+
+    async def _commit(self, batch: Batch, changes: Mapping[str, Any]) -> None:
         """Whoever is cancelled meanwhile, what is stored and what this session knows stay the same."""
-        commit = asyncio.ensure_future(self.runtime.store.commit(batch))
+        batch = self._numbered_batch(batch, changes)
+        storing = asyncio.ensure_future(self.outbox.store(batch))
         cancelled: asyncio.CancelledError | None = None
         try:
-            await asyncio.shield(commit)
+            await asyncio.shield(storing)
         except asyncio.CancelledError as cancel:
             cancelled = cancel
-            await asyncio.wait([commit])
-            commit.result()
-        self.info = info
+            await asyncio.wait([storing])
+        stored = storing.result()
+        await self._take_in_batch(batch)
+        if not stored and not self._told_of_outage:
+            self._told_of_outage = True
+            self.post(ErrorRaised(error=self.outbox.problem))
+        if cancelled is not None:
+            raise cancelled
+
+    async def _take_in_batch(self, batch: Batch) -> None:
+        if batch.info is not None:
+            self.info = batch.info
         for message in batch.messages:
             self._take_in(message)
         if batch.collection is not None:
@@ -238,11 +273,20 @@ class Session:
                 self.forget_view()
             elif self._view is not None:
                 self._view.apply(batch.collection)
-        for event in events:
+        for event in batch.events:
             self._published = event.seq  # whoever hears it may show something at once
             self._publish(event)
-        if cancelled is not None:
-            raise cancelled
+        self._published = self.info.seq
+
+    def has_told(self, error: ErrorInfo) -> bool:
+        """Already, when the store began to fail."""
+        return error.code == "store_unavailable" and self._told_of_outage
+
+    def _all_is_stored(self) -> None:
+        """Messages that waited meanwhile are next."""
+        self._told_of_outage = False
+        if not self._closing:
+            self._resuming = asyncio.create_task(self._start_next())
 
     def _take_in(self, message: Message) -> None:
         if self._view is not None:
@@ -267,20 +311,22 @@ class Session:
     async def _flush(self) -> None:
         try:
             await self.record()
-        except OpenAgentError:
-            _log.exception("posted events could not be stored", extra={"session": self.id})
         finally:
             self._flushing = None
+            if self._posted and self._post_timer is None:  # while this was being stored
+                self._flush_soon()
 
     # Turns
 
     async def send(self, parts: Sequence[UserPart], op_id: str) -> Sent:
         """Accepted and stored when this returns. Runs at once, or after the turn that is running."""
+        await self.outbox.stored_within(SEND_PATIENCE)
+        self.outbox.check("This message was not taken: send it again then.")
         return await self.inbox.send(parts, op_id)
 
     @property
     def can_start(self) -> bool:
-        return self._turn is None and not self.paused and not self._closing
+        return self._turn is None and not self.paused and not self._closing and self.outbox.is_empty
 
     async def start(self, parts: Sequence[UserPart], op_id: str, unqueued: Sequence[str] = ()) -> Sent:
         turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
@@ -313,6 +359,9 @@ class Session:
             await turn.drive()
         finally:
             self._turn = self._task = None
+        await self._start_next()
+
+    async def _start_next(self) -> None:
         try:
             await self.inbox.start_next()
         except OpenAgentError:
@@ -336,6 +385,7 @@ class Session:
 
     async def view(self, resolved: ResolvedModel) -> View:
         if self._view is None:
+            self.outbox.check()
             log = await self.collections()
             budget = LOADED_WINDOWS * (resolved.context_window or DEFAULT_WINDOW)
             shown = await load_shown(self.runtime.store, self.id, log, budget)
@@ -454,7 +504,7 @@ class Session:
 
     async def snapshot(self, messages: int) -> Snapshot:
         """Call with the lock held, so that nothing is published between the reading and the attaching."""
-        page = await self.runtime.store.messages(self.id, limit=messages + 1)
+        page = await self.outbox.messages(limit=messages + 1)
         shown = page[-messages:] if messages else []
         return Snapshot(
             info=self.info,
@@ -474,7 +524,7 @@ class Session:
         """How the turns ended that a page of messages belongs to."""
         if not messages:
             return []
-        return await self.runtime.store.turns(self.id, first=messages[0].turn, last=messages[-1].turn)
+        return await self.outbox.ends(messages[0].turn, messages[-1].turn)
 
     # Beginning and end
 
@@ -495,6 +545,7 @@ class Session:
             await asyncio.wait([self._flushing])
         if self._posted or self._posted_audit:
             await self.record()
+        await self.outbox.close(CLOSE_PATIENCE)
         if self._shell is not None:
             await self._shell.close()
             self._shell = None

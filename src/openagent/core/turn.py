@@ -103,6 +103,7 @@ class Turn:
         try:
             if self._cancelled:
                 raise asyncio.CancelledError
+            self.session.outbox.check()
             async with asyncio.timeout(self.session.info.settings.turn_timeout):
                 reason = await self.run()
         except asyncio.CancelledError:
@@ -116,7 +117,11 @@ class Turn:
             _log.exception("turn failed", extra={"session": self.session.id})
             error = ErrorInfo("internal", f"The turn ended on a defect ({type(problem).__name__}: {problem}).")
             reason = "error"
-        await self._complete(reason, error)
+        try:
+            await self._complete(reason, error)
+        except Exception as problem:  # of what was said last, something cannot be stored: the end is told without it
+            _log.exception("a turn's end could not be stored whole", extra={"session": self.session.id})
+            await self._complete("error", error or ErrorInfo("internal", f"The end could not be stored ({problem})."))
 
     def cancel(self, by: str = "", reason: TurnEnd = "cancelled") -> None:
         """`by`: the client of whoever stops it."""
@@ -177,6 +182,7 @@ class Turn:
             usage=records,
             changes={"usage": usage},
         )
+        self.session.outbox.check()
 
     @property
     def _activity(self) -> Activity:
@@ -227,7 +233,7 @@ class Turn:
         await session.record(
             *(MessageAdded(message=message) for message in messages),
             *(finished(result) for result in closed),
-            *([ErrorRaised(error=error)] if error else []),
+            *([ErrorRaised(error=error)] if error and not session.has_told(error) else []),
             TurnCompleted(
                 turn=self.number,
                 reason=reason,

@@ -126,8 +126,8 @@ class Undo:
 
     async def _hide_from(self, first: int) -> CollectionRecord:
         """What has been collected since goes with it: those messages would be missed now."""
-        session, store = self._session, self._session.runtime.store
-        (message,) = await store.messages(session.id, limit=1, after=first - 1)
+        session = self._session
+        (message,) = await session.outbox.messages(limit=1, after=first - 1)
         since = [each for each in await session.collections() if each.at >= message.created_at]
         undone = [each.id for each in since if each.collector != REWIND and (each.hidden or each.replaced)]
         hidden = [(first, session.info.message_count)]

@@ -180,7 +180,7 @@ class Daemon:
         async with session.lock:
             missed = None
             if op.after is not None and op.after <= session.info.seq:
-                events = await session.runtime.store.events(session.id, after=op.after, limit=REPLAY_LIMIT + 1)
+                events = await session.outbox.events(after=op.after, limit=REPLAY_LIMIT + 1)
                 missed = events if len(events) <= REPLAY_LIMIT else None
             snapshot = await session.snapshot(op.messages) if missed is None else None
             connection.reply(op, ops.Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
@@ -243,7 +243,7 @@ class Daemon:
     async def _messages_page(self, connection: Connection, op: ops.MessagesPage) -> ops.MessagePage:
         session = await (await self._manager()).get(op.session)
         limit = min(max(op.limit, 1), 1000)
-        page = await session.runtime.store.messages(session.id, limit=limit + 1, before=op.before, after=op.after)
+        page = await session.outbox.messages(limit=limit + 1, before=op.before, after=op.after)
         has_more = len(page) > limit
         messages = page[:limit] if op.after is not None else page[-limit:]
         return ops.MessagePage(messages, has_more, await session.undo.taken_back(), await session.ends_of(messages))

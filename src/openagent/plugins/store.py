@@ -109,6 +109,9 @@ class Batch(Struct):
     collection: CollectionRecord | None = None
     drop_draft: bool = False
     """What was kept of an answer while it streamed is no longer needed."""
+    again: bool = False
+    """It was handed over before, and nobody knows what came of it: nothing is done when the session's `seq` shows that
+    it is stored."""
 
 
 class StoredSession(Struct, frozen=True):
@@ -161,7 +164,10 @@ class Store(Protocol):
         ...
 
     async def commit(self, batch: Batch) -> None:
-        """A TurnCompleted among its events is also kept as the turn's end."""
+        """A TurnCompleted among its events is also kept as the turn's end.
+
+        Raises OpenAgentError('store_unavailable') when nothing can be stored right now, within a few seconds. So does
+        everything else here that writes."""
         ...
 
     async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:

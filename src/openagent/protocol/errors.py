@@ -31,6 +31,7 @@ ErrorCode = Literal[
     "jail_error",
     "permission_denied",
     "store_error",
+    "store_unavailable",
     "internal",
 ]
 

@@ -14,6 +14,8 @@ from openagent.store.messages import insert_messages
 
 def commit(connection: Connection, batch: Batch, previous: raw.Remembered | None) -> raw.Remembered | None:
     """Returns the raw request to remember, when the batch brought one."""
+    if batch.again and batch.info is not None and sessions.stored_seq(connection, batch.session) >= batch.info.seq:
+        return None
     if changed := _session_columns(batch):
         sessions.change(connection, batch.session, changed)
     if batch.messages:

@@ -12,14 +12,20 @@ from openagent.protocol.errors import OpenAgentError
 
 READ_ONLY = {"sqlite_begin": "BEGIN"}
 """Execution options of a transaction that only reads, and so does not wait for a writer."""
-_BUSY_TIMEOUT_S = 10.0
+_BUSY_TIMEOUT_S = 2.0
+"""How long another program's lock is waited for. Whoever needs longer tries again, and people are told meanwhile."""
 _LONGEST_WRITE_AHEAD_LOG = 4_000
 """Pages after which a commit copies it into the file by itself, when nobody else came to it."""
 _POSTGRES_CONNECTIONS = 8
-_CONNECT_TIMEOUT_S = 10
+_CONNECT_TIMEOUT_S = 3
+_UNHEARD_MS = 4_000
+"""What was sent to the server and is not confirmed by its machine for so long is lost, and with it the connection."""
 _NO_SUCH_PARENT = "23503"
 _SERVER_IS_GONE = ("08", "57P")
 """Beginnings of the SQLSTATEs of a connection that was lost or is refused."""
+_SERVER_IS_UNWELL = ("53", "58", "55P03", "57014", "25006", "40")
+"""And of a full disk, too many connections, I/O errors, locks, a server that only reads, transactions in each other's
+way: another day the same will be stored."""
 _URL_HINT = "Set store.url to `sqlite:///path/to/file.db` or `postgresql://user@host/database`."
 
 
@@ -89,7 +95,7 @@ def _postgresql(url: URL) -> Engine:
             pool_size=_POSTGRES_CONNECTIONS,
             max_overflow=0,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": _CONNECT_TIMEOUT_S},
+            connect_args={"connect_timeout": _CONNECT_TIMEOUT_S, "tcp_user_timeout": _UNHEARD_MS},
         )
     except ModuleNotFoundError:
         raise OpenAgentError(
@@ -118,9 +124,15 @@ def explain(problem: Exception, engine: Engine) -> OpenAgentError:
         return OpenAgentError("invalid_argument", f"The database cannot hold this: {_first_line(cause)}.")
     if not sqlstate or sqlstate.startswith(_SERVER_IS_GONE):
         return OpenAgentError(
-            "store_error",
+            "store_unavailable",
             f"The database {where} cannot be reached: {_first_line(cause)}.",
             hint="Check that PostgreSQL is running and that store.url is right.",
+        )
+    if sqlstate.startswith(_SERVER_IS_UNWELL):
+        return OpenAgentError(
+            "store_unavailable",
+            f"The database {where} cannot store anything now: {_first_line(cause)}.",
+            hint="Check PostgreSQL's disk and log.",
         )
     return OpenAgentError("store_error", f"The database {where} refused: {_first_line(cause)}.")
 
@@ -135,23 +147,26 @@ def _explain_integrity(problem: Exception, sqlstate: str) -> OpenAgentError:
     )
 
 
-_SQLITE_PROBLEMS: dict[str, tuple[str, str]] = {
+_SQLITE_OUTAGES: dict[str, tuple[str, str]] = {
     "SQLITE_BUSY": ("is locked by another program", "Close the program that uses it, and try again."),
     "SQLITE_LOCKED": ("is locked by another program", "Close the program that uses it, and try again."),
     "SQLITE_FULL": ("cannot grow: the disk is full", "Free some space, and try again."),
-    "SQLITE_CORRUPT": ("is damaged", "Restore it from a backup, or move it away to start with an empty one."),
-    "SQLITE_NOTADB": ("is not a SQLite database", "Point store.url to another file, or move this one away."),
     "SQLITE_READONLY": ("is read-only", "Check who owns the file and its folder."),
     "SQLITE_CANTOPEN": ("cannot be opened", "Check that its folder exists and is yours to write to."),
     "SQLITE_IOERR": ("cannot be read or written: the disk reported an error", "Check the disk and its free space."),
+}
+_SQLITE_DAMAGE: dict[str, tuple[str, str]] = {
+    "SQLITE_CORRUPT": ("is damaged", "Restore it from a backup, or move it away to start with an empty one."),
+    "SQLITE_NOTADB": ("is not a SQLite database", "Point store.url to another file, or move this one away."),
 }
 
 
 def _explain_sqlite(problem: sqlite3.Error, path: str) -> OpenAgentError:
     name = str(getattr(problem, "sqlite_errorname", ""))
-    for prefix, (what, hint) in _SQLITE_PROBLEMS.items():
+    for prefix, (what, hint) in (_SQLITE_OUTAGES | _SQLITE_DAMAGE).items():
         if name.startswith(prefix):
-            return OpenAgentError("store_error", f"The database file {path} {what}.", hint=hint)
+            code = "store_unavailable" if prefix in _SQLITE_OUTAGES else "store_error"
+            return OpenAgentError(code, f"The database file {path} {what}.", hint=hint)
     return OpenAgentError("store_error", f"The database file {path} refused: {_first_line(problem)}.")
 
 

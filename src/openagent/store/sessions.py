@@ -25,6 +25,8 @@ _NUMBER_LIMIT = 2**31 - 1
 _insert_session = insert(sessions)
 _update_session = HotStatement(update(sessions).where(sessions.c.id == bindparam("session")))
 _one_session = select(sessions).where(sessions.c.id == bindparam("session"))
+_seq_of = select(sessions.c.seq).where(sessions.c.id == bindparam("session")).with_for_update()
+"""Waits for a transaction of the same session whose end nobody has heard of."""
 _sessions_beginning_with = (
     select(sessions)
     .where(sessions.c.id >= bindparam("first"), sessions.c.id < bindparam("last"))
@@ -72,6 +74,10 @@ def change(connection: Connection, session: str, values: dict[str, Any]) -> None
     """Only the columns that are given."""
     if _update_session.run(connection, [{"session": session, **values}]) == 0:
         raise _not_found(session)
+
+
+def stored_seq(connection: Connection, session: str) -> int:
+    return connection.execute(_seq_of, {"session": session}).scalar() or 0
 
 
 def one(connection: Connection, session: str) -> StoredSession:

@@ -38,6 +38,8 @@ from openagent.store.threads import DatabaseThreads
 from openagent.store.writer import SqliteWriter, Writer
 
 _POSTGRES_THREADS = 4
+_PATIENCE_S = 2.5
+"""How long something may wait until the store comes to it. What then takes its time (a fork of a long session) may."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,7 +88,7 @@ class SqlStore:
 
     async def delete_session(self, session: str) -> None:
         writer = self._writer(session)
-        await self._hop(writer.thread, partial(self._delete, writer, session))
+        await self._soon(writer, partial(self._delete, writer, session))
 
     def _delete(self, writer: Writer, session: str) -> None:
         self._transact(writer.transaction(), sessions.remove, session)
@@ -207,15 +209,28 @@ class SqlStore:
         def write() -> T:
             return self._transact(writer.transaction(), query, *args, **kwargs)
 
-        return await self._hop(writer.thread, write)
+        return await self._soon(writer, write)
 
     read = _read
     """For what else is kept in this database."""
     write = _write
 
+    async def _soon(self, writer: Writer, work: Callable[[], T]) -> T:
+        """Whoever asked is told when the store does not come to it: others may be waiting for it to work again."""
+        if self._closed:
+            raise _closed()
+        try:
+            return await writer.thread.run_soon(work, _PATIENCE_S)
+        except TimeoutError:
+            raise OpenAgentError(
+                "store_unavailable",
+                f"The database had no time for this within {_PATIENCE_S:g} seconds, so it was not done.",
+                hint="Check that its disk or its server is well, and try again.",
+            ) from None
+
     async def _hop(self, threads: DatabaseThreads, work: Callable[[], T]) -> T:
         if self._closed:
-            raise OpenAgentError("shutting_down", "The store is closed.", hint="Start the daemon again.")
+            raise _closed()
         return await threads.run(work)
 
     def _transact(
@@ -231,6 +246,10 @@ class SqlStore:
                 return query(connection, *args, **kwargs)
         except self._driver_errors as problem:
             raise engines.explain(problem, self._engine) from None
+
+
+def _closed() -> OpenAgentError:
+    return OpenAgentError("shutting_down", "The store is closed.", hint="Start the daemon again.")
 
 
 def open_store(url: str) -> SqlStore:

@@ -35,6 +35,22 @@ class DatabaseThreads:
         self._asked.put(work_and_tell)
         return await done
 
+    async def run_soon(self, work: Callable[[], T], seconds: float) -> T:
+        """Begun within this time, or not done at all: then it raises TimeoutError."""
+        ticket = [True]  # whoever takes it decides
+
+        def begin() -> T:
+            if not _took(ticket):
+                raise TimeoutError
+            return work()
+
+        asked = asyncio.ensure_future(self.run(begin))
+        await asyncio.wait([asked], timeout=seconds)
+        if not asked.done() and _took(ticket):
+            asked.cancel()
+            raise TimeoutError
+        return await asked
+
     def close(self) -> None:
         """What was asked for before is still done."""
         for _ in self._threads:
@@ -46,6 +62,13 @@ class DatabaseThreads:
         while work := self._asked.get():
             work()
             del work  # and with it what it holds, while there is nothing else to do
+
+
+def _took(ticket: list[bool]) -> bool:
+    try:
+        return ticket.pop()
+    except IndexError:
+        return False
 
 
 def _tell(loop: asyncio.AbstractEventLoop, outcome: Callable[..., None], *args: Any) -> None:

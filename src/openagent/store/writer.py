@@ -1,9 +1,11 @@
 """Where transactions that write take place: each session has one writer, and so its writes have one order."""
 
+import sqlite3
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
 from openagent.store import raw
 from openagent.store.threads import DatabaseThreads
@@ -37,8 +39,14 @@ class SqliteWriter(Writer):
     def transaction(self) -> Generator[Connection]:
         if self._connection is None:
             self._connection = self._engine.connect()
-        with self._connection.begin():
-            yield self._connection
+        try:
+            with self._connection.begin():
+                yield self._connection
+        except (sqlite3.Error, DBAPIError):
+            # A file that came and went is opened anew.
+            self._connection.close()
+            self._connection = None
+            raise
         self._log.committed()
 
     def close(self) -> None:

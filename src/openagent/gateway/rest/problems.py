@@ -35,6 +35,7 @@ STATUSES: dict[ErrorCode, int] = {
     "jail_error": 424,
     "permission_denied": 403,
     "store_error": 503,
+    "store_unavailable": 503,
     "internal": 500,
 }
 """A provider that fails is 424: this daemon is well, something it depends on is not."""

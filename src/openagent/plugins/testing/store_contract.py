@@ -123,6 +123,27 @@ class StoreContract:
         assert await store.events(SESSION, after=0, limit=10) == [event]
         assert await store.count_sessions() == 1
 
+    async def test_a_batch_that_is_handed_over_again_is_stored_once(self, store: Store) -> None:
+        await created(store)
+        spoken = [said(1, "hello")]
+        batch = Batch(
+            SESSION,
+            session_info(seq=3, message_count=1),
+            messages=spoken,
+            events=announced(spoken, 3),
+            usage=[UsageRecord(1, "a/b", Usage(input_tokens=5), 0.5, at=100.0)],
+            audit=[AuditEntry("session", "created", at=100.0)],
+        )
+        again = msgspec.structs.replace(batch, again=True)
+        await store.commit(again)
+        await store.commit(again)
+        assert await store.messages(SESSION, limit=5) == spoken
+        assert await store.events(SESSION, after=0, limit=5) == announced(spoken, 3)
+        assert len(await store.usage_rows()) == len(await store.audit(SESSION)) == 1
+        later = Batch(SESSION, session_info(seq=4, message_count=1), audit=[AuditEntry("session", "x")], again=True)
+        await store.commit(later)
+        assert len(await store.audit(SESSION)) == 2
+
     async def test_an_id_is_given_only_once(self, store: Store) -> None:
         await created(store)
         with pytest.raises(OpenAgentError) as refused:

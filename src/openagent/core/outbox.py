@@ -1,0 +1,146 @@
+"""What a session wants stored, on its way to the store.
+
+A store may fail: a full disk, a server that was stopped, a file that another program has locked. Nobody waits for it
+longer than `PATIENCE`: what was to be stored then stays here, in order, and is tried again until it is stored; what
+comes later queues behind it. A batch may be handed over twice, when nobody knows how the first time ended: the store
+knows it again.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from openagent.plugins.store import Batch, Store
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.events import Event, TurnCompleted
+from openagent.protocol.messages import Message
+from openagent.protocol.sessions import EndedTurn
+
+PATIENCE = 3.0
+"""Seconds that storing may take before people are told. A short lock or a server's restart goes unnoticed."""
+_FIRST_RETRY_S, _LONGEST_RETRY_S = 0.2, 5.0
+_KEPT = "What happened so far is kept in memory, and stored as soon as that works again."
+_UNANSWERED = ErrorInfo(
+    "store_unavailable",
+    f"The database did not answer for {PATIENCE:g} seconds.",
+    hint="Check that its disk or its server is well.",
+)
+_log = logging.getLogger(__name__)
+
+
+class Outbox:
+    def __init__(self, session: str, store: Store, on_stored: Callable[[], None]) -> None:
+        """`on_stored` is called when all is stored that had to wait."""
+        self._session = session
+        self._store = store
+        self._on_stored = on_stored
+        self._waiting: deque[Batch] = deque()
+        self._problem = _UNANSWERED
+        self._retrying: asyncio.Task[None] | None = None
+        self._try_now = asyncio.Event()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._waiting
+
+    @property
+    def problem(self) -> ErrorInfo:
+        """Why there is something in it."""
+        return msgspec.structs.replace(self._problem, message=f"{self._problem.message} {_KEPT}")
+
+    def check(self, so: str = "") -> None:
+        """Nobody acts on what is not stored. `so` says what is not done."""
+        if self._waiting:
+            raise OpenAgentError("store_unavailable", f"{self.problem.message} {so}".strip(), hint=self._problem.hint)
+
+    async def store(self, batch: Batch) -> bool:
+        """True when it is stored, False when it will be. Raises what the store has against this batch."""
+        if self._waiting:
+            self._waiting.append(batch)
+            return False
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._store.commit(batch)
+        except TimeoutError:
+            self._problem = _UNANSWERED
+        except OpenAgentError as problem:
+            if problem.info.code != "store_unavailable":
+                raise
+            self._problem = problem.info
+        else:
+            return True
+        self._waiting.append(batch)
+        self._retrying = asyncio.create_task(self._retry(), name=f"outbox {self._session}")
+        return await self.stored_within(began + PATIENCE - time.monotonic())
+
+    async def stored_within(self, seconds: float) -> bool:
+        self._try_now.set()
+        if self._retrying is not None and seconds > 0:
+            await asyncio.wait([self._retrying], timeout=seconds)
+        return self.is_empty
+
+    async def close(self, seconds: float) -> None:
+        if not await self.stored_within(seconds) and self._retrying is not None:
+            about = {"session": self._session, "batches": len(self._waiting), "reason": self._problem.message}
+            _log.error("the newest of a session could not be stored, and is lost", extra=about)
+            self._retrying.cancel()
+
+    async def _retry(self) -> None:
+        _log.warning("cannot store", extra={"session": self._session, "reason": self._problem.message})
+        delay = _FIRST_RETRY_S
+        while self._waiting:
+            try:
+                await self._store.commit(msgspec.structs.replace(self._waiting[0], again=True))
+            except OpenAgentError as problem:
+                if problem.info.code == "store_unavailable":
+                    self._problem = problem.info
+                    await self._pause(delay)
+                    delay = min(delay * 2, _LONGEST_RETRY_S)
+                    continue
+                _log.exception("the store refuses what people were told", extra={"session": self._session})
+            except Exception:  # the supervisor: what follows must not wait for ever behind a batch that is broken
+                _log.exception("the store fails on what people were told", extra={"session": self._session})
+            self._waiting.popleft()
+            delay = _FIRST_RETRY_S
+        self._retrying = None
+        _log.info("all is stored again", extra={"session": self._session})
+        self._on_stored()
+
+    async def _pause(self, seconds: float) -> None:
+        self._try_now.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._try_now.wait()
+        except TimeoutError:
+            pass
+
+    # As the store tells it, with what is on its way there
+
+    async def messages(self, *, limit: int, before: int | None = None, after: int | None = None) -> list[Message]:
+        waiting = [message for batch in self._waiting for message in batch.messages]
+        if waiting and after is not None and after >= waiting[0].number - 1:
+            return [message for message in waiting if message.number > after][:limit]
+        page = await self._store.messages(self._session, limit=limit, before=before, after=after)
+        last = page[-1].number if page else after or 0
+        page += [each for each in waiting if each.number > last and (before is None or each.number < before)]
+        return page[:limit] if after is not None else page[-limit:]
+
+    async def events(self, *, after: int, limit: int) -> list[Event]:
+        waiting = [event for batch in self._waiting for event in batch.events]
+        if waiting and after >= waiting[0].seq - 1:
+            return [event for event in waiting if event.seq > after][:limit]
+        events: list[Event] = list(await self._store.events(self._session, after=after, limit=limit))
+        last = events[-1].seq if events else after
+        return [*events, *(event for event in waiting if event.seq > last)][:limit]
+
+    async def ends(self, first: int, last: int) -> list[EndedTurn]:
+        """Of the turns from one number to another."""
+        waiting = [event for batch in self._waiting for event in batch.events if isinstance(event, TurnCompleted)]
+        stored = await self._store.turns(self._session, first=first, last=last)
+        ends = {end.turn: end for end in (*stored, *(event.ended for event in waiting))}
+        return [end for turn, end in sorted(ends.items()) if first <= turn <= last]

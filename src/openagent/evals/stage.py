@@ -4,11 +4,14 @@ import asyncio
 import json
 import os
 import sys
+import urllib.request
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+
+import msgspec
 
 from openagent.client import Client, connect
 from openagent.protocol import locations
@@ -19,13 +22,29 @@ _STARTING = 60.0
 _STEP = 0.05
 
 
+WIRES = {
+    "chat": ("compatible", "/v1"),
+    "responses": ("openai", "/v1"),
+    "anthropic": ("anthropic", ""),
+    "gemini": ("gemini", ""),
+}
+"""The wire formats: the provider that speaks each, and what its address ends with."""
+
+
 class Stage(NamedTuple):
     client: Client
     workspace: Path
+    model_url: str
+
+    async def play(self, script: Mapping[str, Any]) -> None:
+        """From now on, the model says this."""
+        body = msgspec.json.encode(script)
+        request = urllib.request.Request(f"{self.model_url}/_sim/reset", body, method="POST")  # noqa: S310
+        await asyncio.to_thread(lambda: urllib.request.urlopen(request).close())  # noqa: S310
 
 
 @asynccontextmanager
-async def stage(script: Mapping[str, Any], config: str) -> AsyncGenerator[Stage, None]:
+async def stage(script: Mapping[str, Any], config: str, *, jail: str = "host") -> AsyncGenerator[Stage, None]:
     with TemporaryDirectory(prefix="openagent-eval-") as folder:
         root = Path(folder)
         workspace = root / "workspace"
@@ -36,13 +55,16 @@ async def stage(script: Mapping[str, Any], config: str) -> AsyncGenerator[Stage,
             assert model.stdout is not None
             url = json.loads(await model.stdout.readline())["url"]
             settings = root / "config.toml"
-            provider = f'[providers.compatible]\nkind = "compatible"\nbase_url = "{url}/v1"\napi_key = "scripted"\n'
-            settings.write_text(f'{config}\n[jail]\nkind = "host"\n{provider}')
+            providers = "".join(
+                f'[providers.{kind}]\nkind = "{kind}"\nbase_url = "{url}{ending}"\napi_key = "scripted"\n'
+                for kind, ending in WIRES.values()
+            )
+            settings.write_text(f'{config}\n[jail]\nkind = "{jail}"\n{providers}')
             env = {"PATH": os.environ["PATH"], "HOME": folder, "OPENAGENT_HOME": str(root / "home")}
             env |= {"OPENAGENT_CONFIG": str(settings)}
             (root / "home").mkdir()
             async with _program("serve", env=env), await _connected(env) as client:
-                yield Stage(client, workspace)
+                yield Stage(client, workspace, url)
 
 
 @asynccontextmanager

@@ -91,6 +91,7 @@ def _matches(match: str | Match | None, inquiry: Inquiry) -> bool:
     wanted = [
         (match.user, inquiry.first_user),
         (match.last_user, inquiry.last_user),
+        (match.said, "\n".join(entry.text for entry in inquiry.entries if entry.role == "user")),
         (match.system, inquiry.system),
         (match.model, inquiry.model),
     ]

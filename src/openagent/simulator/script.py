@@ -65,6 +65,8 @@ class Step(_Strict):
 class Match(_Strict):
     user: str | None = None
     last_user: str | None = None
+    said: str | None = None
+    """In any message of the user: rules of a folder may come before the first that a person wrote."""
     system: str | None = None
     model: str | None = None
 

@@ -23,6 +23,15 @@ class Ran(NamedTuple):
     stderr: str
 
 
+class Started(subprocess.Popen[bytes]):
+    """Ends with the `with` it is used in: a test that fails there must not wait for what it failed to end."""
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *rest)
+
+
 @dataclass
 class Machine:
     root: Path
@@ -52,8 +61,8 @@ class Machine:
             **self.extra,
         }
 
-    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
+    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> Started:
+        return Started(
             [sys.executable, "-m", "openagent", *arguments],
             env=self.env,
             cwd=self.workspace,

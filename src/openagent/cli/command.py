@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -37,7 +38,28 @@ def command(name: str, *lines: str) -> Callable[[Callable[..., Any]], click.Comm
 
 
 def complete(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(coroutine)
+    return asyncio.run(_interruptible(coroutine))
+
+
+async def _interruptible(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Ctrl-C wakes the loop up. By itself `asyncio.run` only notes it: one that comes just before the loop begins to
+    wait would be heard with the next event, which may be never."""
+    loop, running = asyncio.get_running_loop(), asyncio.current_task()
+    assert running is not None
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+        running.cancel()
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        return await coroutine
+    except asyncio.CancelledError:
+        if interrupted:
+            raise KeyboardInterrupt from None
+        raise
 
 
 @asynccontextmanager

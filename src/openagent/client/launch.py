@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from errno import EACCES, EROFS
 
 from openagent.protocol import locations
 
@@ -150,6 +149,8 @@ def _open_descriptors() -> list[int]:
 
 
 def _why_silent() -> str:
+    from errno import EACCES, EROFS
+
     home = locations.data_home(os.environ)
     if not os.access(home, os.W_OK):
         reason = os.strerror(EACCES if os.path.isdir(home) else EROFS)

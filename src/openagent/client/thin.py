@@ -8,7 +8,9 @@ and `typing` alone costs 10 ms.
 from __future__ import annotations
 
 import _json
+import _signal
 import os
+import select
 from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket  # noqa: N812
 
@@ -74,6 +76,7 @@ class ThinClient:
 
     def _open(self, auto_start: bool) -> None:
         self._socket = Socket(AF_UNIX, SOCK_STREAM)
+        self._poll: select.poll | None = None
         self._received = bytearray()
         self._unsent = bytearray()
         path = locations.socket_path(os.environ)
@@ -113,6 +116,7 @@ class ThinClient:
                 body = received[4:end].decode()
                 del received[:end]
                 return body
+            self._wait()
             try:
                 data = self._socket.recv(1 << 18)
             except ConnectionError:
@@ -120,6 +124,19 @@ class ThinClient:
             if not data:
                 raise ConnectionEnded
             received += data
+
+    def _wait(self) -> None:
+        """Until something came. Ctrl-C ends it even when it comes in the moment before: such a one would not end
+        `recv`, which then waits for whatever comes next."""
+        if self._poll is None:
+            self._woken, waking = os.pipe()
+            os.set_blocking(waking, False)
+            _signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+            self._poll = select.poll()
+            self._poll.register(self._woken, select.POLLIN)
+            self._poll.register(self._socket.fileno(), select.POLLIN)
+        if any(descriptor == self._woken for descriptor, _ in self._poll.poll()):
+            os.read(self._woken, 64)
 
     def receive(self) -> Event:
         return parse(self.receive_body())

@@ -97,6 +97,18 @@ async def test_a_changed_path_in_their_spelling_reaches_the_tool(tmp_path: Path)
         assert not (h.workspace / "a.txt").exists()
 
 
+async def test_what_a_call_was_made_with_is_told_to_the_hooks_after_it_and_to_the_model(tmp_path: Path) -> None:
+    answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "echo changed"}}}
+    after = hook("PostToolUse", f"cat > {tmp_path}/after.json", "Bash")["hooks"]
+    async with house(tmp_path, [shell("echo hello"), {"text": "ok"}]) as h, await h.client() as client:
+        own_hooks(h, {"hooks": {**hook("PreToolUse", says(answer), "Bash")["hooks"], **after}})
+        session, _, _ = await one_turn(h, client)
+        assert json.loads((tmp_path / "after.json").read_text())["tool_input"]["command"] == "echo changed"
+        (result,) = await results_of(client, session)
+        assert result.text == ('changed\n[A hook had this call made with other arguments: {"command":"echo changed"}]')
+        assert "with other arguments" in h.sim.requests[1].body
+
+
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 async def test_a_hook_answers_in_place_of_a_person(tmp_path: Path, event: str) -> None:
     specific: dict[str, Any] = {"hookEventName": event}

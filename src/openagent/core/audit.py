@@ -25,6 +25,8 @@ class Performed(Struct, frozen=True):
     """None when nothing was run."""
     stopped: bool = False
     """It was cut short."""
+    rewritten: dict[str, Any] | None = None
+    """What it was made with, when a gate wanted other arguments than the model gave."""
 
     @property
     def ended(self) -> CallEnd:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from openagent.core.session import Session
     from openagent.core.turn import Turn
 
+LONGEST_REWRITE = 2000
+"""Characters that a model is told of arguments it did not give."""
 _log = logging.getLogger(__name__)
 
 
@@ -101,6 +103,8 @@ async def _run_call(turn: "Turn", call: ToolCallPart) -> None:
     performed = await _perform(session, call)
     await _record(turn, call, performed)
     session.outbox.check()
+    if performed.rewritten is not None:
+        call = msgspec.structs.replace(call, arguments=performed.rewritten)
     turn.notes += await session.gate.after_call(call, performed.outcome)
 
 
@@ -111,8 +115,21 @@ async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> P
         text = f"There is no tool named {call.name!r}. There are: {known}."
         return Performed(ToolOutcome(text=text, is_error=True), None, 0.0)
     ruling = await session.gate.before_call(call)
-    if ruling.arguments is not None:
-        call = msgspec.structs.replace(call, arguments=ruling.arguments)
+    if ruling.arguments is None or ruling.arguments == call.arguments:
+        return await _decide_and_run(session, tool, call, ruling, op_id)
+    call = msgspec.structs.replace(call, arguments=ruling.arguments)
+    performed = await _decide_and_run(session, tool, call, ruling, op_id)
+    told = f"{performed.outcome.text}\n[A hook had this call made with other arguments: {_shown(call.arguments)}]"
+    outcome = msgspec.structs.replace(performed.outcome, text=told)
+    return msgspec.structs.replace(performed, outcome=outcome, rewritten=call.arguments)
+
+
+def _shown(arguments: dict[str, Any]) -> str:
+    text = msgspec.json.encode(arguments).decode()
+    return text if len(text) <= LONGEST_REWRITE else f"{text[:LONGEST_REWRITE]} …"
+
+
+async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ruling: Ruling, op_id: str) -> Performed:
     if problem := _problem(tool, call):
         return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
     decision = _ruled(session.permits.decide(_facts(session, tool, call)), ruling)

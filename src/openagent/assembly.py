@@ -176,7 +176,9 @@ def build_ledger(
 ) -> BudgetLedger:
     def on_notice(notice: BudgetNotice) -> None:
         kind = BudgetWarning if notice.kind == "warning" else BudgetExceeded
-        tell(notice.session, kind(scope=notice.scope, spent=notice.spent, limit=notice.limit, unit=notice.unit))
+        # A sub-agent met the cap of a session above it: whoever set it looks there.
+        for session in dict.fromkeys((notice.session, notice.owner or notice.session)):
+            tell(session, kind(scope=notice.scope, spent=notice.spent, limit=notice.limit, unit=notice.unit))
 
     async def spent_since(start: float) -> Spent:
         tokens, cost_usd, _ = await store.usage_totals(since=start)

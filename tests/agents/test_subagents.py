@@ -130,6 +130,8 @@ async def test_the_cap_of_a_caller_stops_its_sub_agents_and_holds_after_a_restar
             root = await new_session(h, client, budget_usd=30.0, max_output_tokens=300)
             completed, seen = await turn(client, await client.attach(root), "begin")
             assert {event.reason for event in of(seen, e.SubagentFinished)} >= {"budget"}
+            assert [event.scope for event in of(seen, e.BudgetWarning)] == ["tree"], "whoever set the cap is warned"
+            assert of(seen, e.BudgetExceeded)
             total = (await ask(client, UsageAsk, UsageReport)).total.cost_usd
             assert 18 < total <= 30.0
         async with house_over(tmp_path, sim, config=config) as h, await h.client() as client:
@@ -154,7 +156,8 @@ async def test_a_conflict_keeps_both_sides_and_says_how_to_go_on(tmp_path: Path)
         other = {"one\n": "two\n", "two\n": "one\n"}[here]
         (result,) = await results_of(client, root)
         assert "Conflict in lines.txt: changed differently on both sides." in result.text
-        assert f"-{here.strip()}\n+{other.strip()}" in result.text
+        assert f"-nobody\n+{other.strip()}" in result.text
+        assert f"-{here.strip()}" not in result.text, "what the other did is not to be taken back"
         assert f"openagent workspaces merge {lost.copy}" in result.text
         assert await copies(client) == [lost.copy]
         child = await ask(client, SessionGet, SessionInfo, session=lost.child)
@@ -163,6 +166,38 @@ async def test_a_conflict_keeps_both_sides_and_says_how_to_go_on(tmp_path: Path)
         (h.workspace / "lines.txt").write_text("nobody\n")
         again = await ask(client, WorkspacesMerge, WorkspaceMerged, copy=lost.copy)
         assert (again.conflicts, (h.workspace / "lines.txt").read_text()) == ([], other)
+        await remove_copies(client)
+
+
+async def test_a_conflict_tells_what_the_sub_agent_did_and_nothing_of_what_others_did(tmp_path: Path) -> None:
+    """Another sub-agent changes lines 1 and 8, a person line 5 meanwhile; this one changes lines 1 and 3."""
+    plan = script(
+        talk("wide", shell("sed -i 's/^line 1$/by wide/; s/^line 8$/by wide too/' lines.txt"), {"text": "w"}),
+        talk(
+            "late",
+            shell("sed -i 's/^line 1$/by late/; s/^line 3$/by late too/' lines.txt"),
+            shell("until [ -e go ]; do sleep 0.02; done; rm go"),
+            {"text": "l"},
+        ),
+        talk("begin", agents(("coder", "late"), ("coder", "wide")), {"text": "ok"}),
+    )
+    async with house(tmp_path, plan) as h, await h.client() as client:
+        repository(h.workspace)
+        root = await new_session(h, client)
+        attachment = await client.attach(root)
+        await client.send(root, "begin")
+        seen = await until(attachment, lambda event: isinstance(event, e.SubagentFinished))
+        (started,) = [event for event in of(seen, e.SubagentStarted) if event.task == "late"]
+        lines = (h.workspace / "lines.txt").read_text()
+        (h.workspace / "lines.txt").write_text(lines.replace("line 5", "by a person"))
+        (Path((await ask(client, SessionGet, SessionInfo, session=started.child)).cwd) / "go").touch()
+        await until(attachment, lambda event: isinstance(event, e.TurnCompleted))
+        (result,) = await results_of(client, root)
+        changed = [
+            line for line in result.text.splitlines() if line.startswith(("+", "-")) and line[:3] not in ("+++", "---")
+        ]
+        assert changed == ["-line 1", "+by late", "-line 3", "+by late too"]
+        assert (h.workspace / "lines.txt").read_text().splitlines()[1] == "by wide"
         await remove_copies(client)
 
 
@@ -301,7 +336,7 @@ async def test_cancelling_the_caller_ends_those_it_waits_for_and_keeps_what_they
         (finished,) = of(seen, e.SubagentFinished)
         assert (finished.reason, bool(finished.copy)) == ("cancelled", True)
         (_, agent) = await tree(client, root)
-        assert (agent.running, agent.copy) == (False, finished.copy)
+        assert (agent.running, agent.ended, agent.copy) == (False, "cancelled", finished.copy)
         assert (Path(agent.session.cwd) / "half.txt").read_text() == "half\n"
         assert not (h.workspace / "half.txt").exists()
         await remove_copies(client)

@@ -66,8 +66,10 @@ async def _list(session: str, limit: int) -> AgentTree:
 def _row(each: AgentInfo, now: float) -> tuple[str, ...]:
     info = each.session
     name = f"{_BRANCH[: each.depth * 2]} {info.template or 'agent'}".strip()
-    status = info.status if info.status != "idle" else "done" if each.depth else "idle"
-    if each.running and each.background:
+    status = info.status
+    if each.depth and not each.running:
+        status = (each.ended or "not begun").replace("_", " ")
+    elif each.running and each.background:
         status = f"{info.status} in background"
     cost = f"${each.tree_cost_usd:.4f}" if each.tree_cost_usd else "–"
     task = each.detail if each.running and each.detail else info.name

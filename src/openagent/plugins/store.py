@@ -10,7 +10,7 @@ from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.mcp import McpServerEntry
 from openagent.protocol.messages import Message, Part
 from openagent.protocol.ops import RawExchange
-from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo
+from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo, TurnEnd
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -172,6 +172,10 @@ class Store(Protocol):
 
     async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:
         """How the turns from one number to another ended, in order."""
+        ...
+
+    async def last_ends(self, sessions: Sequence[str]) -> dict[str, TurnEnd]:
+        """How the last turn that has ended did so, of each of these sessions that has one."""
         ...
 
     async def keep_draft(self, session: str, piece: DraftPiece, *, anew: bool = False) -> None:

@@ -112,6 +112,8 @@ class Conflict(Struct, frozen=True):
     origin: str | None
     """The origin's text, cut at a bound; None when it has no such file or it is not text."""
     copy: str | None
+    base: str | None = None
+    """What both started from."""
 
 
 class Merged(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from openagent.protocol.op import Op
-from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.sessions import SessionInfo, TurnEnd
 
 
 class AgentInfo(Struct, frozen=True, omit_defaults=True):
@@ -22,6 +22,8 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True):
     them back."""
     detail: str = ""
     """What it is doing."""
+    ended: TurnEnd | None = None
+    """How its last turn ended; None while its first one runs, or before it."""
 
 
 class AgentTree(Struct, frozen=True):

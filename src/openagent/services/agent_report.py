@@ -101,11 +101,13 @@ def _text(report: Report, share: int) -> str:
 
 
 def _conflict(conflict: Conflict) -> str:
-    """The sub-agent's side as a change of this one, so that whoever reads it can make it."""
+    """What the sub-agent did to the file, and nothing of what others did meanwhile, so that whoever reads it can do it
+    here as well."""
     line = f"Conflict in {conflict.path}: {conflict.reason}. This workspace keeps its own version."
-    if conflict.origin is None or conflict.copy is None:
+    if conflict.copy is None:
         return line
-    change = difflib.unified_diff(
-        conflict.origin.splitlines(), conflict.copy.splitlines(), "here", "sub-agent", lineterm="", n=2
-    )
-    return f"{line} What would make it the sub-agent's:\n" + "\n".join(change)[:LONGEST_CONFLICT]
+    before, after = (conflict.base or "").splitlines(), conflict.copy.splitlines()
+    change = list(difflib.unified_diff(before, after, "before", "sub-agent", lineterm="", n=2))
+    if not change:
+        return line
+    return f"{line} What the sub-agent changed in it, not in here yet:\n" + "\n".join(change)[:LONGEST_CONFLICT]

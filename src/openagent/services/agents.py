@@ -133,7 +133,8 @@ class AgentService:
         for root in roots:
             info = (await self._manager.get(root)).info
             found += self._tree(info, await store.descendants(root))
-        return AgentTree(found)
+        ends = await store.last_ends([each.session.id for each in found])
+        return AgentTree([msgspec.structs.replace(each, ended=ends.get(each.session.id)) for each in found])
 
     async def _root(self, info: SessionInfo) -> SessionInfo:
         while info.parent:

@@ -28,7 +28,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.messages import Message
 from openagent.protocol.ops import RawExchange
-from openagent.protocol.sessions import EndedTurn, SessionInfo
+from openagent.protocol.sessions import EndedTurn, SessionInfo, TurnEnd
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import Usage
 from openagent.store import accounts, events, mcp_servers, messages, raw, schema, sessions, templates, turns
@@ -127,6 +127,9 @@ class SqlStore:
 
     async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:
         return await self._read(turns.ends, session, first, last)
+
+    async def last_ends(self, sessions: Sequence[str]) -> dict[str, TurnEnd]:
+        return await self._read(turns.last_ends, sessions)
 
     async def keep_draft(self, session: str, piece: DraftPiece, *, anew: bool = False) -> None:
         await self._write(session, turns.keep_piece, session, piece, anew)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from openagent.plugins.store import DraftPiece
 from openagent.protocol.events import Event, TurnCompleted
-from openagent.protocol.sessions import EndedTurn
+from openagent.protocol.sessions import EndedTurn, TurnEnd
 from openagent.store import rows
 from openagent.store.hot import HotStatement
 from openagent.store.tables import drafts, turns
@@ -39,6 +39,18 @@ def insert_ends(connection: Connection, session: str, events: Sequence[Event]) -
 def ends(connection: Connection, session: str, first: int, last: int) -> list[EndedTurn]:
     found = connection.execute(_ends_between, {"session": session, "first": first, "last": last}).scalars()
     return [_end_decoder.decode(record) for record in found]
+
+
+def last_ends(connection: Connection, sessions: Sequence[str]) -> dict[str, TurnEnd]:
+    last = (
+        select(turns.c.session_id, func.max(turns.c.turn).label("turn"))
+        .where(turns.c.session_id.in_(sessions))
+        .group_by(turns.c.session_id)
+        .subquery()
+    )
+    same = (turns.c.session_id == last.c.session_id) & (turns.c.turn == last.c.turn)
+    found = connection.execute(select(turns.c.session_id, turns.c.reason).join(last, same))
+    return {row.session_id: row.reason for row in found}
 
 
 def keep_piece(connection: Connection, session: str, piece: DraftPiece, anew: bool) -> None:

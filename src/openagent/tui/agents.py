@@ -50,7 +50,7 @@ class Agents:
                 info.session.id,
                 info.session.template or info.session.name or "agent",
                 info.detail,
-                "works" if info.running else "done",
+                "works" if info.running else (info.ended or "done").replace("_", " "),
                 usage.cost_usd,
                 usage.tokens.input_tokens + usage.tokens.output_tokens,
             )

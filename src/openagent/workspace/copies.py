@@ -187,7 +187,7 @@ class WorkspaceCopies:
             return Merged(
                 applied=[shown(path) for path in plan.applied if path not in failed],
                 merged=[shown(path) for path in plan.merged if path not in failed],
-                conflicts=_conflicts(reader, plan, ours, theirs),
+                conflicts=_conflicts(reader, plan, base, ours, theirs),
                 before=before.id,
             )
 
@@ -296,9 +296,9 @@ def _base_tree(store: Snapshots, copy: str) -> str:
     return (store.directory / "refs" / "copies" / copy).read_text().strip()
 
 
-def _conflicts(reader: BlobReader, plan: Plan, ours: Manifest, theirs: Manifest) -> list[Conflict]:
+def _conflicts(reader: BlobReader, plan: Plan, base: Manifest, ours: Manifest, theirs: Manifest) -> list[Conflict]:
     return [
-        Conflict(shown(path), reason, _text(reader, ours, path), _text(reader, theirs, path))
+        Conflict(shown(path), reason, *(_text(reader, side, path) for side in (ours, theirs, base)))
         for path, reason in plan.conflicts
     ]
 

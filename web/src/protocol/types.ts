@@ -11,6 +11,7 @@ export interface AgentInfo {
   tree_cost_usd?: number
   copy?: string
   detail?: string
+  ended?: "budget" | "cancelled" | "done" | "error" | "interrupted" | "loop" | "max_tokens" | "refused" | "step_limit" | "time_limit" | null
 }
 
 export interface AgentMetrics {

@@ -318,6 +318,8 @@ class StoreContract:
         assert await store.turns(SESSION, first=1, last=9) == [failed.ended, stopped.ended]
         assert await store.turns(SESSION, first=2, last=2) == [stopped.ended]
         assert await store.turns(OTHER, first=0, last=9) == [elsewhere.ended]
+        assert await store.last_ends([SESSION, OTHER, "nobody"]) == {SESSION: "cancelled", OTHER: "done"}
+        assert await store.last_ends([]) == {}
 
     async def test_a_turn_that_is_closed_twice_ended_as_was_said_last(self, store: Store) -> None:
         await created(store)

@@ -117,7 +117,7 @@ function Agents({ conversation }: { conversation: Conversation }) {
   return (
     <Section title="Agents" extra={String(members.length - 1)}>
       <ul className="agents">
-        {members.map(({ session, depth = 0, detail, tree_cost_usd: cost }) => {
+        {members.map(({ session, depth = 0, detail, running, ended, tree_cost_usd: cost }) => {
           const now = cards[session.id]?.info ?? session
           return (
             <li key={session.id} className="agent" style={{ paddingLeft: depth * 14 }} title={detail}>
@@ -128,6 +128,9 @@ function Agents({ conversation }: { conversation: Conversation }) {
                 <Link to="/sessions/$id" params={{ id: session.id }} className="cut">
                   {now.name || 'Unnamed'}
                 </Link>
+              )}
+              {depth > 0 && !running && ended && ended !== 'done' && (
+                <span className="dim">{ended.replace('_', ' ')}</span>
               )}
               <span className="mono dim">{money(cost ?? now.usage?.cost_usd ?? 0)}</span>
             </li>

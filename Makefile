@@ -20,7 +20,7 @@ runtime:
 web: ## build the web interface, when its sources changed
 	@scripts/web.sh build
 
-run: runtime web ## start the daemon, show the guided task, say how to go on
+run: ## start the daemon, show the guided task, say how to go on
 	@scripts/run.sh
 
 stop: ## end the daemon
@@ -29,10 +29,12 @@ stop: ## end the daemon
 demo: runtime ## a scripted model repairs a bug with real tools
 	@$(BIN)/openagent demo
 
-test: setup check ## every check and every test
+test: setup ## every check and every test
+	@BIN=$(BIN) scripts/check.sh --without-web
 	@echo "test: pytest"
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 	@echo "test: web"
+	@scripts/web.sh check
 	@scripts/web.sh test
 
 check: setup ## lint, format, types, import contracts, generated documents

@@ -3,6 +3,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 openagent=.venv/bin/openagent
+mkdir -p build
+
+# The web interface is built beside all the rest, which does not wait for it: its packages come from another place, and
+# the daemon shows it from the moment it is there.
+web_patience=90
+NPM_PATIENCE=$web_patience scripts/web.sh build >build/web-run.log 2>&1 &
+web_build=$!
+
+scripts/setup.sh runtime
 
 # With the web interface on its usual port, or on another when that one is taken.
 "$openagent" status >/dev/null 2>&1 || "$openagent" serve --daemon --web-socket 4180 2>/dev/null ||
@@ -15,7 +24,20 @@ if "$openagent" status --json | grep -q '"model": ""'; then
 fi
 "$openagent" demo
 
-if web=$("$openagent" web --no-open 2>/dev/null); then
+if kill -0 "$web_build" 2>/dev/null; then
+    echo "The web interface is still being built, for $web_patience seconds at most."
+fi
+if ! wait "$web_build"; then
+    echo
+    echo "The web interface is not there, and everything else is:"
+    sed 's/^/  /' build/web-run.log
+    echo "  \`make web\` tries again; the daemon that runs now will show it."
+elif grep -q "not built" build/web-run.log; then
+    sed 's/^/\n/' build/web-run.log
+fi
+if [ ! -e src/openagent/web_dist/index.html ]; then
+    web="make web                          for the web interface; then \`$openagent web\` opens it"
+elif web=$("$openagent" web --no-open 2>/dev/null); then
     web="$web
                                        the web interface; the address works once, \`openagent web\` gives another"
 else

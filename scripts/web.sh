@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 purpose=${1:-build}
 built=src/openagent/web_dist
 log=$PWD/build/web.log
+patience=${NPM_PATIENCE:-300}
 mkdir -p build
 
 say() { printf 'web: %s\n' "$*"; }
@@ -47,10 +48,13 @@ install_packages() {
         return
     fi
     say "installing its packages"
-    if [ "$1" = all ]; then
-        stage npm --prefix web install --no-save --no-progress
-    else
-        stage npm --prefix web install --no-save --no-progress --omit=dev
+    local options=(--no-save --no-progress --fetch-timeout=30000 --fetch-retries=2 --fetch-retry-maxtimeout=10000)
+    if [ "$1" != all ]; then options+=(--omit=dev); fi
+    # By itself npm tries for many minutes, without a word, to reach a registry that does not answer.
+    if ! timeout --kill-after=5 "$patience" npm --prefix web install "${options[@]}" >>"$log" 2>&1; then
+        tail -n 5 "$log" >&2
+        fail "npm could not install the packages within $patience seconds; is its registry reachable?" \
+            "The whole output is in $log."
     fi
     printf '%s\n' "$wanted" >"$stamp"
 }

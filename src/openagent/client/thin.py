@@ -8,7 +8,7 @@ and `typing` alone costs 10 ms.
 from __future__ import annotations
 
 import _json
-import _signal
+import _signal  # pyright: ignore[reportMissingImports] -- the C part of `signal`, which brings enums along
 import os
 import select
 from _socket import AF_UNIX, SOCK_STREAM
@@ -131,7 +131,7 @@ class ThinClient:
         if self._poll is None:
             self._woken, waking = os.pipe()
             os.set_blocking(waking, False)
-            _signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+            _signal.set_wakeup_fd(waking, warn_on_full_buffer=False)  # pyright: ignore[reportUnknownMemberType]
             self._poll = select.poll()
             self._poll.register(self._woken, select.POLLIN)
             self._poll.register(self._socket.fileno(), select.POLLIN)

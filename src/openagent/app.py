@@ -7,6 +7,7 @@ already accepting connections; ops that arrive meanwhile wait for it.
 import argparse
 import asyncio
 import contextlib
+import functools
 import gc
 import logging
 import os
@@ -96,6 +97,7 @@ async def _load(
 ) -> "tuple[SessionManager, Services]":
     try:
         manager, services = await asyncio.to_thread(_assemble, daemon, configs, home, redactor)
+        await services.presence.begin()
     except BaseException as problem:
         _log.exception("could not start")
         daemon.failed(problem)
@@ -107,17 +109,22 @@ async def _load(
     services.start(when_loaded)
     assert services.team is not None
     await services.team.recover(manager)
+    services.presence.keep_up(functools.partial(services.team.recover, manager), manager.drop_lost)
     return manager, services
 
 
 async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, Services]]") -> None:
     await asyncio.wait([loading])
-    if loading.exception() is None and (team := loading.result()[1].team) is not None:
-        await team.close()
+    if loading.exception() is None:
+        services = loading.result()[1]
+        await services.presence.rest()
+        if services.team is not None:
+            await services.team.close()
     await daemon.close()
     if loading.exception() is None:
         manager, services = loading.result()
         await services.close()
+        await services.presence.end()
         await manager.runtime.store.close()
 
 

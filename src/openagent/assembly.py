@@ -19,6 +19,7 @@ from openagent.core.runtime import Runtime
 from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Daemon, Handler
 from openagent.daemon.manager import SessionManager
+from openagent.daemon.presence import Presence
 from openagent.plugins.collector import ContextSettings
 from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.store import Store
@@ -104,6 +105,7 @@ def build_manager(
     custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
     custom.take_prompts(mcp.prompts, mcp.prompt)
     around = Surroundings(custom.tools_beside(mcp.tools), mcp.tool_names, mcp.server_names, services.catalog.resolve)
+    services.presence = Presence(store, home)
     team = services.team = Team(configs, store, safety, tools, around)
     runtime = Runtime(
         store=store,

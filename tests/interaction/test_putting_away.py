@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openagent.client import Client
@@ -13,12 +13,12 @@ from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TurnCompleted
 from openagent.protocol.sessions import SessionInfo, SettingsChange
-from openagent.simulator.script import ECHO
 
 from .doing import ask, messages_of
 from .house import PATIENCE, house, new_session, until
 
 SESSIONS = 5
+ECHO = {"steps": [{"text": "You said: {last_user}"}], "loop": True}
 KINDS = st.sampled_from(["get", "beginning", "page", "update", "attach", "send"])
 
 
@@ -46,7 +46,7 @@ async def perform(client: Client, session: str, kind: str) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, SESSIONS - 1), KINDS), min_size=8, max_size=30), st.integers(0, 2))
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None)
 def test_ops_at_once_on_more_sessions_than_stay_in_memory_all_succeed(work: list[tuple[int, str]], kept: int) -> None:
     async def scene(folder: Path) -> None:
         async with house(folder, ECHO, config=few_in_memory(kept)) as h:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.roster import Roster
-from openagent.plugins.store import Batch
+from openagent.plugins.store import Batch, StoredSession
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id
@@ -46,7 +46,7 @@ class SessionManager:
         self._bus = bus
         self._settings_for = settings_for
         self._template_settings = template_settings
-        self._roster = Roster(self._load, kept=idle_kept, is_spare=self._is_spare)
+        self._roster = Roster(self._load, self._leave, kept=idle_kept, is_spare=self._is_spare)
 
     @property
     def running(self) -> int:
@@ -99,9 +99,16 @@ class SessionManager:
         return found
 
     async def _load(self, name: str) -> Session | str:
-        stored = await self.runtime.store.session(name)
+        stored = await self.runtime.store.take(name)
         if stored.info.id != name:
             return stored.info.id
+        try:
+            return await self._revive(stored)
+        except BaseException:
+            await self._give_back(name)
+            raise
+
+    async def _revive(self, stored: StoredSession) -> Session:
         try:
             await self.runtime.open_workspace(Path(stored.info.cwd))
         except OpenAgentError:
@@ -110,6 +117,12 @@ class SessionManager:
         session = Session(stored, self.runtime, self._bus.publish, lambda: self._someone_can_answer(stored.info))
         await session.recover()
         return session
+
+    async def _give_back(self, session: str) -> None:
+        try:
+            await self.runtime.store.give_back(session)
+        except OpenAgentError as problem:
+            _log.warning("other daemons cannot have it yet", extra={"session": session, "reason": str(problem)})
 
     async def _load_parent(self, info: SessionInfo) -> None:
         """Whose rules, grants and budget hold for this one."""
@@ -135,7 +148,18 @@ class SessionManager:
 
     async def put_away(self, session: Session) -> None:
         """Whoever asks for it next gets it as it is in the store."""
-        await asyncio.shield(self._roster.leave(session))
+        await asyncio.shield(self._leave(session))
+
+    def _leave(self, session: Session) -> "asyncio.Task[None]":
+        return self._roster.leave(session, lambda: self._give_back(session.id))
+
+    async def drop_lost(self) -> None:
+        """Sessions that another daemon took, because this one gave no sign of life for too long."""
+        kept = set(await self.runtime.store.kept())
+        for session in self.all_loaded:
+            if session.id not in kept:
+                _log.error("another daemon took over", extra={"session": session.id})
+                self._roster.leave(session)
 
     def _is_spare(self, session: Session) -> bool:
         return (
@@ -207,10 +231,19 @@ class SessionManager:
             )
         return {"message_count": through, "turn_count": page[0].turn}
 
-    async def recover_all(self) -> None:
-        """After a crash: close every turn that was left open, so that lists tell the truth."""
-        for session in await self.runtime.store.unfinished_sessions():
+    async def recover_all(self) -> Sequence[str]:
+        """After a crash: close every turn that was left open, so that lists tell the truth. Returns where there were
+        such."""
+        unfinished = await self.runtime.store.unfinished_sessions()
+        return [session for session in unfinished if await self._can_load(session)]
+
+    async def _can_load(self, session: str) -> bool:
+        try:
             await self.get(session)
+        except OpenAgentError as problem:  # another daemon was faster
+            _log.warning("not recovered", extra={"session": session, "reason": str(problem)})
+            return False
+        return True
 
     async def close(self) -> None:
         await self._roster.close()

@@ -12,6 +12,7 @@ from openagent.protocol.errors import OpenAgentError
 
 Load = Callable[[str], Awaitable[Session | str]]
 """The session of this id as it is in the store; its whole id, when only the beginning was given. Raises not_found."""
+PutAway = Callable[[Session], "asyncio.Task[None]"]
 Afterwards = Callable[[], Awaitable[None]]
 _LET_GO_S = 5.0
 """How long the next one to ask waits for an op that still works with a session that was put away."""
@@ -19,9 +20,11 @@ _log = logging.getLogger(__name__)
 
 
 class Roster:
-    def __init__(self, load: Load, *, kept: int, is_spare: Callable[[Session], bool]) -> None:
-        """`kept` sessions stay although nobody needs them; `is_spare` tells whether somebody needs one."""
+    def __init__(self, load: Load, put_away: PutAway, *, kept: int, is_spare: Callable[[Session], bool]) -> None:
+        """`kept` sessions stay although nobody needs them; `is_spare` tells whether somebody needs one. `put_away`
+        has it leave."""
         self._load = load
+        self._put_away = put_away
         self._kept = kept
         self._is_spare = is_spare
         self._loaded: dict[str, Session] = {}
@@ -110,7 +113,7 @@ class Roster:
             if session.id not in needed and session not in self._in_hand and self._is_spare(session)
         ]
         for session in spare[:too_many]:
-            self.leave(session)
+            self._put_away(session)
 
     def leave(self, session: Session, then: Afterwards | None = None) -> "asyncio.Task[None]":
         """Put it away, and do what is to follow before anybody can have it again."""
@@ -131,7 +134,7 @@ class Roster:
         """Whoever is on the way in is awaited, and leaves with the others."""
         while self._loading:
             await asyncio.wait(self._loading.values())
-        await asyncio.gather(*map(self.leave, self.all), return_exceptions=True)
+        await asyncio.gather(*map(self._put_away, self.all), return_exceptions=True)
         await asyncio.gather(*self._leaving.values(), return_exceptions=True)
 
 

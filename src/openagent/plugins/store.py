@@ -124,7 +124,42 @@ class StoredSession(Struct, frozen=True):
     """What the sessions that work for it, and theirs, have used together."""
 
 
+class Holder(Struct, frozen=True):
+    """A daemon that works on sessions of a store, which others may share."""
+
+    id: str
+    """Its own: no two daemons that ever run have the same."""
+    host: str
+    pid: int
+    home: str
+    place: str
+    """Of all daemons with the same one, at most one lives at a time: the newest."""
+
+
 class Store(Protocol):
+    async def register(self, holder: Holder, *, lease_s: float) -> None:
+        """From here on this store works for one of several daemons, which lives for so long after each `renew`."""
+        ...
+
+    async def renew(self) -> bool:
+        """False: it comes too late, and others may have taken its sessions meanwhile."""
+        ...
+
+    async def resign(self) -> None:
+        """Whatever this daemon has is free for others."""
+        ...
+
+    async def take(self, session: str) -> StoredSession:
+        """The session as `session` tells it, kept from other daemons until it is given back. Raises 'conflict', saying
+        which one has it. A beginning of an id takes nothing."""
+        ...
+
+    async def give_back(self, session: str) -> None: ...
+
+    async def kept(self) -> list[str]:
+        """The sessions this daemon has."""
+        ...
+
     async def create_session(self, info: SessionInfo, events: Sequence[Event]) -> None:
         """Raises OpenAgentError('conflict') when the id is taken."""
         ...
@@ -154,7 +189,7 @@ class Store(Protocol):
     async def count_sessions(self) -> int: ...
 
     async def unfinished_sessions(self) -> list[str]:
-        """Ids of sessions with a turn that was started and not completed."""
+        """Ids of sessions with a turn that was started and not completed, and that no living daemon has."""
         ...
 
     async def delete_session(self, session: str) -> None: ...
@@ -166,8 +201,8 @@ class Store(Protocol):
     async def commit(self, batch: Batch) -> None:
         """A TurnCompleted among its events is also kept as the turn's end.
 
-        Raises OpenAgentError('store_unavailable') when nothing can be stored right now, within a few seconds. So does
-        everything else here that writes."""
+        Raises OpenAgentError('conflict') when another daemon has the session, and OpenAgentError('store_unavailable')
+        when nothing can be stored right now, within a few seconds. So does everything else here that writes."""
         ...
 
     async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:

@@ -55,8 +55,7 @@ class Team:
 
     async def recover(self, manager: SessionManager) -> None:
         """After a crash: turns left open are closed, and callers are told of their sub-agents."""
-        cut_off = await manager.runtime.store.unfinished_sessions()
-        await manager.recover_all()
+        cut_off = await manager.recover_all()
         if self._agents:
             await self._agents.tell_cut_off(cut_off)
 

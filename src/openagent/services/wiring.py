@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from openagent import config
 from openagent.daemon.daemon import Daemon, Handler
+from openagent.daemon.presence import Presence
 from openagent.index.code_index import CodeIndex
 from openagent.models import ModelCatalog, Place
 from openagent.plugins.access import AccessStore
@@ -95,6 +96,7 @@ class Services:
         self._starting: asyncio.Task[None] | None = None
         self.mcp: McpService | None = None
         self.access: Access
+        self.presence: Presence
         self.team: Team | None = None
         self.customizing: Customizing | None = None
         self.desk: Desk | None = None

@@ -5,19 +5,21 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from openagent.plugins.store import Batch
+from openagent.plugins.store import Batch, Holder
 from openagent.protocol.events import Event, TurnCompleted, TurnStarted
-from openagent.store import accounts, raw, rows, sessions, turns
+from openagent.store import accounts, leases, raw, rows, sessions, turns
 from openagent.store.events import insert_events
 from openagent.store.messages import insert_messages
 
 
-def commit(connection: Connection, batch: Batch, previous: raw.Remembered | None) -> raw.Remembered | None:
+def commit(
+    connection: Connection, batch: Batch, previous: raw.Remembered | None, holder: Holder | None
+) -> raw.Remembered | None:
     """Returns the raw request to remember, when the batch brought one."""
     if batch.again and batch.info is not None and sessions.stored_seq(connection, batch.session) >= batch.info.seq:
         return None
-    if changed := _session_columns(batch):
-        sessions.change(connection, batch.session, changed)
+    if (changed := _session_columns(batch)) and not sessions.change(connection, batch.session, changed, holder):
+        raise leases.held_elsewhere(connection, batch.session)
     if batch.messages:
         insert_messages(connection, batch.session, batch.messages)
     insert_events(connection, batch.session, batch.events, batch.messages)

@@ -4,9 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, ScalarSelect, and_, bindparam, delete, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
-from openagent.plugins.store import CollectionRecord, StoredSession
+from openagent.plugins.store import CollectionRecord, Holder, StoredSession
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
@@ -24,6 +37,9 @@ _NUMBER_LIMIT = 2**31 - 1
 
 _insert_session = insert(sessions)
 _update_session = HotStatement(update(sessions).where(sessions.c.id == bindparam("session")))
+_update_own_session = HotStatement(
+    update(sessions).where(sessions.c.id == bindparam("session"), sessions.c.daemon == bindparam("holder"))
+)
 _one_session = select(sessions).where(sessions.c.id == bindparam("session"))
 _seq_of = select(sessions.c.seq).where(sessions.c.id == bindparam("session")).with_for_update()
 """Waits for a transaction of the same session whose end nobody has heard of."""
@@ -51,9 +67,9 @@ _queued_decoder = msgspec.json.Decoder(QueuedMessage)
 _collection_decoder = msgspec.json.Decoder(CollectionRecord)
 
 
-def create(connection: Connection, info: SessionInfo, events: Sequence[Event]) -> None:
+def create(connection: Connection, info: SessionInfo, events: Sequence[Event], holder: Holder | None) -> None:
     _refuse_taken_id(connection, info.id)
-    _insert(connection, info, plan=_NO_PLAN)
+    _insert(connection, info, holder, plan=_NO_PLAN)
     insert_events(connection, info.id, events, messages=())
 
 
@@ -64,16 +80,21 @@ def _refuse_taken_id(connection: Connection, session: str) -> None:
         )
 
 
-def _insert(connection: Connection, info: SessionInfo, plan: str | ScalarSelect[str]) -> None:
+def _insert(connection: Connection, info: SessionInfo, holder: Holder | None, plan: str | ScalarSelect[str]) -> None:
     statement = _insert_session if isinstance(plan, str) else _insert_session.values(plan=plan)
-    row = {"id": info.id, **rows.session_row(info), "open_turn": 0}
+    row = {"id": info.id, **rows.session_row(info), "open_turn": 0, "daemon": holder and holder.id}
     connection.execute(statement, {**row, "plan": plan} if isinstance(plan, str) else row)
 
 
-def change(connection: Connection, session: str, values: dict[str, Any]) -> None:
-    """Only the columns that are given."""
-    if _update_session.run(connection, [{"session": session, **values}]) == 0:
+def change(connection: Connection, session: str, values: dict[str, Any], holder: Holder | None) -> bool:
+    """Only the columns that are given. False: there is such a session, and the holder does not have it."""
+    if holder is None:
+        changed = _update_session.run(connection, [{"session": session, **values}])
+    else:
+        changed = _update_own_session.run(connection, [{"session": session, "holder": holder.id, **values}])
+    if not changed and connection.execute(_one_session, {"session": session}).first() is None:
         raise _not_found(session)
+    return bool(changed)
 
 
 def stored_seq(connection: Connection, session: str) -> int:
@@ -144,8 +165,8 @@ def count(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(sessions)).scalar_one()
 
 
-def unfinished(connection: Connection) -> list[str]:
-    return list(connection.execute(select(sessions.c.id).where(sessions.c.open_turn > 0)).scalars())
+def unfinished(connection: Connection, free: ColumnElement[bool]) -> list[str]:
+    return list(connection.execute(select(sessions.c.id).where(sessions.c.open_turn > 0, free)).scalars())
 
 
 def remove(connection: Connection, session: str) -> None:
@@ -159,7 +180,7 @@ def fork(connection: Connection, source: str, info: SessionInfo, through: int | 
     _refuse_taken_id(connection, info.id)
     # A shortened fork stands at an earlier point, where the newest plan did not exist yet.
     whole = select(sessions.c.plan).where(sessions.c.id == source).scalar_subquery()
-    _insert(connection, info, plan=whole if through is None else _NO_PLAN)
+    _insert(connection, info, None, plan=whole if through is None else _NO_PLAN)
     last = _NUMBER_LIMIT if through is None else through
     left_out = select(func.min(messages.c.turn)).where(messages.c.session_id == source, messages.c.number > last)
     for table, within in (

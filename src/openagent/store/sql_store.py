@@ -19,6 +19,7 @@ from openagent.plugins.store import (
     CollectionRecord,
     DraftPiece,
     FailureRecord,
+    Holder,
     McpServerRecord,
     Store,
     StoredSession,
@@ -31,7 +32,7 @@ from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import EndedTurn, SessionInfo, TurnEnd
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import Usage
-from openagent.store import accounts, events, mcp_servers, messages, raw, schema, sessions, templates, turns
+from openagent.store import accounts, events, leases, mcp_servers, messages, raw, schema, sessions, templates, turns
 from openagent.store import engine as engines
 from openagent.store.commit import commit
 from openagent.store.threads import DatabaseThreads
@@ -51,6 +52,8 @@ class SqlStore:
         self._reading = engine.execution_options(**engines.READ_ONLY)
         self._driver_errors = engines.driver_errors(engine)
         self._closed = False
+        self._holder: Holder | None = None
+        self._lease_s = 0.0
         if engine.dialect.name == "sqlite":
             self._readers = DatabaseThreads("store-read")
             self._writers: list[Writer] = [SqliteWriter(engine, raw.REMEMBERED_BYTES)]
@@ -59,8 +62,33 @@ class SqlStore:
             remembered_bytes = raw.REMEMBERED_BYTES // _POSTGRES_THREADS
             self._writers = [Writer(engine, number, remembered_bytes) for number in range(_POSTGRES_THREADS)]
 
+    async def register(self, holder: Holder, *, lease_s: float) -> None:
+        self._holder, self._lease_s = holder, lease_s
+        await self._write(holder.id, leases.register, holder, lease_s)
+
+    async def renew(self) -> bool:
+        if self._holder is None:
+            return True
+        return await self._write(self._holder.id, leases.renew, self._holder, self._lease_s)
+
+    async def resign(self) -> None:
+        if self._holder is not None:
+            await self._write(self._holder.id, leases.resign, self._holder)
+
+    async def take(self, session: str) -> StoredSession:
+        if self._holder is None:
+            return await self.session(session)
+        return await self._write(session, leases.take, session, self._holder)
+
+    async def give_back(self, session: str) -> None:
+        if self._holder is not None:
+            await self._write(session, leases.give_back, session, self._holder)
+
+    async def kept(self) -> list[str]:
+        return await self._read(leases.kept, self._holder) if self._holder else []
+
     async def create_session(self, info: SessionInfo, events: Sequence[Event]) -> None:
-        await self._write(info.id, sessions.create, info, events)
+        await self._write(info.id, sessions.create, info, events, self._holder)
 
     async def session(self, session: str) -> StoredSession:
         return await self._read(sessions.one, session)
@@ -84,7 +112,7 @@ class SqlStore:
         return await self._read(sessions.count)
 
     async def unfinished_sessions(self) -> list[str]:
-        return await self._read(sessions.unfinished)
+        return await self._read(lambda connection: sessions.unfinished(connection, leases.is_free(connection)))
 
     async def delete_session(self, session: str) -> None:
         writer = self._writer(session)
@@ -103,7 +131,7 @@ class SqlStore:
 
     def _commit(self, writer: Writer, batch: Batch) -> None:
         previous = None if batch.raw is None else writer.requests.get(batch.session)
-        remembered = self._transact(writer.transaction(), commit, batch, previous)
+        remembered = self._transact(writer.transaction(), commit, batch, previous, self._holder)
         if remembered is not None:
             writer.requests.put(batch.session, remembered)
 

@@ -47,6 +47,7 @@ sessions = Table(
     Column("turn_count", Integer, nullable=False),
     Column("seq", Integer, nullable=False),
     Column("open_turn", Integer, nullable=False),
+    Column("daemon", String),
     Column("parent", SessionId),
     Column("forked_from", SessionId),
     Column("template", String, nullable=False, server_default=""),
@@ -246,6 +247,17 @@ APPEND_ONLY_AUDIT = {
 for _dialect, _statements in APPEND_ONLY_AUDIT.items():
     for _statement in _statements:
         event.listen(audit, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+
+daemons = Table(
+    "daemons",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("alive_until", Float, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("host", String, nullable=False),
+    Column("home", Text, nullable=False),
+    Column("place", Text, nullable=False),
+)
 
 access_tokens = Table(
     "access_tokens",

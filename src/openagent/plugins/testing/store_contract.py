@@ -21,6 +21,7 @@ from openagent.plugins.store import (
     CollectionRecord,
     DraftPiece,
     FailureRecord,
+    Holder,
     McpServerRecord,
     RawAnswer,
     Store,
@@ -81,6 +82,10 @@ def announced(messages: Sequence[Message], first_seq: int, session: str = SESSIO
         MessageAdded(session=session, seq=first_seq + offset, op_id="op-7", at=message.created_at, message=message)
         for offset, message in enumerate(messages)
     ]
+
+
+def holder(name: str, *, pid: int = 1, place: str = "") -> Holder:
+    return Holder(id=name, host=f"host of {name}", pid=pid, home=f"/home/{name}", place=place or name)
 
 
 async def created(store: Store, session: str = SESSION, **changes: Any) -> SessionInfo:
@@ -288,6 +293,78 @@ class StoreContract:
         await store.commit(Batch(SESSION, events=[TurnCompleted(session=SESSION, seq=3, turn=4, reason="done")]))
         assert (await store.session(SESSION)).open_turn == 0
         assert await store.unfinished_sessions() == []
+
+    async def test_a_session_is_in_the_hands_of_one_daemon_at_a_time(self, store: Store, open_store: OpenStore) -> None:
+        other = await open_store()
+        await store.register(holder("one", pid=4711), lease_s=60)
+        await other.register(holder("two"), lease_s=60)
+        info = await created(store)
+        assert (await store.take(SESSION)).info == info
+        with pytest.raises(OpenAgentError) as refused:
+            await other.take(SESSION)
+        assert refused.value.info.code == "conflict"
+        assert all(word in refused.value.info.message for word in ("4711", "host of one", "/home/one"))
+        with pytest.raises(OpenAgentError, match="4711"):
+            await other.commit(Batch(SESSION, events=[StatusChanged(session=SESSION, seq=1, status="error")]))
+        assert await store.events(SESSION, after=0, limit=5) == []
+        assert (await store.kept(), await other.kept()) == ([SESSION], [])
+
+        await store.give_back(SESSION)
+        await other.take(SESSION)
+        with pytest.raises(OpenAgentError) as refused:
+            await store.commit(Batch(SESSION, info))
+        assert refused.value.info.code == "conflict"
+        await other.close()
+
+    async def test_turns_of_a_living_daemon_are_not_unfinished(self, store: Store, open_store: OpenStore) -> None:
+        other = await open_store()
+        await store.register(holder("one"), lease_s=60)
+        await other.register(holder("two"), lease_s=60)
+        await created(store)
+        await store.commit(Batch(SESSION, events=[TurnStarted(session=SESSION, seq=1, turn=1)]))
+        assert await other.unfinished_sessions() == await store.unfinished_sessions() == []
+        await store.resign()
+        assert await other.unfinished_sessions() == [SESSION]
+        assert (await other.take(SESSION)).open_turn == 1
+        await other.close()
+
+    async def test_a_daemon_that_gave_no_sign_of_life_loses_its_sessions(
+        self, store: Store, open_store: OpenStore
+    ) -> None:
+        other = await open_store()
+        await store.register(holder("one"), lease_s=0)
+        await other.register(holder("two"), lease_s=60)
+        info = await created(store)
+        assert not await store.renew()
+        await store.commit(Batch(SESSION, info))  # nobody wanted it meanwhile
+        await other.take(SESSION)
+        with pytest.raises(OpenAgentError) as refused:
+            await store.commit(Batch(SESSION, info))
+        assert refused.value.info.code == "conflict"
+        assert await other.renew()
+        await other.close()
+
+    async def test_the_next_life_of_a_daemon_has_its_sessions_at_once(
+        self, store: Store, open_store: OpenStore
+    ) -> None:
+        again = await open_store()
+        await store.register(holder("one"), lease_s=60)
+        await created(store)
+        await again.register(holder("next", place="one"), lease_s=60)
+        await again.take(SESSION)
+        assert await again.kept() == [SESSION]
+        await again.close()
+
+    async def test_a_session_deleted_by_another_daemon_is_gone(self, store: Store, open_store: OpenStore) -> None:
+        other = await open_store()
+        await store.register(holder("one"), lease_s=60)
+        info = await created(store)
+        await other.delete_session(SESSION)
+        for asked in (store.take(SESSION), store.commit(Batch(SESSION, info))):
+            with pytest.raises(OpenAgentError) as refused:
+                await asked
+            assert refused.value.info.code == "not_found"
+        await other.close()
 
     async def test_one_batch_may_end_a_turn_and_start_the_next(self, store: Store) -> None:
         await created(store)

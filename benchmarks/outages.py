@@ -332,7 +332,7 @@ async def rounds(kind: Kind, moments: Sequence[Moment], seconds: float) -> list[
 async def main(count: int, seconds: float) -> int:
     each = -(-count // len(KINDS))
     order: Iterator[Moment] = cycle(MOMENTS)
-    moments = [next(order) for _ in range(each)]
+    moments: list[Moment] = [next(order) for _ in range(each)]
     side_by_side = await asyncio.gather(*(rounds(kind, moments, seconds) for kind in KINDS))
     played = [one for several in side_by_side for one in several]
     late = [one for one in played if max(one.heard_s, one.refused_s) > HEARD_WITHIN_S]

@@ -117,6 +117,7 @@ def build_manager(
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
         collectors=Collectors(built_in_collectors(redactor.redact), plugins),
+        freeze=configs.freeze,
         context=lambda workspace: msgspec.convert(
             configs.load(workspace).settings.context, ContextSettings, from_attributes=True
         ),

@@ -3,9 +3,11 @@
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.config.frozen import Frozen
 from openagent.config.load import Config, load
 from openagent.config.project import find_project_file, project_folder
 from openagent.config.trust import TrustList
@@ -15,6 +17,7 @@ from openagent.protocol.ops import ConfigList
 from openagent.protocol.sessions import Settings as SessionSettings
 
 RECHECK_SECONDS = 1.0
+_FROZEN = "settings"
 Stamp = tuple[int, int, int]
 
 
@@ -37,6 +40,22 @@ class ConfigCache:
     def load(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Config:
         extra = env or {}
         cwd = self.origin_of(cwd) if cwd else None
+        frozen = Frozen.current()
+        if frozen is None or cwd != frozen.workspace or extra not in ({}, frozen.env):
+            return self._load(cwd, extra)
+        if _FROZEN not in frozen.found:
+            frozen.found[_FROZEN] = self._load(cwd, frozen.env)
+        return frozen.found[_FROZEN]
+
+    def freeze(self, workspace: Path, env: Mapping[str, str]) -> Frozen:
+        """The settings of a turn: those of the environment of whoever sent the message."""
+        frozen = Frozen(self.origin_of(workspace), dict(env))
+        # What cannot be read is told where it is needed.
+        with suppress(OpenAgentError):
+            frozen.found[_FROZEN] = self.load(workspace, env)
+        return frozen
+
+    def _load(self, cwd: Path | None, extra: Mapping[str, str]) -> Config:
         key = (str(cwd or ""), tuple(sorted(extra.items())))
         cached = self._cache.get(key)
         now = time.monotonic()

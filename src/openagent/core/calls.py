@@ -86,7 +86,8 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
     if not session.running:
         session.post(StatusChanged(status="executing_tool", detail=tool), op_id=op_id)
     try:
-        await session.look_for_tools()
+        if not session.running:  # a turn keeps the tools that it began with
+            await session.look_for_tools()
         performed = await _perform(session, call, op_id)
     except asyncio.CancelledError:
         outcome = ToolOutcome("Stopped before it finished.", is_error=True)

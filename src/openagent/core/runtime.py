@@ -1,6 +1,7 @@
 """What sessions share. The composition root fills it in."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -35,6 +36,26 @@ class ModelResolver(Protocol):
     def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
         """Raises OpenAgentError('config_error') when no such provider is configured."""
         ...
+
+
+class Frozen(Protocol):
+    """What a turn uses, as it was when the turn started."""
+
+    def here(self) -> AbstractContextManager[None]:
+        """Holds for what is called from here, and in the tasks that are started from here."""
+        ...
+
+    def thaw(self) -> None:
+        """The turn has ended."""
+        ...
+
+
+class Unfrozen:
+    def here(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def thaw(self) -> None:
+        pass
 
 
 class WorkspaceRules(Struct, frozen=True):
@@ -75,6 +96,8 @@ class Runtime:
     checkpoints: Checkpoints | None = None
     open_workspace: Callable[[Path], Awaitable[None]] = _is_open
     """Called before a session works somewhere: a copy may have to be mounted again."""
+    freeze: Callable[[Path, Mapping[str, str]], Frozen] = lambda _workspace, _env: Unfrozen()
+    """Called when a turn starts, with the environment of whoever sent the message."""
     context: Callable[[Path], ContextSettings] = lambda _workspace: ContextSettings()
     rules: Callable[[SessionInfo], WorkspaceRules] = lambda _session: WorkspaceRules()
     """Asked at the start of every turn."""

@@ -21,7 +21,7 @@ from openagent.core.outbox import Outbox
 from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
 from openagent.core.recovery import recover_turn
-from openagent.core.runtime import ResolvedModel, Runtime
+from openagent.core.runtime import Frozen, ResolvedModel, Runtime
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
@@ -88,6 +88,7 @@ class Session:
         self.draft: Draft | None = None
         self.open_calls = OpenCalls()
         self.env: Mapping[str, str] = {}
+        """Of whoever sent the message of the newest turn; until there is one, of whoever made the session."""
         self.files_read = FilesRead()
         self.someone_can_answer = someone_can_answer
         self.lock = asyncio.Lock()
@@ -313,23 +314,41 @@ class Session:
             await self.record()
         finally:
             self._flushing = None
-            if self._posted and self._post_timer is None:  # while this was being stored
+            if (self._posted or self._posted_audit) and self._post_timer is None:  # while this was being stored
                 self._flush_soon()
 
     # Turns
 
-    async def send(self, parts: Sequence[UserPart], op_id: str) -> Sent:
-        """Accepted and stored when this returns. Runs at once, or after the turn that is running."""
+    async def send(self, parts: Sequence[UserPart], op_id: str, env: Mapping[str, str] | None = None) -> Sent:
+        """Accepted and stored when this returns. Runs at once, or after the turn that is running.
+
+        `env` is the sender's environment: the turn that answers the message runs in it."""
         await self.outbox.stored_within(SEND_PATIENCE)
         self.outbox.check("This message was not taken: send it again then.")
-        return await self.inbox.send(parts, op_id)
+        return await self.inbox.send(parts, op_id, env)
 
     @property
     def can_start(self) -> bool:
         return self._turn is None and not self.paused and not self._closing and self.outbox.is_empty
 
-    async def start(self, parts: Sequence[UserPart], op_id: str, unqueued: Sequence[str] = ()) -> Sent:
+    async def start(
+        self,
+        parts: Sequence[UserPart],
+        op_id: str,
+        unqueued: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> Sent:
+        self.env = env or self.env
+        frozen = self.runtime.freeze(self.workspace, self.env)
         turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
+        with frozen.here():
+            sent = await self._begin(turn, parts, unqueued)
+            self._task = turn.task = asyncio.create_task(
+                self._drive(turn, frozen), name=f"turn {self.id}/{turn.number}"
+            )
+        return sent
+
+    async def _begin(self, turn: Turn, parts: Sequence[UserPart], unqueued: Sequence[str]) -> Sent:
         try:
             self.permits.renew()
             notes = self.gate.opening() if turn.number == 1 else ()
@@ -351,13 +370,13 @@ class Session:
         except BaseException:
             self._turn = None
             raise
-        self._task = turn.task = asyncio.create_task(self._drive(turn), name=f"turn {self.id}/{turn.number}")
         return Sent(session=self.id, turn=turn.number, message_number=message.number)
 
-    async def _drive(self, turn: Turn) -> None:
+    async def _drive(self, turn: Turn, frozen: Frozen) -> None:
         try:
             await turn.drive()
         finally:
+            frozen.thaw()
             self._turn = self._task = None
         await self._start_next()
 

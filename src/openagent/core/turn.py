@@ -52,6 +52,8 @@ class Turn:
         self.notes: list[NotePart] = []
         """What the model is told after the running calls."""
         self._model = ""
+        """What a gate chose for this turn, in the place of the session's model."""
+        self._chosen = session.info.settings.model
         self._steps = 0
         self._asking: Asking | None = None
         self._usage = Usage()
@@ -140,7 +142,9 @@ class Turn:
 
     def _resolve(self) -> ResolvedModel:
         session = self.session
-        model = self._model or session.info.settings.model
+        chosen = session.info.settings.model
+        # What a person chooses in mid-turn counts from the next step.
+        model = self._model if self._model and chosen == self._chosen else chosen
         return session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
 
     async def _ask(self, resolved: ResolvedModel) -> Message:

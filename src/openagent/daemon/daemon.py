@@ -175,8 +175,6 @@ class Daemon:
 
     async def _attach(self, connection: Connection, op: ops.SessionAttach) -> None:
         session = await (await self._manager()).get(op.session)
-        if connection.env:
-            session.env = connection.env
         async with session.lock:
             missed = None
             if op.after is not None and op.after <= session.info.seq:
@@ -217,9 +215,7 @@ class Daemon:
         if not any(not isinstance(part, TextPart) or part.text.strip() for part in parts):
             raise OpenAgentError("invalid_argument", "The message is empty.", hint="Say what you want done.")
         session = await (await self._manager()).get(op.session)
-        if connection.env:
-            session.env = connection.env
-        return await session.send(parts, op.id)
+        return await session.send(parts, op.id, connection.env)
 
     async def _turn_cancel(self, connection: Connection, op: ops.TurnCancel) -> ops.Cancelled:
         session = await (await self._manager()).get(op.session)

@@ -71,7 +71,7 @@ class ContextManager:
 
     async def _show(self, connection: Connection, op: ContextShow) -> ContextReport:
         session = await self._sessions.get(op.session)
-        resolved = _model_of(session)
+        resolved = _model_of(session, connection)
         view = await session.view(resolved)
         window = resolved.context_window or DEFAULT_WINDOW
         settings = session.runtime.context(session.workspace)
@@ -93,7 +93,7 @@ class ContextManager:
 
     async def _collect(self, connection: Connection, op: ContextCollect) -> ContextProposal:
         session = await self._sessions.get(op.session)
-        resolved = _model_of(session)
+        resolved = _model_of(session, connection)
         async with _alone(session):
             if op.dry_run:
                 found = await proposal(session, resolved, _placeholder(resolved), collector=op.collector)
@@ -119,7 +119,7 @@ class ContextManager:
 
     async def _pin(self, connection: Connection, op: ContextPin) -> Done:
         session = await self._sessions.get(op.session)
-        view = await session.view(_model_of(session))
+        view = await session.view(_model_of(session, connection))
         if not any(item.message.number == op.message for item in view.items()):
             raise OpenAgentError(
                 "not_found",
@@ -134,7 +134,7 @@ class ContextManager:
 
     async def _restore(self, connection: Connection, op: ContextRestore) -> ContextGivenBack:
         session = await self._sessions.get(op.session)
-        resolved = _model_of(session)
+        resolved = _model_of(session, connection)
         async with _alone(session):
             chosen = _chosen(await session.collections(), op)
             before = (await session.view(resolved)).estimated()
@@ -182,8 +182,9 @@ def _placeholder(resolved: ResolvedModel) -> Summarize:
     return summarize
 
 
-def _model_of(session: "Session") -> ResolvedModel:
-    return session.runtime.resolve_model(session.info.settings.model, env=session.env, cwd=session.workspace)
+def _model_of(session: "Session", connection: Connection) -> ResolvedModel:
+    env = session.env or connection.env
+    return session.runtime.resolve_model(session.info.settings.model, env=env, cwd=session.workspace)
 
 
 def _cached(view: View) -> int:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from openagent.config.cache import ConfigCache
+from openagent.config.frozen import Frozen
 from openagent.config.trust import FOLDER
 from openagent.core.runtime import ModelResolver
 from openagent.daemon.connection import Connection
@@ -80,7 +81,15 @@ class TemplateService:
         }
 
     async def all(self, workspace: Path | None) -> TemplateList:
-        """By name. Looks again after a second."""
+        """By name. Looks again after a second; within a turn, they stay as they were when it began."""
+        frozen = Frozen.current()
+        if frozen is None:
+            return await self._look(workspace)
+        if (self, workspace) not in frozen.found:
+            frozen.found[self, workspace] = await self._look(workspace)
+        return frozen.found[self, workspace]
+
+    async def _look(self, workspace: Path | None) -> TemplateList:
         known = self._found.get(workspace)
         if known is None or time.monotonic() - known.at > RECHECK_SECONDS:
             stored = await self._store.templates()

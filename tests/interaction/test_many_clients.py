@@ -56,6 +56,17 @@ async def test_socket_websocket_and_in_process_clients_see_the_same_events_in_th
             await client.close()
 
 
+async def test_who_asks_by_the_beginning_of_an_id_misses_nothing_that_follows_the_answer(tmp_path: Path) -> None:
+    async with house(tmp_path, BUSY_TURN) as h, await h.client() as one, await h.client() as two:
+        session = await new_session(h, one)
+        attachment = await one.attach(session)
+        await one.send(session, "go")
+        seen = await follow(attachment, 1)
+        late = await two.attach(session[:12], after=attachment.snapshot.seq if attachment.snapshot else 0)
+        missed = await follow(late, 1)
+        assert [event.seq for event in missed] == [event.seq for event in seen if type(event).durable]
+
+
 async def test_a_client_that_attaches_in_the_middle_of_an_answer_sees_all_of_it(tmp_path: Path) -> None:
     script = [{"chunks": ["alpha ", "beta ", "gamma"], "fault": {"name": "stall", "after": 2}}]
     async with house(tmp_path, script) as h, await h.client() as one, await h.client() as two:

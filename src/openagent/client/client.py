@@ -62,6 +62,8 @@ class Client:
         self._count = 0
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._listeners: dict[str, set[asyncio.Queue[AnyEvent | None]]] = {}
+        self._attaching: dict[str, asyncio.Queue[AnyEvent | None]] = {}
+        """By the op that asks for it."""
         self._everything: set[asyncio.Queue[AnyEvent | None]] = set()
         self._closing_reason = ""
         self._reader = asyncio.create_task(self._read())
@@ -120,19 +122,18 @@ class Client:
 
     async def attach(self, session: str, *, after: int | None = None, messages: int = 50) -> "Attachment":
         queue: asyncio.Queue[AnyEvent | None] = asyncio.Queue()
-        listeners = self._listeners.setdefault(session, set())
-        listeners.add(queue)
+        op = SessionAttach(id=self.next_id(), session=session, after=after, messages=messages)
+        self._attaching[op.id] = queue
         try:
-            op = SessionAttach(id=self.next_id(), session=session, after=after, messages=messages)
             attached = await self.request(op, Attached)
         except BaseException:
-            listeners.discard(queue)
+            for queues in self._listeners.values():
+                queues.discard(queue)
             raise
+        finally:
+            del self._attaching[op.id]
         seq = attached.seq if attached.snapshot else after or 0
         self._seqs[attached.session] = max(seq, self._seqs.get(attached.session, 0))
-        if attached.session != session:
-            listeners.discard(queue)
-            self._listeners.setdefault(attached.session, set()).add(queue)
         return Attachment(self, attached, after or 0, queue)
 
     async def detach(self, attachment: "Attachment") -> None:
@@ -228,6 +229,7 @@ class Client:
             future = self._waiting.get(event.op_id)
             if future is not None and not future.done():
                 if isinstance(event, Reply):
+                    self._listen(event)
                     future.set_result(event.result)
                 else:
                     error = event.error
@@ -245,6 +247,13 @@ class Client:
             queue.put_nowait(event)
         for queue in self._everything:
             queue.put_nowait(event)
+
+    def _listen(self, reply: Reply) -> None:
+        """What comes right behind the answer to an attach must not be missed while whoever asked is being woken."""
+        if (queue := self._attaching.get(reply.op_id)) is not None:
+            # The session may have been asked for by the beginning of its id.
+            session = cast("dict[str, Any]", reply.result)["session"]
+            self._listeners.setdefault(session, set()).add(queue)
 
 
 class Attachment:

@@ -1,6 +1,9 @@
 """A daemon that is killed in the middle of a turn: what became of each call is told as it was."""
 
 import asyncio
+import os
+import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +11,9 @@ import pytest
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.messages import ToolResultPart
-from openagent.protocol.ops import MessagePage, MessagesPage
+from openagent.protocol.messages import Message, TextPart, ThinkingPart, ToolResultPart
+from openagent.protocol.ops import MessagePage, MessagesPage, UsageAsk
+from openagent.protocol.usage import UsageReport
 from openagent.simulator import Simulator
 
 from .binary import Binary, binary
@@ -104,3 +108,84 @@ async def test_a_question_that_nobody_could_answer_any_more_is_told_as_such(tmp_
             async with await program.client() as client:
                 (result,) = await results(client, attachment.session)
                 assert (result.ended, "question" in result.reason) == ("interrupted", True)
+
+
+ROUNDS = int(os.environ.get("OPENAGENT_STREAM_ROUNDS", "2"))
+LIFE = (1.0, 2.5)
+"""Seconds after which the blow falls."""
+THOUGHT, STORY = "Let me think. " * 15, "All work and no play makes a dull agent. " * 500
+STREAMING = {
+    "conversations": [
+        {"match": {"last_user": "go on"}, "loop": True, "steps": [{"text": "I am still here."}]},
+        {"match": {"last_user": "go"}, "loop": True, "steps": [{"thinking": THOUGHT, "text": STORY}]},
+    ],
+    "show_thinking": "always",
+    "chunk_chars": 9,
+    "chunk_ms": 10,
+}
+
+
+def said(message: Message) -> str:
+    return "".join(part.text for part in message.parts if isinstance(part, TextPart | ThinkingPart))
+
+
+class Watcher:
+    """Remembers when it was shown what, as a person at the screen would."""
+
+    def __init__(self, attachment: Attachment) -> None:
+        self.session = attachment.session
+        self.shown: list[tuple[float, str]] = []
+        self.task = asyncio.create_task(self._watch(attachment))
+
+    async def _watch(self, attachment: Attachment) -> None:
+        async for event in attachment.events():
+            if isinstance(event, e.TextDelta | e.ThinkingDelta):
+                self.shown.append((time.monotonic(), event.text))
+
+    def until(self, moment: float) -> str:
+        return "".join(text for at, text in self.shown if at <= moment)
+
+
+@pytest.mark.timeout(900)
+async def test_of_what_was_streamed_at_most_the_last_second_is_lost_and_it_is_paid_for(tmp_path: Path) -> None:
+    chance = random.Random(20261116)
+    async with Simulator(STREAMING) as sim:
+        with binary(tmp_path, sim.base_url) as program:
+            program.data.mkdir(parents=True, exist_ok=True)
+            (program.data / "config.toml").write_text('[prices."compatible/scripted"]\ninput = 1.0\noutput = 10.0\n')
+            program.env["OPENAGENT_CONFIG"] = str(program.data / "config.toml")
+            spent = 0.0
+            await asyncio.to_thread(program.serve)
+            for _ in range(ROUNDS):
+                async with await program.client() as client:
+                    watcher = Watcher(await begin(client, program, "full"))
+                    await asyncio.sleep(chance.uniform(*LIFE))
+                    killed_at = time.monotonic()
+                    await kill(program)
+                    await watcher.task
+                await asyncio.to_thread(program.serve)
+                async with await program.client() as client:
+                    spent = await _check(client, watcher, killed_at, spent)
+
+
+async def _check(client: Client, watcher: Watcher, killed_at: float, spent: float) -> float:
+    attachment = await client.attach(watcher.session)
+    assert attachment.snapshot is not None
+    *_, answer = attachment.snapshot.messages
+    assert (answer.role, answer.stop_reason) == ("assistant", "interrupted")
+    kept = said(answer)
+    assert (THOUGHT + STORY).startswith(kept)
+    assert len(kept) >= len(watcher.until(killed_at - 1.0))
+    (end,) = attachment.snapshot.turns
+    assert answer.usage is not None
+    assert answer.usage.estimated
+    assert answer.usage.output_tokens > 0
+    assert answer.cost_usd
+    assert (end.reason, end.usage, end.cost_usd) == ("interrupted", answer.usage, answer.cost_usd)
+    assert attachment.snapshot.info.usage.cost_usd == answer.cost_usd
+    await client.send(watcher.session, "go on")
+    completed, _ = await attachment.until_turn_ends()
+    assert (completed.reason, completed.text) == ("done", "I am still here."), completed.error
+    report = await client.request(UsageAsk(id=client.next_id(), by="model"), UsageReport)
+    assert report.total.cost_usd == pytest.approx(spent + answer.cost_usd + completed.cost_usd)
+    return report.total.cost_usd

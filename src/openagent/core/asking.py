@@ -1,8 +1,10 @@
 """One request to a model: money set aside before, chunks shown as they come, the cost settled after."""
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +24,7 @@ from openagent.plugins.provider import (
     TextChunk,
     ThinkingChunk,
 )
+from openagent.plugins.store import DraftPiece, UsageRecord
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
     Event,
@@ -52,6 +55,8 @@ class Asking:
         self._activity: Activity = activity
         self._reservation: Reservation | None = None
         self._model = ""
+        self._prompt: Usage | None = None
+        """What was sent, as estimated when it was first needed."""
         self.spent: list[Spending] = []
         """What was paid for: the answer, and attempts that broke off after they had begun to answer."""
 
@@ -59,13 +64,16 @@ class Asking:
         request = await self._reserve(resolved.name, request)
         draft = Draft(self._session.next_number)
         if self._watch is not None:
-            self._session.draft = draft
+            draft = self._session.draft = Draft(draft.message_number, partial(self._keep, request))
+        draft.begin()
         try:
             return await self._stream(resolved, request, draft)
         except BaseException as problem:
             billed = problem.usage if isinstance(problem, ProviderError) else None
             await self._settle_cut_off(request, draft.parts, isinstance(problem, asyncio.CancelledError), billed)
             raise
+        finally:
+            draft.close()
 
     async def _stream(self, resolved: ResolvedModel, request: ModelRequest, draft: Draft) -> Answer:
         async with aclosing(resolved.provider.stream(request)) as stream:
@@ -86,6 +94,29 @@ class Asking:
         if self._watch is not None:
             self._session.show(event)
             self._watch(text)
+
+    async def _keep(self, request: ModelRequest, parts: Sequence[Part], anew: bool) -> None:
+        """What was shown since the last time, and what it comes to if this is all."""
+        session, draft = self._session, self._session.draft
+        if self._reservation is not None:
+            await self._reservation.priced()
+        if draft is None or draft.closed:  # from here on nothing waits, so what comes later is stored later
+            return
+        session.draft_kept = True
+        owed = [*self.spent, *([self._so_far(request, draft.parts, self._reservation)] if self._reservation else [])]
+        number, now = draft.message_number, time.time()
+        usage = [UsageRecord(number, paid.model, paid.usage, paid.cost_usd, self._activity, now) for paid in owed]
+        await session.runtime.store.keep_draft(session.id, DraftPiece(number, list(parts), usage), anew=anew)
+
+    def _so_far(self, request: ModelRequest, parts: Sequence[Part], reservation: Reservation) -> Spending:
+        ledger = self._session.runtime.ledger
+        if self._prompt is None:
+            self._prompt = ledger.estimate(request, ())
+        answered = ledger.estimate(msgspec.structs.replace(request, system="", tools=[], messages=[]), parts)
+        usage = msgspec.structs.replace(
+            self._prompt, output_tokens=answered.output_tokens, reasoning_tokens=answered.reasoning_tokens
+        )
+        return Spending(self._model, usage, reservation.price(usage).cost_usd)
 
     async def _reserve(self, model: str, request: ModelRequest) -> ModelRequest:
         ledger = self._session.runtime.ledger
@@ -128,7 +159,7 @@ class Asking:
         """Another attempt follows: what was shown of this one is void, and the next one needs its own money."""
         billed = notice.usage if isinstance(notice, RetryNotice) else None
         await self._settle_cut_off(request, draft.parts, cancelled=False, billed=billed)
-        draft.clear()
+        await draft.void()
         model = self._model
         match notice:
             case RetryNotice():
@@ -153,3 +184,4 @@ class Asking:
                 f"The rest of the budget does not cover an answer by {model}.",
                 hint="Raise the budget, or choose a cheaper model.",
             )
+        draft.begin()

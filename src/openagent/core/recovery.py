@@ -4,7 +4,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from openagent.core.draft import joined
 from openagent.core.history import Stage, closed, finished
+from openagent.plugins.store import DraftPiece, UsageRecord
 from openagent.plugins.tool import Tool
 from openagent.protocol.events import (
     AnyEvent,
@@ -16,9 +20,10 @@ from openagent.protocol.events import (
     StatusChanged,
     ToolStarted,
     TurnCompleted,
+    UsageUpdated,
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
-from openagent.protocol.usage import Usage
+from openagent.protocol.usage import SessionUsage, Usage
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -36,31 +41,68 @@ async def recover_turn(session: "Session", turn: int) -> None:
     open_calls = _calls_without_result(newest)
     reached = _stages(open_calls, told, session.tools)
     results = [_interrupted(call, reached[call.id]) for call in open_calls]
-    messages = [
-        Message(number=number, role="tool", parts=[result], turn=turn, created_at=time.time())
-        for number, result in enumerate(results, session.next_number)
-    ]
+    said, owed = _drafted(await store.draft(session.id), session.next_number, turn)
+    closing = [Message(0, "tool", [result], turn=turn, created_at=time.time()) for result in results]
+    messages = [replace(each, number=number) for number, each in enumerate([*said, *closing], session.next_number)]
+    session.draft_kept = True
+    usage = _sum(session.info.usage, owed)
     await session.record(
         *(PermissionResolved(ask_id=ask, decision="deny", by="turn ended") for ask in _asks_without_answer(told)),
         *(MessageAdded(message=message) for message in messages),
         *(finished(result) for result in results),
-        _end(turn, [message for message in newest if message.turn == turn]),
+        *([UsageUpdated(usage=usage, last=owed[-1].usage, last_cost_usd=owed[-1].cost_usd)] if owed else []),
+        _end(turn, [message for message in newest if message.turn == turn], owed),
         StatusChanged(status="idle"),
         messages=messages,
+        usage=owed,
+        changes={"usage": usage},
     )
+    for paid in owed:
+        session.runtime.ledger.book(session.id, paid.model, paid.usage, paid.cost_usd, paid.activity)
 
 
-def _end(turn: int, messages: Sequence[Message]) -> TurnCompleted:
+def _drafted(pieces: Sequence[DraftPiece], number: int, turn: int) -> tuple[list[Message], list[UsageRecord]]:
+    """The answer that was being streamed, as far as it was kept, and what is to be paid."""
+    if not pieces or pieces[-1].message_number != number:
+        return [], []  # left from an answer that became a message after all
+    owed = pieces[-1].usage
+    parts = joined(part for piece in pieces for part in piece.parts)
+    if not parts or not owed:
+        return [], owed
+    paid = owed[-1]
+    said = Message(
+        number=number,
+        role="assistant",
+        parts=parts,
+        turn=turn,
+        created_at=paid.at,
+        model=paid.model,
+        usage=paid.usage,
+        cost_usd=paid.cost_usd,
+        stop_reason="interrupted",
+    )
+    return [said], owed
+
+
+def _sum(before: SessionUsage, owed: Sequence[UsageRecord]) -> SessionUsage:
+    tokens, cost_usd = before.tokens, before.cost_usd
+    for paid in owed:
+        tokens += paid.usage
+        cost_usd += paid.cost_usd or 0.0
+    return replace(before, tokens=tokens, cost_usd=cost_usd, requests=before.requests + len(owed))
+
+
+def _end(turn: int, messages: Sequence[Message], owed: Sequence[UsageRecord]) -> TurnCompleted:
     answers = [message for message in messages if message.role == "assistant"]
     usage = Usage()
-    for answer in answers:
-        usage += answer.usage or Usage()
+    for paid in (*answers, *owed):
+        usage += paid.usage or Usage()
     return TurnCompleted(
         turn=turn,
         reason="interrupted",
-        steps=len(answers),
+        steps=len(answers) + bool(owed),
         usage=usage,
-        cost_usd=sum(answer.cost_usd or 0.0 for answer in answers),
+        cost_usd=sum(paid.cost_usd or 0.0 for paid in (*answers, *owed)),
         duration_ms=round((messages[-1].created_at - messages[0].created_at) * 1000, 3) if messages else 0.0,
     )
 

@@ -42,6 +42,7 @@ from openagent.protocol.events import (
     PlanUpdated,
     SessionUpdated,
     StatusChanged,
+    TurnCompleted,
     TurnStarted,
     UsageUpdated,
 )
@@ -86,6 +87,8 @@ class Session:
         self.undo = Undo(self)
         self.gate = SessionGate(self)
         self.draft: Draft | None = None
+        self.draft_kept = False
+        """The store holds pieces of it."""
         self.open_calls = OpenCalls()
         self.env: Mapping[str, str] = {}
         """Of whoever sent the message of the newest turn; until there is one, of whoever made the session."""
@@ -193,6 +196,8 @@ class Session:
             if self._post_timer is not None:
                 self._post_timer.cancel()
                 self._post_timer = None
+            drop_draft = self.draft_kept and _ends_draft(messages, stamped)
+            self.draft_kept = self.draft_kept and not drop_draft
             own = Batch(
                 session=self.id,
                 messages=messages,
@@ -204,6 +209,7 @@ class Session:
                 unqueued=unqueued,
                 plan=plan,
                 collection=collection,
+                drop_draft=drop_draft,
             )
             try:
                 both = msgspec.structs.replace(own, events=[*posted, *stamped], audit=[*posted_audit, *audit])
@@ -568,6 +574,11 @@ class Session:
         if self._shell is not None:
             await self._shell.close()
             self._shell = None
+
+
+def _ends_draft(messages: Sequence[Message], events: Sequence[Event]) -> bool:
+    said = any(message.role == "assistant" for message in messages)
+    return said or any(isinstance(event, TurnCompleted) for event in events)
 
 
 def _numbered(event: Event, collection: int) -> Event:

@@ -40,6 +40,10 @@ class Reservation(Protocol):
 
     def settle(self, usage: Usage) -> Charge: ...
 
+    def price(self, usage: Usage) -> Charge:
+        """What it would be settled for."""
+        ...
+
     def release(self) -> None: ...
 
 
@@ -61,6 +65,10 @@ class Ledger(Protocol):
     ) -> None:
         """A session is loaded, or its budget has changed. What it and the sessions that work for it have spent before
         counts the first time only."""
+        ...
+
+    def book(self, session: str, model: str, usage: Usage, cost_usd: float | None, activity: Activity) -> None:
+        """Count what a daemon that died had spent. It is in the store by now."""
         ...
 
     def forget(self, session: str) -> None: ...

@@ -98,9 +98,9 @@ class GrantedReservation:
             account.hold(*held)
 
     async def priced(self) -> None:
-        if self._looking_up is not None:
-            await asyncio.wait([self._looking_up])
-            self._price, self._looking_up = self._looking_up.result(), None
+        if (looking_up := self._looking_up) is not None:
+            await asyncio.wait([looking_up])
+            self._price, self._looking_up = looking_up.result(), None
 
     def settle(self, usage: Usage) -> Charge:
         """Call `priced` before."""
@@ -109,6 +109,10 @@ class GrantedReservation:
             self._charge = self._ledger.charge(self._subject, self._price, self._accounts, usage, held)
             self._ledger.wake()
         return self._charge
+
+    def price(self, usage: Usage) -> Charge:
+        """Call `priced` before."""
+        return Charge(cost_usd=None if self._price is None else self._price.cost(usage) / PICO)
 
     def release(self) -> None:
         self._unhold()
@@ -184,6 +188,13 @@ class BudgetLedger:
         known.tree.limit(limits.tree_tokens, limits.tree_usd)
         known.tracker.budget = limits.session_tokens
         self.wake()
+
+    def book(self, session: str, model: str, usage: Usage, cost_usd: float | None, activity: Activity) -> None:
+        tokens, money = usage.input_tokens + usage.output_tokens, round((cost_usd or 0.0) * PICO)
+        for account in self._accounts(session):
+            if account is not self._day or self._day_ends:  # a day that is not known yet will be asked of the store
+                account.spend(tokens, money)
+        self._known(session).tracker.record(TokenUsage(session, model, usage, activity, cost_usd, self._clock()))
 
     def forget(self, session: str) -> None:
         """What it spent stays counted for the sessions above it."""

@@ -19,6 +19,9 @@ class OpenReservation:
     def settle(self, usage: Usage) -> Charge:
         return Charge(cost_usd=None)
 
+    def price(self, usage: Usage) -> Charge:
+        return Charge(cost_usd=None)
+
     def release(self) -> None:
         """Nothing was set aside."""
 
@@ -38,6 +41,9 @@ class OpenLedger:
         self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage
     ) -> None:
         """Every session is as good as another."""
+
+    def book(self, session: str, model: str, usage: Usage, cost_usd: float | None, activity: Activity) -> None:
+        """Nothing is counted."""
 
     def forget(self, session: str) -> None:
         """Nothing was remembered."""

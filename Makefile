@@ -31,6 +31,7 @@ demo: runtime ## a scripted model repairs a bug with real tools
 
 test: setup ## every check and every test
 	@BIN=$(BIN) scripts/check.sh --without-web
+	@scripts/test_servers.sh
 	@echo "test: pytest"
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 	@echo "test: web"

@@ -8,8 +8,9 @@ import msgspec
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW
 from openagent.plugins.collector import Summarize
-from openagent.plugins.context import passed_threshold
+from openagent.plugins.context import message_tokens, passed_threshold
 from openagent.plugins.proposing import Proposal, propose
+from openagent.plugins.provider import ModelRequest
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import ContextCollected
 from openagent.protocol.messages import Message
@@ -18,6 +19,27 @@ if TYPE_CHECKING:
     from openagent.core.session import Session
 
 CollectReason = Literal["threshold", "turn_limit", "manual", "overflow"]
+
+
+async def must_fit(session: "Session", resolved: ResolvedModel, number: int) -> None:
+    """Raises when a message is longer than all that its model can read, before anything is spent. It stays in the
+    store, and the model is not shown a part of it."""
+    window = resolved.context_window
+    message = (await session.view(resolved)).shown_as(number)
+    if not window or message is None or message_tokens(message) <= window:
+        return
+    request = ModelRequest(model=resolved.model, system="", messages=[message], session=session.id)
+    counted = (await session.runtime.ledger.measure(request, [])).input_tokens
+    if counted <= window:
+        return
+    await session.undo.take_back(number)
+    raise OpenAgentError(
+        "context_too_long",
+        f"The message is too long for {resolved.name}: about {counted:,} tokens, where its window holds {window:,}. "
+        "Nothing was sent to it.",
+        hint="Save it as a file in the workspace and say what to look for in it, send less, or choose a model with a "
+        "larger window.",
+    )
 
 
 async def collect_when_full(session: "Session", resolved: ResolvedModel) -> None:

@@ -412,10 +412,10 @@ class Session:
         if self._view is None:
             self.outbox.check()
             log = await self.collections()
-            budget = LOADED_WINDOWS * (resolved.context_window or DEFAULT_WINDOW)
-            shown = await load_shown(self.runtime.store, self.id, log, budget)
-            self._view = View(system_prompt(self.info), shown.messages, log, shown.cut_at)
-            self._view.offer(self.tool_schemas(resolved.context_window or DEFAULT_WINDOW))
+            window = resolved.context_window or DEFAULT_WINDOW
+            shown = await load_shown(self.runtime.store, self.id, log, LOADED_WINDOWS * window)
+            self._view = View(system_prompt(self.info), shown.messages, log, shown.cut_at, window=window)
+            self._view.offer(self.tool_schemas(window))
         return self._view
 
     @property

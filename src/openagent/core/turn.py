@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from openagent.core.asking import Asking
 from openagent.core.calls import run_calls
-from openagent.core.collect import collect, collect_when_full
+from openagent.core.collect import collect, collect_when_full, must_fit
 from openagent.core.history import finished
 from openagent.core.limits import LoopGuard
 from openagent.core.runtime import ResolvedModel
@@ -84,7 +84,7 @@ class Turn:
 
     async def _admit(self) -> None:
         session = self.session
-        await session.view(self._resolve())
+        await must_fit(session, self._resolve(), session.info.message_count)
         admission = await session.gate.admit(self.text)
         if admission.blocked:
             await session.undo.take_back(session.info.message_count)

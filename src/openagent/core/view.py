@@ -12,7 +12,7 @@ import msgspec
 
 from openagent.core.runtime import ResolvedModel
 from openagent.plugins.collector import ContextItem
-from openagent.plugins.context import bounded, call_id, message_tokens, text_tokens, within
+from openagent.plugins.context import bounded, call_id, longest_result, message_tokens, text_tokens, within
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import CollectionRecord
 from openagent.plugins.view_log import REWIND, shortened, standing
@@ -26,9 +26,16 @@ SUMMARY_HEADING = "\n[Summary of what was left out]\n"
 
 class View:
     def __init__(
-        self, system: Mapping[str, str], messages: Iterable[Message], log: Sequence[CollectionRecord], cut_at: int = 0
+        self,
+        system: Mapping[str, str],
+        messages: Iterable[Message],
+        log: Sequence[CollectionRecord],
+        cut_at: int = 0,
+        *,
+        window: int = DEFAULT_WINDOW,
     ) -> None:
         """`system` is the system prompt by sections, in order. Messages before `cut_at` were too many to load."""
+        self._longest_result = longest_result(window)
         self.system_sections = {name: text for name, text in system.items() if text}
         self.system = "\n\n".join(self.system_sections.values())
         self._system_tokens = text_tokens(self.system)
@@ -58,7 +65,7 @@ class View:
     def append(self, message: Message) -> None:
         if not message.parts:
             return
-        message = bounded(message)
+        message = bounded(message, self._longest_result)
         self._shown.append(message)
         self._sizes[message.number] = size = message_tokens(message)
         self._size += size
@@ -128,6 +135,9 @@ class View:
     def counted(self) -> bool:
         """A provider has counted what is shown now, or most of it."""
         return self._counted is not None
+
+    def shown_as(self, number: int) -> Message | None:
+        return next((message for message in reversed(self._shown) if message.number == number), None)
 
     def estimated(self) -> int:
         """What we make of it ourselves."""

@@ -94,9 +94,14 @@ def within(number: int, spans: Iterable[tuple[int, int]]) -> bool:
     return any(low <= number <= high for low, high in spans)
 
 
-def bounded(message: Message) -> Message:
+def longest_result(window: int) -> int:
+    """Characters of a call's result that are shown: a quarter of a small window."""
+    return min(MAX_RESULT, window * _CHARACTERS_PER_TOKEN // 4)
+
+
+def bounded(message: Message, longest: int = MAX_RESULT) -> Message:
     """The same message where nothing in it is too long to be shown; always cut in the same places."""
-    parts = [_bounded_part(part) for part in message.parts]
+    parts = [_bounded_part(part, longest) for part in message.parts]
     if len(parts) > MAX_IMAGES and (spare := _image_places(parts)[MAX_IMAGES:]):
         for place in spare:
             parts[place] = TextPart("[An image is left out: there are too many.]")
@@ -104,18 +109,18 @@ def bounded(message: Message) -> Message:
     return message if same else msgspec.structs.replace(message, parts=parts)
 
 
-def _bounded_part(part: Part) -> Part:
+def _bounded_part(part: Part, longest: int) -> Part:
     if isinstance(part, ImagePart) and len(part.data) > MAX_IMAGE:
         return TextPart(f"[An image of {len(part.data) * 3 // 4:,} bytes is left out: it is too large.]")
-    if not isinstance(part, ToolResultPart) or (len(part.text) <= MAX_RESULT and not part.images):
+    if not isinstance(part, ToolResultPart) or (len(part.text) <= longest and not part.images):
         return part
     images = [image for image in part.images if len(image.data) <= MAX_IMAGE][:MAX_IMAGES]
-    if len(part.text) <= MAX_RESULT and len(images) == len(part.images):
+    if len(part.text) <= longest and len(images) == len(part.images):
         return part
     text = part.text
-    if len(text) > MAX_RESULT:
-        half = MAX_RESULT // 2
-        text = f"{text[:half]}\n[… {len(text) - MAX_RESULT:,} characters are left out here …]\n{text[-half:]}"
+    if len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]}\n[… {len(text) - longest:,} characters are left out here …]\n{text[-half:]}"
     if left_out := len(part.images) - len(images):
         text += f"\n[{left_out} images are left out: too large, or too many.]"
     return msgspec.structs.replace(part, text=text, images=images)

@@ -230,8 +230,9 @@ class Store(Protocol):
     async def recent_messages(
         self, session: str, *, token_budget: int, without: Sequence[tuple[int, int]] = ()
     ) -> list[Message]:
-        """The newest messages, oldest first, whose stored size estimates sum up to at most the budget: what a view
-        starts from without reading a long session whole. Those `without` are neither counted nor read."""
+        """The newest messages, oldest first, whose stored size estimates sum up to at most the budget, and the newest
+        one in any case: what a view starts from without reading a long session whole. Those `without` are neither
+        counted nor read."""
         ...
 
     async def search_messages(

@@ -103,7 +103,7 @@ def recent(
     found: list[Message] = []
     left = token_budget
     for after, before in _newest_gaps(without):
-        first, left = _first_within(connection, session, after, before, left)
+        first, left = _first_within(connection, session, after, before, left, at_least_one=not found)
         if first is not None:
             bounds = {"session": session, "after": first - 1, "before": before}
             rows_between = connection.execute(_between.order_by(messages.c.number), bounds)
@@ -124,7 +124,9 @@ def _newest_gaps(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield 0, before
 
 
-def _first_within(connection: Connection, session: str, after: int, before: int, left: int) -> tuple[int | None, int]:
+def _first_within(
+    connection: Connection, session: str, after: int, before: int, left: int, *, at_least_one: bool
+) -> tuple[int | None, int]:
     """The oldest of the newest messages that fit, and what is left then: less than nothing when one did not fit."""
     first = None
     while True:
@@ -133,7 +135,7 @@ def _first_within(connection: Connection, session: str, after: int, before: int,
         for number, size in sizes:
             left -= size
             if left < 0:
-                return first, left
+                return (number if first is None and at_least_one else first), left
             first = number
         if len(sizes) < _SIZES_CHUNK:
             return first, left

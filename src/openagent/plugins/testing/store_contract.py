@@ -244,7 +244,7 @@ class StoreContract:
         more = await store.recent_messages(SESSION, token_budget=31_000)
         assert len(more) > len(recent)
         assert await store.recent_messages(SESSION, token_budget=10**9) == messages
-        assert await store.recent_messages(SESSION, token_budget=3) == []
+        assert await store.recent_messages(SESSION, token_budget=3) == messages[-1:]
 
     async def test_an_image_does_not_crowd_out_the_conversation(self, store: Store) -> None:
         await created(store)

@@ -3,7 +3,7 @@
 Paths inside a workspace are given as text for people; bytes that are no UTF-8 appear as `\\xNN`.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -43,6 +43,12 @@ class Restored(Struct, frozen=True):
     """What is not as the checkpoint has it, because it could not be saved first or changed meanwhile."""
     git_state: Literal["untouched", "restored", "refused"]
     git_detail: str = ""
+    undo: str = ""
+    """What takes a rewind back."""
+    others: list[LeftOut] = []
+    """What others changed since, or may have written themselves: it was left as it is."""
+    merged: list[str] = []
+    """What others changed since in other places: their changes stay, the session's are gone."""
 
 
 class FileChange(Struct, frozen=True):
@@ -55,6 +61,70 @@ class FileChange(Struct, frozen=True):
     old_path: str = ""
     binary: bool = False
     cut: bool = False
+    others: bool = False
+    """Others have changed it since."""
+    shared: str = ""
+    """Why it may have been somebody else's; empty when it was surely the session's."""
+
+
+class Caller(Struct, frozen=True):
+    """Whose writes they are."""
+
+    session: str
+    turn: int
+    call: str = ""
+
+
+class WriteWindow(Protocol):
+    """A stretch of time in which a call may write files."""
+
+    def wrote(self, path: str) -> None:
+        """For one that says itself what it writes: a path in the workspace, without links in it."""
+        ...
+
+    def goes_on(self, running: Callable[[], bool]) -> None:
+        """It lasts until `running` is false, in the background."""
+        ...
+
+
+class Writes(Protocol):
+    """What sessions wrote, known from the files, and the way back from it."""
+
+    async def begin(self, workspace: Path, by: Caller, *, exact: bool = False) -> WriteWindow:
+        """`exact`: the call says itself what it writes, and is quick. Every window must be ended."""
+        ...
+
+    async def end(self, window: WriteWindow) -> Checkpoint | None:
+        """The state before the turn, when this was the first call of it that wrote something."""
+        ...
+
+    async def interrupted(self, workspace: Path, by: Caller) -> None:
+        """A crash cut this call off: what has changed since it was started is its doing."""
+        ...
+
+    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[FileChange]:
+        """What a turn wrote, or what the session wrote and did not take back."""
+        ...
+
+    async def rewind(
+        self,
+        workspace: Path,
+        session: str,
+        turn: int,
+        *,
+        git_state: bool = False,
+        overwrite: bool = False,
+        paths: Collection[str] = (),
+    ) -> Restored | None:
+        """Takes back what the session wrote from a turn on, and nothing else. None when it wrote nothing.
+
+        What others changed since stays as it is, unless it is to be overwritten, all of it or some `paths`.
+        """
+        ...
+
+    async def unrewind(self, workspace: Path, session: str, undo: str) -> Restored | None:
+        """None when there is no such rewind of files, or it was taken back."""
+        ...
 
 
 class Checkpoints(Protocol):
@@ -165,7 +235,9 @@ class Workspaces(Protocol):
         """What the copy changed since it was made or last merged."""
         ...
 
-    async def merge_back(self, copy: str) -> Merged: ...
+    async def merge_back(self, copy: str, *, by: Caller | None = None) -> Merged:
+        """`by`: whose call brings the copy's edits back; what is merged is its write."""
+        ...
 
     async def remove(self, copy: str, *, force: bool = False) -> None:
         """Refuses while the copy holds changes that were not merged back, unless forced."""

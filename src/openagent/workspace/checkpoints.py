@@ -16,10 +16,10 @@ from openagent.workspace.apply import Apply
 from openagent.workspace.beneath import opened_root
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
-from openagent.workspace.git_state import missing_objects, repository_of
 from openagent.workspace.reads import Reads, content_hash, difference
+from openagent.workspace.restoring import restore_repository
 from openagent.workspace.scan import Limits
-from openagent.workspace.snapshots import Snapshot, Snapshots, real_workspace, safe_name
+from openagent.workspace.snapshots import Snapshots, real_workspace, safe_name
 from openagent.workspace.tree import find, shown, shown_left_out
 
 T = TypeVar("T")
@@ -30,7 +30,10 @@ _LOOK_BACK = 20
 class GitCheckpoints:
     def __init__(self, home: Path, *, limits: Limits | None = None) -> None:
         self.home = home
-        self._limits = limits or Limits()
+        self.limits = limits or Limits()
+        self.on_collect: Callable[[Path], None] = lambda _store: None
+        """Called with a store, and its lock held, before garbage is collected in it."""
+        self.on_forget: Callable[[Path, str], None] = lambda _store, _session: None
         self._waiting: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._reads = Reads()
 
@@ -81,8 +84,16 @@ class GitCheckpoints:
         safe_name(session)
         for store in await asyncio.to_thread(self.stores):
             references = store.directory / "refs" / "checkpoints" / session
-            if references.is_dir():
-                await self.exclusively(store, lambda gone=references: shutil.rmtree(gone))
+            written = store.directory / "writes" / session
+            if not references.is_dir() and not written.exists():
+                continue
+
+            def work(directory: Path = store.directory, references: Path = references, written: Path = written) -> None:
+                self.on_forget(directory, session)
+                shutil.rmtree(references, ignore_errors=True)
+                written.unlink(missing_ok=True)
+
+            await self.exclusively(store, work)
 
     def remember(self, data: bytes) -> str:
         return self._reads.remember(data)
@@ -113,15 +124,18 @@ class GitCheckpoints:
         return None
 
     def store(self, workspace: Path) -> Snapshots:
-        return Snapshots(self.home, real_workspace(workspace), self._limits)
+        return Snapshots(self.home, real_workspace(workspace), self.limits)
 
     def stores(self) -> list[Snapshots]:
         notes = sorted((self.home / "checkpoints").glob("*/workspace"))
-        return [Snapshots(self.home, Path(os.fsdecode(note.read_bytes())), self._limits) for note in notes]
+        return [Snapshots(self.home, Path(os.fsdecode(note.read_bytes())), self.limits) for note in notes]
+
+    def lock_of(self, store: Snapshots) -> asyncio.Lock:
+        return self._waiting.setdefault(store.directory, asyncio.Lock())
 
     async def exclusively(self, store: Snapshots, work: Callable[[], T]) -> T:
         """In a thread. Those who wait for the same workspace wait here, not in threads."""
-        lock = self._waiting.setdefault(store.directory, asyncio.Lock())
+        lock = self.lock_of(store)
 
         def locked() -> T:
             with store.locked():
@@ -145,7 +159,7 @@ def _restore(store: Snapshots, checkpoint: str, git_state: bool) -> Restored:
         outcome: Literal["untouched", "restored", "refused"] = "untouched"
         detail = ""
         if git_state:
-            outcome, detail = _restore_repository(store, reader, wanted, present)
+            outcome, detail = restore_repository(store, reader, checkpoint, present.repository)
         store.end_writing()
         after = store.take()
     if after.files.root.tree != target.root.tree and not kept:
@@ -159,28 +173,6 @@ def _restore(store: Snapshots, checkpoint: str, git_state: bool) -> Restored:
         git_state=outcome,
         git_detail=detail,
     )
-
-
-def _restore_repository(
-    store: Snapshots, reader: BlobReader, wanted: Checkpoint, present: Snapshot
-) -> tuple[Literal["untouched", "restored", "refused"], str]:
-    if not wanted.git_state:
-        return "refused", "The checkpoint holds no state of a git repository."
-    repository = repository_of(store.workspace)
-    if repository is None or present.repository is None:
-        return "refused", "The workspace has no .git folder any more, and its objects are not part of checkpoints."
-    target = store.repository_of(reader, wanted.id)
-    if missing := missing_objects(store.directory, reader, target.root, repository):
-        return (
-            "refused",
-            f"The repository has lost {len(missing)} objects that its old state needs, {missing[0]} first.",
-        )
-    change = Apply(reader, present.repository, target, store.begin_writing())
-    with opened_root(repository) as root:
-        change.run(root)
-    if change.kept:
-        return "restored", f"{shown(change.kept[0][0])} in .git was left as it is: {change.kept[0][1]}."
-    return "restored", ""
 
 
 if TYPE_CHECKING:

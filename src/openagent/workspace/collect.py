@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from openagent.plugins.workspace import Collected
 from openagent.workspace.git import run_git
+from openagent.workspace.journal import OTHERS, Journal
 from openagent.workspace.quota import measure
 from openagent.workspace.snapshots import Snapshots
 
@@ -15,6 +16,13 @@ def collect_store(store: Snapshots, sessions: Collection[str], keep: int) -> Col
     """Whoever calls this holds the store's lock, so that nothing half-written is taken for garbage."""
     references = store.directory / "refs" / "checkpoints"
     dropped = 0
+    journal = Journal(store.directory)
+    for session in journal.sessions():
+        if session in sessions:
+            journal.trim(session, keep)
+        elif session != OTHERS:
+            journal.forget(session)
+    store.point("writes/kept", journal.keep(store.objects, journal.sessions()))
     for session in references.iterdir() if references.is_dir() else ():
         numbered = store.numbered(session.name)
         gone = numbered if session.name not in sessions else numbered[: max(0, len(numbered) - keep)]

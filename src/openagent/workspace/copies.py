@@ -12,6 +12,7 @@ import msgspec
 
 from openagent.plugins.workspace import (
     Backup,
+    Caller,
     Collected,
     Conflict,
     Copy,
@@ -42,6 +43,7 @@ from openagent.workspace.merge import Plan, folder_of, nodes_of, plan_merge, tex
 from openagent.workspace.quota import enforce, measure
 from openagent.workspace.snapshots import Snapshots, real_workspace, safe_name
 from openagent.workspace.tree import Manifest, find, shown, shown_left_out, write_trees
+from openagent.workspace.writes import WorkspaceWrites
 
 _AUTO: tuple[CopyMethod, ...] = ("overlay", "worktree", "copy")
 _MAX_SIDE = 32 << 10
@@ -58,9 +60,10 @@ class CopyRecord(msgspec.Struct):
 
 
 class WorkspaceCopies:
-    def __init__(self, home: Path, checkpoints: GitCheckpoints) -> None:
+    def __init__(self, home: Path, checkpoints: GitCheckpoints, writes: WorkspaceWrites | None = None) -> None:
         self._directory = home / "copies"
         self._checkpoints = checkpoints
+        self._writes = writes or WorkspaceWrites(home, checkpoints)
         self._overlays = Overlays(self._directory)
         self._origins: dict[str, Path] = {}
 
@@ -159,10 +162,12 @@ class WorkspaceCopies:
 
         return await self._checkpoints.exclusively(store, work)
 
-    async def merge_back(self, copy: str) -> Merged:
+    async def merge_back(self, copy: str, *, by: Caller | None = None) -> Merged:
         record = await asyncio.to_thread(self._opened, copy)
         store = self._checkpoints.store(Path(record.copy.origin))
-        return await self._checkpoints.exclusively(store, lambda: self._merge(store, record.copy))
+        return await self._writes.merging(
+            store.workspace, by, lambda: self._merge(store, record.copy), lambda done: (*done.applied, *done.merged)
+        )
 
     def _merge(self, store: Snapshots, copy: Copy) -> Merged:
         present = store.take()
@@ -235,7 +240,7 @@ class WorkspaceCopies:
         alive = {*sessions, _MERGES}
         total = Collected(0, 0, 0, 0)
         for store in await asyncio.to_thread(self._checkpoints.stores):
-            done = await self._checkpoints.exclusively(store, lambda at=store: collect_store(at, alive, keep))
+            done = await self._checkpoints.exclusively(store, lambda at=store: self._collect(at, alive, keep))
             total = Collected(
                 total.checkpoints + done.checkpoints,
                 total.stores + done.stores,
@@ -244,6 +249,10 @@ class WorkspaceCopies:
             )
         orphans = await asyncio.to_thread(self._discard_orphans)
         return msgspec.structs.replace(total, copies=orphans)
+
+    def _collect(self, store: Snapshots, alive: Collection[str], keep: int) -> Collected:
+        self._checkpoints.on_collect(store.directory)
+        return collect_store(store, alive, keep)
 
     def _discard_orphans(self) -> int:
         """Folders that a crash left without a record, and bases that no copy uses."""

@@ -4,14 +4,14 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.beneath import open_root, opened_file, opened_folder
+from openagent.workspace.beneath import open_root, opened_file, opened_folder, status_of
 from openagent.workspace.objects import FileChanged, Objects
 from openagent.workspace.tree import LINK, FileEntry, Folder, count_files, find, join
 
@@ -84,12 +84,15 @@ class Scan:
         own_data: Path | None = None,
         debris: bytes = b"",
         passed_over: Callable[[bytes, bytes, set[bytes]], bool] | None = None,
+        on_folder: Callable[[int, bytes], None] | None = None,
     ) -> None:
-        """`debris` begins the names of what a restore that was cut off left behind: such files are removed."""
+        """`debris` begins the names of what a restore that was cut off left behind: such files are removed.
+        `on_folder` hears of every folder before it is listed."""
         self._root = root
         self._objects = objects
         self._limits = limits
         self._passed_over = passed_over
+        self._on_folder = on_folder
         self._debris = debris
         self._skipped = index.skipped
         self._settled_before = index.scanned_at - _SETTLED_NS
@@ -113,6 +116,44 @@ class Scan:
         finally:
             os.close(descriptor)
 
+    def look_below(self, root: int, path: bytes, old: Folder | None) -> Folder | None:
+        """The same of one folder; None when it is none, or is left out."""
+        parent, _, name = path.rpartition(b"/")
+        self._device = os.fstat(root).st_dev
+        try:
+            with opened_folder(root, parent) as descriptor:
+                status = status_of(descriptor, name)
+                if status is None or not stat.S_ISDIR(status.st_mode):
+                    return None
+                return self._subfolder(descriptor, path, status, old)
+        except OSError as problem:
+            if problem.errno not in (*_GONE, errno.EACCES):
+                raise
+            return None
+
+    def look_again(self, root: int, path: bytes, folder: Folder, names: Iterable[bytes]) -> bool:
+        """Names in a folder, whatever they were before; `folder` is changed. False when something there has several
+        names, so that others may have changed with it."""
+        unread: list[bytes] = []
+        alone = True
+        try:
+            with opened_folder(root, path) as descriptor:
+                for name in names:
+                    status = status_of(descriptor, name)
+                    known = folder.files.pop(name, None)
+                    if status is None or stat.S_ISDIR(status.st_mode):
+                        continue
+                    alone = alone and status.st_nlink == 1
+                    if entry := self._new_file(descriptor, path, name, status, known):
+                        folder.files[name] = entry
+                        unread.append(name)
+        except OSError as problem:
+            if problem.errno not in (*_GONE, errno.EACCES):
+                raise
+        if unread:
+            self._unread.append((path, folder, unread))
+        return alone
+
     def _folder(self, descriptor: int, path: bytes, status: os.stat_result, old: Folder | None) -> Folder:
         files: dict[bytes, FileEntry] = {}
         folders: dict[bytes, Folder] = {}
@@ -121,6 +162,8 @@ class Scan:
         subfolders: list[tuple[bytes, os.stat_result]] = []
         settled_before = self._settled_before
         changed = old is None
+        if self._on_folder:
+            self._on_folder(descriptor, path)
         with os.scandir(descriptor) as entries:
             for item in entries:
                 name = os.fsencode(item.name)

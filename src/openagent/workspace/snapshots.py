@@ -100,7 +100,7 @@ class Snapshots:
         root = root or self.workspace
         index_path = self.directory / "indexes" / name
         index = load_index(index_path)
-        scan = Scan(root, self.objects, index, limits=self._limits, own_data=self._home, debris=self._debris())
+        scan = Scan(root, self.objects, index, limits=self._limits, own_data=self._home, debris=self.debris())
         files = scan.look(index.root)
         looked = fit_budget(scan, files, index, self._limits, lambda: ignored_paths(self.directory, root))
         with self.objects.bulk(scan.unread):
@@ -132,9 +132,7 @@ class Snapshots:
         if repository is None:
             return None, Index(Folder(0, {}, {})) if load_index(index_path).root.files else None
         index = load_index(index_path)
-        scan = Scan(
-            repository, self.objects, index, limits=self._limits, debris=self._debris(), passed_over=passed_over
-        )
+        scan = Scan(repository, self.objects, index, limits=self._limits, debris=self.debris(), passed_over=passed_over)
         state = scan.look(index.root)
         scan.read(state, index.root)
         write_trees(self.objects, state)
@@ -216,7 +214,7 @@ class Snapshots:
     def end_writing(self) -> None:
         (self.directory / "writing").unlink(missing_ok=True)
 
-    def _debris(self) -> bytes:
+    def debris(self) -> bytes:
         with suppress(FileNotFoundError):
             return (self.directory / "writing").read_bytes()
         return b""

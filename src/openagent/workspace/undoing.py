@@ -1,0 +1,197 @@
+"""Taking a session's writes back, bringing them again, and showing what they were."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from openagent.plugins.workspace import FileChange, Restored
+from openagent.workspace.apply import Apply
+from openagent.workspace.beneath import opened_root
+from openagent.workspace.diffs import tree_changes
+from openagent.workspace.git import BlobReader
+from openagent.workspace.journal import Entry, Write, writes_of
+from openagent.workspace.merge import text_merger
+from openagent.workspace.restoring import restore_repository
+from openagent.workspace.states import Change, Draft, State, state_at
+from openagent.workspace.taking_back import Clash, Goal, Step, plan, steps_back, three_way
+from openagent.workspace.trail import Trail
+from openagent.workspace.tree import Folder, empty_folder, shown, shown_left_out, write_trees
+
+Git = tuple[Literal["untouched", "restored", "refused"], str]
+Found = Callable[[Sequence[Change]], None]
+"""Called with what others changed meanwhile."""
+
+
+class Request(Struct, frozen=True):
+    session: str
+    turn: int
+    undo: str
+    git_state: bool
+    overwrite: bool
+    paths: frozenset[str]
+
+    def overwrites(self, path: bytes) -> bool:
+        return self.overwrite or shown(path) in self.paths
+
+
+def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
+    """None when the session wrote nothing from that turn on that still stands."""
+    entries = trail.journal.read(wish.session)
+    standing = [write for write in writes_of(entries) if write.turn >= wish.turn and not write.taken_by]
+    moved = _moved(entries, wish.turn)
+    if not standing and not (moved and wish.git_state):
+        return None
+    own = [write for write in standing if not write.shared or wish.overwrites(write.change.path)]
+    unsure = {write.change.path: write.shared for write in standing if write.shared} if not wish.overwrite else {}
+    by_path: dict[bytes, list[Change]] = {}
+    for write in own:
+        by_path.setdefault(write.change.path, []).append(write.change)
+    history = {path: steps_back(changes) for path, changes in by_path.items()}
+    with BlobReader(trail.store.directory) as reader:
+        goal = plan(trail.files, history, text_merger(trail.store.objects, reader), wish.overwrites)
+        before = trail.store.checkpoint(trail.snapshot(), wish.session, wish.turn, "before_restore")
+        touched, kept = _carry_out(trail, reader, goal, found)
+        git: Git = "untouched", ""
+        was = b""
+        if wish.git_state:
+            was = trail.repository_tree
+            git = _repository_back(trail, reader, wish, moved)
+    failed = {path for path, _ in (*goal.others, *kept)}
+    taken = [(write.number, write.change.path) for write in own if write.change.path not in failed]
+    others = [
+        *goal.others,
+        *((path, why) for path, why in unsure.items() if path not in by_path and not wish.overwrites(path)),
+    ]
+    entry = Entry(0, 0, "rewind", wish.turn, touched=touched, undo=wish.undo, taken=taken, before=before.id)
+    entry.repository = was if git[0] == "restored" else b""
+    trail.journal.append(wish.session, entry)
+    return _restored(touched, goal, kept=kept, others=others, undo=wish.undo, before=before.id, git=git)
+
+
+def put_again(trail: Trail, session: str, undo: str, found: Found) -> Restored | None:
+    entries = trail.journal.read(session)
+    rewind = next((entry for entry in entries if entry.kind == "rewind" and entry.undo == undo), None)
+    if rewind is None or any(entry.kind == "return" and entry.undo == undo for entry in entries):
+        return None
+    history = {change.path: [Step(change.after, change.before)] for change in rewind.touched}
+    with BlobReader(trail.store.directory) as reader:
+        goal = plan(trail.files, history, text_merger(trail.store.objects, reader), lambda _path: False)
+        before = trail.store.checkpoint(trail.snapshot(), session, rewind.turn, "before_restore")
+        touched, kept = _carry_out(trail, reader, goal, found)
+        git: Git = "untouched", ""
+        if rewind.repository:
+            git = restore_repository(trail.store, reader, rewind.before, trail.look_at_repository())
+            trail.repository_touched()
+    failed = {path for path, _ in (*goal.others, *kept)}
+    again = {path for _, path in rewind.taken if path not in failed}
+    entry = Entry(0, 0, "return", rewind.turn, touched=touched, undo=undo, taken=[(0, path) for path in sorted(again)])
+    trail.journal.append(session, entry)
+    return _restored(touched, goal, kept=kept, others=goal.others, undo="", before=before.id, git=git)
+
+
+def _carry_out(
+    trail: Trail, reader: BlobReader, goal: Goal, found: Found
+) -> tuple[list[Change], list[tuple[bytes, str]]]:
+    store, present = trail.store, trail.files
+    change = Apply(reader, present, goal.target, store.begin_writing())
+    with opened_root(store.workspace) as root:
+        change.run(root)
+    store.end_writing()
+    found([each for each in trail.look() if each.path not in goal.wanted])
+    touched = [Change(path, state_at(present.root, path), state_at(trail.root, path)) for path in sorted(goal.wanted)]
+    return [each for each in touched if each.before != each.after], change.kept
+
+
+def _moved(entries: Sequence[Entry], turn: int) -> list[Entry]:
+    """The session's calls that changed the repository's own state, as far as that was not taken back."""
+    returned = {entry.undo for entry in entries if entry.kind == "return"}
+    rewound = [
+        entry.number for entry in entries if entry.kind == "rewind" and entry.repository and entry.undo not in returned
+    ]
+    since = max(rewound, default=0)
+    return [
+        entry
+        for entry in entries
+        if entry.kind == "write" and entry.repository and entry.turn >= turn and entry.number > since
+    ]
+
+
+def _repository_back(trail: Trail, reader: BlobReader, wish: Request, moved: Sequence[Entry]) -> Git:
+    if not moved:
+        return "untouched", "The session did not change the repository."
+    present = trail.look_at_repository()
+    now = write_trees(trail.store.objects, present.root) if present else b""
+    if now != moved[-1].repository and not wish.overwrite:
+        return "refused", "Others have changed the repository since."
+    references = [reference.read_text().strip() for _, reference in trail.store.numbered(wish.session)]
+    saved = [trail.store.read_checkpoint(reader, commit) for commit in references]
+    wanted = next((each for each in saved if each.kind == "turn" and each.turn >= wish.turn), None)
+    if wanted is None:
+        return "refused", "The repository's state from before is not kept any more."
+    outcome = restore_repository(trail.store, reader, wanted.id, present)
+    trail.repository_touched()
+    return outcome
+
+
+def _restored(
+    touched: Sequence[Change],
+    goal: Goal,
+    *,
+    kept: Sequence[tuple[bytes, str]],
+    others: Sequence[tuple[bytes, str]],
+    undo: str,
+    before: str,
+    git: Git,
+) -> Restored:
+    return Restored(
+        checkpoint=before,
+        before=before,
+        written=[shown(change.path) for change in touched if change.after is not None],
+        removed=[shown(change.path) for change in touched if change.after is None],
+        kept=shown_left_out(list(kept)),
+        git_state=git[0],
+        git_detail=git[1],
+        undo=undo,
+        others=shown_left_out(sorted(others)),
+        merged=[shown(path) for path in goal.merged],
+    )
+
+
+def changes_of(trail: Trail, session: str, turn: int | None) -> list[FileChange]:
+    writes = writes_of(trail.journal.read(session))
+    wanted = [write for write in writes if (not write.taken_by if turn is None else write.turn == turn)]
+    by_path: dict[bytes, list[Write]] = {}
+    for write in wanted:
+        by_path.setdefault(write.change.path, []).append(write)
+    old, new = Draft(empty_folder()), Draft(empty_folder())
+    with BlobReader(trail.store.directory) as reader:
+        merge_text = text_merger(trail.store.objects, reader)
+        for path, some in by_path.items():
+            before, after = some[0].change.before, _alone([write.change for write in some], merge_text)
+            if before != after:
+                for draft, state in ((old, before), (new, after)):
+                    if state is not None and state.kind != "folder":
+                        draft.put(path, state)
+    trees = [_tree(trail, draft.root) for draft in (old, new)]
+    last = {write.change.path: write for write in writes if not write.taken_by}
+    others = {shown(path) for path, write in last.items() if state_at(trail.root, path) != write.change.after}
+    shared = {shown(path): why for path, some in by_path.items() for write in some if (why := write.shared)}
+    return [
+        msgspec.structs.replace(change, others=change.path in others, shared=shared.get(change.path, ""))
+        for change in tree_changes(trail.store.directory, *trees)
+    ]
+
+
+def _alone(changes: Sequence[Change], merge_text: Callable[[bytes, bytes, bytes], bytes | None]) -> State | None:
+    """What a path would be after these alone, without what others did to it in between."""
+    at = changes[0].after
+    for change in changes[1:]:
+        result = change.after if at == change.before else three_way(at, change.before, change.after, merge_text)
+        at = change.after if isinstance(result, Clash) else result
+    return at
+
+
+def _tree(trail: Trail, folder: Folder) -> str:
+    return write_trees(trail.store.objects, folder).hex()

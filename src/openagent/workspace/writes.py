@@ -1,0 +1,389 @@
+"""Whose writes are whose: every call that may write is a window, and what is found changed belongs to who had one open.
+
+What is found when nobody had a window was made by others. What is found when several sessions had one, or only a
+command in the background, cannot be told apart and is marked as shared.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from openagent.plugins.workspace import Caller, Checkpoint, FileChange, Restored, Writes, WriteWindow
+from openagent.workspace.checkpoints import GitCheckpoints
+from openagent.workspace.journal import OTHERS, Entry
+from openagent.workspace.snapshots import Snapshot
+from openagent.workspace.states import Change, inside
+from openagent.workspace.trail import Trail
+from openagent.workspace.tree import Manifest, write_trees
+from openagent.workspace.undoing import Request, changes_of, put_again, take_back
+from openagent.workspace.watch import Touched
+
+T = TypeVar("T")
+MAX_TRAILS = 32
+"""Workspaces that are watched at the same time; the one that was not used for longest is let go."""
+_TOGETHER = "another session wrote at the same time"
+_BACKGROUND = "written while a command ran in the background"
+_CUT_OFF = "two sessions were cut off at the same time"
+
+
+class Window:
+    def __init__(self, by: Caller, *, exact: bool) -> None:
+        self.by = by
+        self.exact = exact
+        self.paths: set[bytes] = set()
+        self.found = False
+        self.kept: Kept | None = None
+        self.in_background = False
+        self._running: Callable[[], bool] | None = None
+
+    def wrote(self, path: str) -> None:
+        self.paths.add(os.fsencode(path))
+
+    def goes_on(self, running: Callable[[], bool]) -> None:
+        self._running = running
+
+    def leave(self) -> bool:
+        """The call is over; whether something of it goes on in the background."""
+        self.in_background = self._running is not None
+        return self.in_background
+
+    @property
+    def over(self) -> bool:
+        return self._running is not None and not self._running()
+
+
+class Start(NamedTuple):
+    """The workspace before a turn's first call, as values: it costs nothing to keep."""
+
+    turn: int
+    files: Manifest
+    repository: Manifest | None
+
+
+class Kept:
+    """A workspace that is being watched."""
+
+    def __init__(self, trail: Trail, lock: asyncio.Lock) -> None:
+        self.trail = trail
+        self.lock = lock
+        self.root = os.fsencode(trail.store.workspace)
+        self.windows: list[Window] = []
+        self.starts: dict[str, Start] = {}
+        self.saved: dict[str, int] = {}
+        """The last turn of each session that has its checkpoint."""
+        self.explained: dict[bytes, object] = {}
+        """What a session of another workspace around or inside this one wrote here."""
+        self.claimed: tuple[str, int] | None = None
+
+
+class WorkspaceWrites:
+    def __init__(self, home: Path, checkpoints: GitCheckpoints) -> None:
+        self._home = home
+        self._checkpoints = checkpoints
+        self._kept: dict[Path, Kept] = {}
+        checkpoints.on_collect = self._before_collecting
+        checkpoints.on_forget = self._forget
+
+    async def begin(self, workspace: Path, by: Caller, *, exact: bool = False) -> WriteWindow:
+        kept = await self._keep(workspace)
+        window = Window(by, exact=exact)
+        window.kept = kept
+        await kept.lock.acquire()
+        try:
+            await self._look(kept)
+            await self._note_start(kept, by)
+            kept.trail.unclaimed = []
+            kept.windows.append(window)
+        except BaseException:
+            kept.lock.release()
+            raise
+        if not exact:
+            kept.lock.release()
+        return window
+
+    async def end(self, window: WriteWindow) -> Checkpoint | None:
+        assert isinstance(window, Window)
+        assert window.kept is not None
+        kept = window.kept
+        if not window.exact:
+            await kept.lock.acquire()
+        try:
+            await self._look(kept, window)
+            return await self._save_start(kept, window)
+        finally:
+            if not window.leave():
+                kept.windows.remove(window)
+            kept.windows = [each for each in kept.windows if not each.over]
+            kept.lock.release()
+
+    async def interrupted(self, workspace: Path, by: Caller) -> None:
+        kept = await self._keep(workspace)
+        async with kept.lock:
+            await self._look(kept)
+            trail = kept.trail
+            if not trail.unclaimed:
+                return
+            shared = ""
+            if kept.claimed is not None and kept.claimed[0] != by.session:
+                shared = _CUT_OFF
+                first, number = kept.claimed
+                trail.journal.append(first, Entry(0, 0, "unsure", shared=shared, taken=[(number, b"")]))
+            entry = Entry(0, 0, turn=by.turn, call=by.call, touched=trail.unclaimed, shared=shared)
+            kept.claimed = by.session, trail.journal.append(by.session, entry).number
+
+    async def merging(
+        self, workspace: Path, by: Caller | None, work: Callable[[], T], written: Callable[[T], Collection[str]]
+    ) -> T:
+        """Runs something that writes into the workspace in one go and tells what it wrote."""
+        kept = await self._keep(workspace)
+        async with kept.lock:
+            await self._look(kept)
+            if by is not None:
+                await self._note_start(kept, by)
+            window = Window(by, exact=True) if by is not None else None
+
+            def run() -> T:
+                with kept.trail.store.locked():
+                    done = work()
+                    if window is not None:
+                        for path in written(done):
+                            window.wrote(path)
+                    self._look_now(kept, window)
+                return done
+
+            done = await _to_the_end(run)
+            if window is not None:
+                await self._save_start(kept, window)
+            return done
+
+    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[FileChange]:
+        kept = await self._keep(workspace)
+        async with kept.lock:
+            await self._look(kept)
+            return await _to_the_end(lambda: changes_of(kept.trail, session, turn))
+
+    async def rewind(
+        self,
+        workspace: Path,
+        session: str,
+        turn: int,
+        *,
+        git_state: bool = False,
+        overwrite: bool = False,
+        paths: Collection[str] = (),
+    ) -> Restored | None:
+        kept = await self._keep(workspace)
+        wish = Request(session, turn, token_hex(6), git_state, overwrite, frozenset(paths))
+        return await self._restore(kept, lambda found: take_back(kept.trail, wish, found))
+
+    async def unrewind(self, workspace: Path, session: str, undo: str) -> Restored | None:
+        kept = await self._keep(workspace)
+        return await self._restore(kept, lambda found: put_again(kept.trail, session, undo, found))
+
+    async def _restore(
+        self, kept: Kept, work: Callable[[Callable[[Sequence[Change]], None]], Restored | None]
+    ) -> Restored | None:
+        async with kept.lock:
+            await self._look(kept)
+
+            def run() -> Restored | None:
+                with kept.trail.store.locked():
+                    return work(lambda changes: self._assign(kept, changes))
+
+            return await _to_the_end(run)
+
+    # Looking
+
+    async def _keep(self, workspace: Path) -> Kept:
+        store = self._checkpoints.store(workspace)
+        kept = self._kept.pop(store.directory, None)
+        if kept is None:
+            trail = Trail(store, self._home, self._checkpoints.limits)
+            kept = Kept(trail, self._checkpoints.lock_of(store))
+        self._kept[store.directory] = kept
+        idle = [each for each, other in self._kept.items() if not other.windows and not other.lock.locked()]
+        for directory in idle[: max(0, len(self._kept) - MAX_TRAILS)]:
+            self._kept.pop(directory).trail.close()
+        return kept
+
+    async def _look(self, kept: Kept, ending: Window | None = None) -> None:
+        """With the lock held. Nothing touched: nothing is read. Little was touched: not worth a thread."""
+        trail = kept.trail
+        if trail.opened:
+            touched = trail.peek()
+            if not touched:
+                return
+            if not touched.repository and trail.is_quick(touched):
+                self._look_now(kept, ending)
+                return
+
+        def run() -> None:
+            with trail.store.locked():
+                if not trail.opened:
+                    trail.open()
+                else:
+                    self._look_now(kept, ending)
+
+        await _to_the_end(run)
+
+    def _look_now(self, kept: Kept, ending: Window | None) -> None:
+        trail = kept.trail
+        touched = trail.peek()
+        changes = trail.look()
+        self._assign(kept, changes, ending, self._repository_after(kept, touched))
+
+    def _repository_after(self, kept: Kept, touched: Touched) -> bytes:
+        """The repository's own state, when it may be another and somebody of ours may have changed it."""
+        if not (touched.repository or touched.everything) or not kept.windows:
+            return b""
+        before = kept.trail.repository_tree
+        state = kept.trail.look_at_repository()
+        after = write_trees(kept.trail.store.objects, state.root) if state else b""
+        return after if after != before else b""
+
+    def _assign(
+        self, kept: Kept, changes: Sequence[Change], ending: Window | None = None, repository: bytes = b""
+    ) -> None:
+        rest = list(changes)
+        if ending is not None and ending.exact:
+            own = [change for change in rest if _is_of(change, ending.paths)]
+            rest = [change for change in rest if not _is_of(change, ending.paths)]
+            self._write(kept, ending, own)
+            self._explain(kept, own)
+        if kept.explained:
+            theirs = [change for change in rest if kept.explained.get(change.path, _NOBODY) == change.after]
+            rest = [change for change in rest if change not in theirs]
+            kept.explained.clear()
+            self._write(kept, None, theirs)
+        if not rest and not repository:
+            return
+        by_windows: dict[tuple[Window, ...], list[Change]] = {}
+        around = self._windows_around(kept)
+        for change in rest:
+            open_ = (
+                *kept.windows,
+                *(window for window, root in around if inside(kept.root + b"/" + change.path, [root])),
+            )
+            by_windows.setdefault(tuple(window for window in open_ if not window.exact), []).append(change)
+        if repository and not rest:
+            by_windows[tuple(window for window in kept.windows if not window.exact)] = []
+        for windows, found in by_windows.items():
+            self._share_out(kept, windows, found, repository)
+
+    def _share_out(self, kept: Kept, windows: Sequence[Window], found: list[Change], repository: bytes) -> None:
+        sessions = {window.by.session for window in windows}
+        last = {window.by.session: window for window in sorted(windows, key=lambda each: not each.in_background)}
+        shared = _TOGETHER if len(sessions) > 1 else ""
+        if len(sessions) == 1 and all(window.in_background for window in windows):
+            shared = _BACKGROUND
+        own = [window for window in last.values() if window in kept.windows]
+        if not own:
+            self._write(kept, None, found)
+        for window in own:
+            self._write(kept, window, found, shared, repository if not shared else b"")
+
+    def _write(
+        self, kept: Kept, window: Window | None, changes: list[Change], shared: str = "", repository: bytes = b""
+    ) -> None:
+        if not changes and not repository:
+            return
+        if window is None:
+            kept.trail.journal.append(OTHERS, Entry(0, 0, touched=changes))
+            return
+        by = window.by
+        window.found = True
+        entry = Entry(0, 0, turn=by.turn, call=by.call, touched=changes, shared=shared, repository=repository)
+        kept.trail.journal.append(by.session, entry)
+
+    def _windows_around(self, kept: Kept) -> list[tuple[Window, bytes]]:
+        """Of workspaces that hold this one, or lie in it."""
+        if len(self._kept) == 1:
+            return []
+        return [
+            (window, other.root)
+            for other in self._kept.values()
+            if other is not kept and (inside(other.root, [kept.root]) or inside(kept.root, [other.root]))
+            for window in other.windows
+        ]
+
+    def _explain(self, kept: Kept, own: Sequence[Change]) -> None:
+        for other in self._kept.values() if len(self._kept) > 1 else ():
+            if other is kept:
+                continue
+            for change in own:
+                path = kept.root + b"/" + change.path
+                if path.startswith(other.root + b"/"):
+                    other.explained[path[len(other.root) + 1 :]] = change.after
+
+    # The state before a turn
+
+    async def _note_start(self, kept: Kept, by: Caller) -> None:
+        known = kept.starts.get(by.session)
+        if known is not None and known.turn == by.turn:
+            return
+        look = kept.trail.look_at_repository
+        repository = look() if kept.trail.repository_is_known else await _to_the_end(look)
+        kept.starts[by.session] = Start(by.turn, kept.trail.files, repository)
+
+    async def _save_start(self, kept: Kept, window: Window) -> Checkpoint | None:
+        by = window.by
+        start = kept.starts.get(by.session)
+        if not window.found or start is None or start.turn != by.turn or kept.saved.get(by.session) == by.turn:
+            return None
+        kept.saved[by.session] = by.turn
+        store = kept.trail.store
+
+        def run() -> Checkpoint:
+            with store.locked():
+                tree = store.write(start.files, start.repository)
+                return store.checkpoint(Snapshot(tree, start.files, start.repository), by.session, by.turn, "turn")
+
+        return await _to_the_end(run)
+
+    # Cleaning up
+
+    def _before_collecting(self, directory: Path) -> None:
+        """With the store's lock held: what is known in memory alone must not be taken for garbage."""
+        if (kept := self._kept.get(directory)) is not None and kept.trail.opened:
+            kept.trail.save()
+            kept.trail.forget_repository()
+            kept.starts.clear()
+
+    def _forget(self, directory: Path, session: str) -> None:
+        if (kept := self._kept.get(directory)) is not None:
+            if kept.trail.opened:
+                kept.trail.save()
+            kept.trail.journal.forget(session)
+            kept.starts.pop(session, None)
+            kept.saved.pop(session, None)
+
+
+def _is_of(change: Change, paths: Collection[bytes]) -> bool:
+    """Also the folders that were made on the way."""
+    if change.path in paths:
+        return True
+    made = change.before is None and change.after is not None and change.after.kind == "folder"
+    return made and any(path.startswith(change.path + b"/") for path in paths)
+
+
+_NOBODY = object()
+
+
+async def _to_the_end(work: Callable[[], T]) -> T:
+    """In a thread; also when whoever waits is cancelled, because a lock is held meanwhile."""
+    doing = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        if not doing.done():
+            await asyncio.wait([doing])
+        raise
+
+
+if TYPE_CHECKING:
+
+    def type_check(writes: WorkspaceWrites) -> None:
+        _: Writes = writes

@@ -122,6 +122,7 @@ def build_manager(
             configs.load(workspace).settings.context, ContextSettings, from_attributes=True
         ),
         checkpoints=safety.checkpoints,
+        writes=safety.writes,
         open_workspace=safety.open_workspace,
         rules=team.lineage.rules,
         stop_started_in=team.stop_started_in,

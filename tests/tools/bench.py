@@ -37,6 +37,9 @@ class Bench:
         self.asked.append(question)
         return self.answer
 
+    def wrote(self, path: str) -> None:
+        pass
+
     async def set_plan(self, plan: list[PlanItem]) -> None:
         self.plan = plan
 

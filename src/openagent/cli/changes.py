@@ -23,7 +23,10 @@ def show_changes(files: Sequence[ChangedFile], *, nothing: str, only_names: bool
 def _heading(file: ChangedFile) -> str:
     moved = f"{one_line(file.old_path)} → " if file.old_path else ""
     counts = "binary" if file.binary else f"+{file.added} −{file.removed}"
-    return f"{file.status} {moved}{one_line(file.path)}  {counts}"
+    notes = ["others have changed it since"] if file.others else []
+    notes += [f"not surely this session's: {one_line(file.shared)}"] if file.shared else []
+    note = f"  ({'; '.join(notes)})" if notes else ""
+    return f"{file.status} {moved}{one_line(file.path)}  {counts}{note}"
 
 
 def _show_patch(file: ChangedFile) -> None:

@@ -16,7 +16,7 @@ from openagent.cli.completion import session_argument
 from openagent.cli.session_settings import raw, rename, set_settings
 from openagent.cli.terminal import table
 from openagent.cli.transcript import Transcript, markdown
-from openagent.cli.undo import diff, rewind
+from openagent.cli.undo import diff, rewind, unrewind
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.errors import OpenAgentError
@@ -237,5 +237,5 @@ async def _pages(client: Client, session: str) -> AsyncGenerator[list[Message], 
         has_more = page.has_more
 
 
-for each in (list_sessions, show, rename, set_settings, raw, diff, rewind, fork, export, delete):
+for each in (list_sessions, show, rename, set_settings, raw, diff, rewind, unrewind, fork, export, delete):
     sessions.add_command(each)

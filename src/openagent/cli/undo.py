@@ -1,12 +1,13 @@
-"""`openagent sessions rewind` and `openagent sessions diff`"""
+"""`openagent sessions rewind`, `unrewind` and `diff`"""
 
 import click
+import msgspec
 
 from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.completion import session_argument
 from openagent.client.text import clean
-from openagent.protocol.ops import Changes, Rewound, SessionChanges, SessionRewind
+from openagent.protocol.ops import Changes, Op, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 
 _SHOWN = 20
 
@@ -15,6 +16,7 @@ _SHOWN = 20
     "rewind",
     "openagent sessions rewind 06gx --turn 3",
     "openagent sessions rewind 06gx --turn 3 --no-conversation",
+    "openagent sessions rewind 06gx --turn 3 --path src/app.py",
     "openagent sessions rewind 06gx --turn 3 --git",
 )
 @session_argument()
@@ -24,33 +26,87 @@ _SHOWN = 20
     "--conversation/--no-conversation", default=True, show_default=True, help="Take what was said since out of sight."
 )
 @click.option("--git", "git_state", is_flag=True, help="Also the repository's HEAD, branches and index.")
+@click.option(
+    "--overwrite-others", is_flag=True, help="Also files that others changed since; otherwise those stay as they are."
+)
+@click.option("--path", "paths", multiple=True, metavar="FILE", help="The same for this file alone; may be repeated.")
 @as_json
-def rewind(*, session: str, turn: int, files: bool, conversation: bool, git_state: bool, as_json: bool) -> None:
-    """Go back to before a turn. The messages stay stored, and the files as they are now are saved first."""
+def rewind(
+    *,
+    session: str,
+    turn: int,
+    files: bool,
+    conversation: bool,
+    git_state: bool,
+    overwrite_others: bool,
+    paths: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Go back to before a turn. Only what the session itself wrote is taken back, and it can be brought again."""
     if not files and not conversation:
         raise click.UsageError("With neither files nor conversation there is nothing to rewind.")
-    done = complete(_rewind(session, turn, files, conversation, git_state))
+    op = SessionRewind(
+        id="",
+        session=session,
+        turn=turn,
+        files=files,
+        conversation=conversation,
+        git_state=git_state,
+        others="overwrite" if overwrite_others else "keep",
+        paths=list(paths),
+    )
+    done = complete(_ask(op))
     if as_json:
         print_json(plain(done))
         return
-    if files:
-        say(f"{len(done.written)} written, {len(done.removed)} removed." if done.undo else "No file had changed.")
-        for path in [*done.written, *done.removed][:_SHOWN]:
-            say(f"  {clean(path)}")
-    for left in done.kept:
-        say(f"! {clean(left)}")
-    if done.git:
-        say(f"git: {clean(done.git)}")
+    _show(done, nothing="No file had changed." if files else "")
+    if done.others:
+        say("To take those back too: the same command with --overwrite-others, or with --path FILE for some of them.")
     if conversation:
         say(f"The agent no longer sees turn {turn} and what came after it.")
+    if done.undo:
+        say(f"To bring it all again: openagent sessions unrewind {session} {done.undo}")
 
 
-async def _rewind(session: str, turn: int, files: bool, conversation: bool, git_state: bool) -> Rewound:
+@command("unrewind", "openagent sessions unrewind 06gx 4f2a91c07be3")
+@session_argument()
+@click.argument("undo")
+@as_json
+def unrewind(session: str, undo: str, as_json: bool) -> None:
+    """Take a rewind back: files and conversation are as before it. `sessions rewind` prints the UNDO."""
+    done = complete(_ask(SessionUnrewind(id="", session=session, undo=undo)))
+    if as_json:
+        print_json(plain(done))
+        return
+    _show(done, nothing="")
+    say("The rewind is taken back.")
+
+
+def _show(done: Rewound, *, nothing: str) -> None:
+    if done.written or done.removed:
+        say(f"{len(done.written)} written, {len(done.removed)} removed.")
+    elif nothing and not done.others:
+        say(nothing)
+    changed = [*done.written, *done.removed]
+    for path in changed[:_SHOWN]:
+        say(f"  {clean(path)}{'  (others’ changes are still in it)' if path in done.merged else ''}")
+    if len(changed) > _SHOWN:
+        say(f"  … and {len(changed) - _SHOWN} more")
+    for left in done.others:
+        say(f"! {clean(left.path)} was left as it is: {clean(left.reason)}")
+    for problem in done.kept:
+        say(f"! {clean(problem)}")
+    if done.git:
+        say(f"git: {clean(done.git)}")
+    if done.stopped:
+        say(clean(f"Stopped what was still at work in the background: {', '.join(done.stopped)}."))
+    if done.beside:
+        say(clean(f"At work in the same folder, and untouched: {', '.join(done.beside)}."))
+
+
+async def _ask(op: Op) -> Rewound:
     async with daemon() as client:
-        op = SessionRewind(
-            id=client.next_id(), session=session, turn=turn, files=files, conversation=conversation, git_state=git_state
-        )
-        return await client.request(op, Rewound)
+        return await client.request(msgspec.structs.replace(op, id=client.next_id()), Rewound)
 
 
 @command("diff", "openagent sessions diff 06gx", "openagent sessions diff 06gx --turn 3 --names")
@@ -59,7 +115,7 @@ async def _rewind(session: str, turn: int, files: bool, conversation: bool, git_
 @click.option("--names", is_flag=True, help="Only which files.")
 @as_json
 def diff(session: str, turn: int | None, names: bool, as_json: bool) -> None:
-    """Show what a session, or one turn of it, has changed in its workspace."""
+    """Show what a session, or one turn of it, has written in its workspace, and nobody else."""
     changes = complete(_changes(session, turn))
     if as_json:
         print_json(plain(changes.files))

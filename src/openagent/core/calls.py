@@ -15,6 +15,7 @@ from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import Shell
 from openagent.plugins.store import AuditEntry
 from openagent.plugins.tool import Tool, ToolOutcome
+from openagent.plugins.workspace import WriteWindow
 from openagent.policy.facts import CallFacts, Decision
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
@@ -145,14 +146,16 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
         denied = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
         return Performed(denied, decision, 0.0, summary)
     session.outbox.check()  # what was asked and decided
-    await session.undo.before(decision, session.info.turn_count)
-    session.open_calls.reached(call.id, "begun")
-    session.post(ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary), op_id=op_id)
-    began = time.monotonic()
-    outcome = await _run(session, tool, call)
-    if tool.effect == "execute" and (background := outcome.display.background):
-        session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
-    duration_ms = round((time.monotonic() - began) * 1000, 3)
+    async with session.undo.call(tool, call.id) as window:
+        session.open_calls.reached(call.id, "begun")
+        started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
+        session.post(started, op_id=op_id)
+        began = time.monotonic()
+        outcome = await _run(session, tool, call, window)
+        duration_ms = round((time.monotonic() - began) * 1000, 3)
+        if tool.effect == "execute" and (background := outcome.display.background):
+            await session.undo.goes_on(window, background)
+            session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
     return Performed(outcome, decision, duration_ms, summary, tool.effect_of(call.arguments))
 
 
@@ -241,9 +244,9 @@ async def _ask_person(session: "Session", tool: Tool, call: ToolCallPart, decisi
     )
 
 
-async def _run(session: "Session", tool: Tool, call: ToolCallPart) -> ToolOutcome:
+async def _run(session: "Session", tool: Tool, call: ToolCallPart, window: WriteWindow | None) -> ToolOutcome:
     try:
-        return await tool.run(CallContext(session, call.id), call.arguments)
+        return await tool.run(CallContext(session, call.id, window), call.arguments)
     except OpenAgentError as problem:
         return ToolOutcome(text=str(problem), is_error=True)
     except Exception as problem:  # the tool boundary: whatever a tool does, the turn goes on
@@ -293,8 +296,9 @@ def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
 class CallContext:
     """What a running call may use."""
 
-    def __init__(self, session: "Session", call_id: str) -> None:
+    def __init__(self, session: "Session", call_id: str, window: WriteWindow | None = None) -> None:
         self._session = session
+        self._window = window
         self.session = session.id
         self.call_id = call_id
         self.workspace: Path = session.workspace
@@ -306,6 +310,10 @@ class CallContext:
 
     def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:
         self._session.show(ToolOutput(call_id=self.call_id, stream=stream, text=text))
+
+    def wrote(self, path: str) -> None:
+        if self._window is not None:
+            self._window.wrote(path)
 
     async def ask(self, question: Question) -> str:
         session = self._session

@@ -46,6 +46,7 @@ async def recover_turn(session: "Session", turn: int) -> None:
     messages = [replace(each, number=number) for number, each in enumerate([*said, *closing], session.next_number)]
     session.draft_kept = True
     usage = _sum(session.info.usage, owed)
+    await session.undo.interrupted(turn, [call.id for call in open_calls if reached[call.id] == "begun"])
     await session.record(
         *(PermissionResolved(ask_id=ask, decision="deny", by="turn ended") for ask in _asks_without_answer(told)),
         *(MessageAdded(message=message) for message in messages),

@@ -15,7 +15,7 @@ from openagent.plugins.ledger import Ledger
 from openagent.plugins.provider import ModelRequest, Provider
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
-from openagent.plugins.workspace import Checkpoints
+from openagent.plugins.workspace import Checkpoints, Writes
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.sessions import Mode, SessionInfo
@@ -94,6 +94,8 @@ class Runtime:
     ledger: Ledger
     collectors: Mapping[str, Collector]
     checkpoints: Checkpoints | None = None
+    writes: Writes | None = None
+    """What sessions wrote; without it nothing can be rewound but conversations."""
     open_workspace: Callable[[Path], Awaitable[None]] = _is_open
     """Called before a session works somewhere: a copy may have to be mounted again."""
     freeze: Callable[[Path, Mapping[str, str]], Frozen] = lambda _workspace, _env: Unfrozen()

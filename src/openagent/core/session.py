@@ -574,6 +574,7 @@ class Session:
         if self._shell is not None:
             await self._shell.close()
             self._shell = None
+        self.undo.close()
 
 
 def _ends_draft(messages: Sequence[Message], events: Sequence[Event]) -> bool:

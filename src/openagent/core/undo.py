@@ -1,123 +1,236 @@
-"""Undo: a checkpoint before the first change of a turn, and the way back to before any turn."""
+"""Undo: what the session's calls write is known from the files, and can be taken back, and brought again."""
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from openagent.core.audit import entry
+from openagent.plugins.context import ranges, within
 from openagent.plugins.files_read import FilesRead
-from openagent.plugins.store import CollectionRecord
-from openagent.plugins.view_log import REWIND
-from openagent.plugins.workspace import Checkpoints, FileChange, Restored
-from openagent.policy.facts import Decision
-from openagent.protocol.errors import OpenAgentError
+from openagent.plugins.store import AuditEntry, CollectionRecord
+from openagent.plugins.tool import Tool
+from openagent.plugins.view_log import REWIND, standing
+from openagent.plugins.workspace import Caller, FileChange, Restored, Writes, WriteWindow
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import CheckpointCreated, CheckpointRestored, ErrorRaised
+from openagent.protocol.ops import LeftAlone, Rewound, SessionRewind
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
 
-_CHANGES_NOTHING = ("builtin:read-only", "effect:none")
+T = TypeVar("T")
+TOLD = 100
+"""Paths that an event names; the answer names them all."""
+_log = logging.getLogger(__name__)
 
 
 class Undo:
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self._saved_turn = 0
         self._told_of_trouble = False
+        self._in_background: dict[str, int] = {}
+        """Commands that go on running, with the turn that started them."""
 
     @property
-    def _checkpoints(self) -> Checkpoints:
-        checkpoints = self._session.runtime.checkpoints
-        if checkpoints is None:
-            raise OpenAgentError("not_found", "This daemon keeps no checkpoints.")
-        return checkpoints
+    def _writes(self) -> Writes:
+        writes = self._session.runtime.writes
+        if writes is None:
+            raise OpenAgentError("not_found", "This daemon does not keep what sessions write.")
+        return writes
 
-    async def before(self, decision: Decision, turn: int) -> None:
-        """Called before every call that was allowed. The first one of a turn that may change something is saved for."""
-        session = self._session
-        if decision.rule in _CHANGES_NOTHING or self._saved_turn == turn or session.runtime.checkpoints is None:
+    # What calls write
+
+    @asynccontextmanager
+    async def call(self, tool: Tool, call_id: str) -> AsyncGenerator[WriteWindow | None]:
+        """Around a call of any tool: whether it may write is not asked of anybody's opinion of it."""
+        own = tool.source == "built-in"
+        if own and tool.effect not in ("write", "execute"):
+            yield None
             return
+        async with self.window(call_id, exact=own and tool.effect == "write") as window:
+            yield window
+
+    @asynccontextmanager
+    async def window(self, call_id: str, *, exact: bool = False) -> AsyncGenerator[WriteWindow | None]:
+        session = self._session
+        by = Caller(session.id, session.info.turn_count, call_id)
+        window = await self._tried(lambda: self._writes.begin(session.workspace, by, exact=exact))
         try:
-            # Also of an unchanged workspace: it tells that this turn, unlike those without one, may have changed files.
-            taken = await self._checkpoints.take(session.workspace, session.id, turn, even_unchanged=True)
-        except OpenAgentError as problem:
+            yield window
+        finally:
+            if window is not None:
+                await asyncio.shield(self._end(window, by.turn))
+
+    async def _end(self, window: WriteWindow, turn: int) -> None:
+        if taken := await self._tried(lambda: self._writes.end(window)):
+            self._session.post(CheckpointCreated(checkpoint=taken.id, turn=turn, files=taken.files))
+
+    async def _tried(self, work: "Callable[[], Awaitable[T]]") -> T | None:
+        """A call is not held up because it could not be undone; a person is told once."""
+        if self._session.runtime.writes is None:
+            return None
+        try:
+            return await work()
+        except (OpenAgentError, OSError) as problem:
+            _log.warning("what a call writes cannot be seen", exc_info=problem, extra={"session": self._session.id})
             if not self._told_of_trouble:
                 self._told_of_trouble = True
-                session.post(ErrorRaised(error=problem.info))
-            return
-        self._saved_turn = turn
-        if taken is not None:
-            session.post(CheckpointCreated(checkpoint=taken.id, turn=turn, files=taken.files))
+                said = problem.info if isinstance(problem, OpenAgentError) else _unseen(problem)
+                self._session.post(ErrorRaised(error=said))
+            return None
+
+    async def goes_on(self, window: WriteWindow | None, command: str) -> None:
+        """A command went to the background: what is written until it ends may be its doing."""
+        self._in_background[command] = self._session.info.turn_count
+        shell = await self._session.shell()
+        if window is not None:
+            known = self._in_background
+            window.goes_on(
+                lambda: command in known and any(each.id == command and each.running for each in shell.background())
+            )
+
+    def close(self) -> None:
+        """The shell is gone, and all that ran in it."""
+        self._in_background.clear()
+
+    async def interrupted(self, turn: int, calls: Sequence[str]) -> None:
+        """A crash cut these off; what has changed since is theirs."""
+        session = self._session
+        if calls:
+            by = Caller(session.id, turn, calls[0])
+            await self._tried(lambda: self._writes.interrupted(session.workspace, by))
 
     async def changes(self, turn: int | None) -> list[FileChange]:
-        """What a turn changed, or what has changed since the session's first checkpoint."""
-        history = await self._checkpoints.history(self._session.id)
-        own = [place for place, taken in enumerate(history) if taken.kind == "turn" and turn in (None, taken.turn)]
-        if not own:
-            return []
-        later = history[own[0] + 1 :] if turn is not None else []
-        after = next((taken.id for taken in later if taken.kind != "turn" or taken.turn != turn), None)
-        return await self._checkpoints.diff(self._session.workspace, history[own[0]].id, after)
+        """What a turn wrote, or what the session wrote and did not take back."""
+        return await self._writes.changes(self._session.workspace, self._session.id, turn)
 
-    async def rewind(
-        self, turn: int, *, files: bool, conversation: bool, git_state: bool, op_id: str
-    ) -> Restored | None:
-        """Back to before `turn`. What it takes away stays in the store, and the files can be brought back too."""
+    # The way back
+
+    async def rewind(self, op: SessionRewind) -> Rewound:
+        """Back to before a turn. What it takes away stays in the store, and can be brought again."""
+        async with self._alone():
+            first = await self._session.runtime.store.turn_start(self._session.id, op.turn)
+            if first is None:
+                raise OpenAgentError("not_found", f"The session has no turn {op.turn}.")
+            stopped = await self._stop_started_since(op.turn)
+            done = await self._rewind(op, first)
+        await self._session.inbox.start_next()
+        return msgspec.structs.replace(done, stopped=stopped)
+
+    async def _rewind(self, op: SessionRewind, first: int) -> Rewound:
+        session, restored = self._session, None
+        if op.files:
+            overwrite = op.others == "overwrite"
+            restored = await self._writes.rewind(
+                session.workspace, session.id, op.turn, git_state=op.git_state, overwrite=overwrite, paths=op.paths
+            )
+        undo = restored.undo if restored else token_hex(6)
+        record, changes = None, dict[str, Any]()
+        if op.conversation:
+            # How full the context is will be known again with the next answer.
+            changes = {"usage": msgspec.structs.replace(session.info.usage, context_tokens=0)}
+            record = msgspec.structs.replace(await self._hide_from(first), undo=undo)
+        if restored is None and record is None:
+            return Rewound(op.turn)
+        done = CheckpointRestored(
+            checkpoint=restored.checkpoint if restored else "",
+            turn=op.turn,
+            files=op.files,
+            conversation=op.conversation,
+            rewound=record.hidden if record else [],
+            undo=undo,
+            others=[left.path for left in restored.others[:TOLD]] if restored else [],
+        )
+        given = {"files": op.files, "conversation": op.conversation, "git_state": op.git_state, "others": op.others}
+        audit = [_audit("rewind", op.turn, undo, restored, **given)]
+        await session.record(done, op_id=op.id, changes=changes, collection=record, audit=audit)
+        self._begin_anew()
+        return _told(op.turn, undo, restored, git=op.git_state)
+
+    async def unrewind(self, undo: str, op_id: str) -> Rewound:
+        """Takes a rewind back: its files and its conversation are as they were, but for what others did since."""
+        session = self._session
+        async with self._alone():
+            log = standing(await session.collections())
+            hidden = next((each for each in log if each.collector == REWIND and undo and each.undo == undo), None)
+            writes = session.runtime.writes
+            restored = await writes.unrewind(session.workspace, session.id, undo) if writes and undo else None
+            if hidden is None and restored is None:
+                raise OpenAgentError(
+                    "not_found",
+                    f"There is no rewind {undo[:40]!r} to take back: it is not known, or was taken back already.",
+                    hint="What a rewind prints, and its event, name what takes it back.",
+                )
+            still = [numbers for each in log if each is not hidden for numbers in each.hidden]
+            came_back = [
+                number
+                for start, end in (hidden.hidden if hidden else ())
+                for number in range(start, end + 1)
+                if not within(number, still)
+            ]
+            turn = await self._turn_of(came_back[0]) if came_back else 0
+            done = CheckpointRestored(
+                checkpoint=restored.checkpoint if restored else "",
+                turn=turn,
+                files=restored is not None,
+                conversation=hidden is not None,
+                returned=ranges(came_back),
+                others=[left.path for left in restored.others[:TOLD]] if restored else [],
+            )
+            record = CollectionRecord(collector=REWIND, undone=[hidden.id]) if hidden else None
+            audit = [_audit("unrewind", turn, undo, restored)]
+            await session.record(done, op_id=op_id, collection=record, audit=audit)
+            self._begin_anew()
+        await session.inbox.start_next()
+        return _told(turn, "", restored, git=bool(restored and restored.git_state != "untouched"))
+
+    async def _turn_of(self, message: int) -> int:
+        (found,) = await self._session.runtime.store.messages(self._session.id, limit=1, after=message - 1)
+        return found.turn
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncGenerator[None]:
+        """Messages wait meanwhile."""
         session = self._session
         if session.busy:
             raise OpenAgentError("busy", "The session is in the middle of a turn.", hint="Cancel it, then rewind.")
         session.paused = True
         try:
-            if conversation:
-                await session.runtime.stop_started_in(session.id, range(turn, session.info.turn_count + 1))
-            restored = await self._rewind(turn, files, conversation, git_state, op_id)
+            yield
         finally:
             session.paused = False
-        await session.inbox.start_next()
-        return restored
 
-    async def _rewind(self, turn: int, files: bool, conversation: bool, git_state: bool, op_id: str) -> Restored | None:
+    async def _stop_started_since(self, turn: int) -> list[str]:
+        """What those turns left running would go on writing into what is taken back."""
         session = self._session
-        first = await session.runtime.store.turn_start(session.id, turn)
-        if first is None:
-            raise OpenAgentError("not_found", f"The session has no turn {turn}.")
-        restored = await self._restore_files(turn, git_state) if files else None
-        record, changes = None, dict[str, Any]()
-        if conversation:
-            # How full the context is will be known again with the next answer.
-            changes = {"usage": msgspec.structs.replace(session.info.usage, context_tokens=0)}
-            record = await self._hide_from(first)
-        checkpoint, undo = (restored.checkpoint, restored.before) if restored else ("", "")
-        done = CheckpointRestored(
-            checkpoint=checkpoint,
-            turn=turn,
-            files=files,
-            conversation=conversation,
-            rewound=record.hidden if record else [],
-        )
-        audit = [
-            entry(
-                "rewind",
-                f"turn {turn}",
-                files=files,
-                conversation=conversation,
-                git_state=git_state,
-                checkpoint=checkpoint,
-                undo=undo,
-                written=len(restored.written) if restored else 0,
-                removed=len(restored.removed) if restored else 0,
-            )
-        ]
-        await session.record(done, op_id=op_id, changes=changes, collection=record, audit=audit)
-        session.forget_view()
-        session.files_read = FilesRead()
-        self._saved_turn = 0
-        return restored
+        stopped = list(await session.runtime.stop_started_in(session.id, range(turn, session.info.turn_count + 1)))
+        commands = [command for command, started in self._in_background.items() if started >= turn]
+        if not commands:
+            return stopped
+        shell = await session.shell()
+        running = {each.id for each in shell.background() if each.running}
+        for command in commands:
+            del self._in_background[command]
+            if command in running:
+                await shell.kill_background(command)
+                stopped.append(command)
+        return stopped
+
+    def _begin_anew(self) -> None:
+        self._session.forget_view()
+        self._session.files_read = FilesRead()
+
+    # The conversation
 
     async def taken_back(self) -> list[tuple[int, int]]:
         """The messages that are no longer part of the conversation."""
-        collections = await self._session.collections()
-        return [numbers for each in collections if each.collector == REWIND for numbers in each.hidden]
+        log = standing(await self._session.collections())
+        return [numbers for each in log if each.collector == REWIND for numbers in each.hidden]
 
     async def take_back(self, message: int) -> None:
         """The newest message stays in the store, and the model never sees it."""
@@ -133,10 +246,35 @@ class Undo:
         hidden = [(first, session.info.message_count)]
         return CollectionRecord(hidden=hidden, collector=REWIND, undone=undone)
 
-    async def _restore_files(self, turn: int, git_state: bool) -> Restored | None:
-        """The first checkpoint at or after a turn holds the files as they were before it."""
-        history = await self._checkpoints.history(self._session.id)
-        wanted = next((taken for taken in history if taken.kind == "turn" and taken.turn >= turn), None)
-        if wanted is None:
-            return None
-        return await self._checkpoints.restore(self._session.workspace, wanted.id, git_state=git_state)
+
+def _unseen(problem: OSError) -> ErrorInfo:
+    return ErrorInfo(
+        "store_error",
+        f"What this session writes cannot be kept for undo: {problem.strerror or problem}.",
+        hint="Check that the disk is not full and that the data folder is writable.",
+    )
+
+
+def _audit(kind: str, turn: int, undo: str, restored: Restored | None, **detail: Any) -> AuditEntry:
+    counts = {
+        "written": len(restored.written) if restored else 0,
+        "removed": len(restored.removed) if restored else 0,
+        "left": len(restored.others) if restored else 0,
+    }
+    checkpoint = restored.checkpoint if restored else ""
+    return entry("rewind", f"turn {turn}", action=kind, checkpoint=checkpoint, undo=undo, **counts, **detail)
+
+
+def _told(turn: int, undo: str, restored: Restored | None, *, git: bool) -> Rewound:
+    if restored is None:
+        return Rewound(turn, undo)
+    return Rewound(
+        turn,
+        undo,
+        restored.written,
+        restored.removed,
+        [f"{left.path}: {left.reason}" for left in restored.kept],
+        f"{restored.git_state}. {restored.git_detail}".strip() if git else "",
+        others=[LeftAlone(left.path, left.reason) for left in restored.others],
+        merged=restored.merged,
+    )

@@ -67,6 +67,7 @@ class Daemon:
             ops.MessageSend: self._message_send,
             ops.TurnCancel: self._turn_cancel,
             ops.SessionRewind: self._session_rewind,
+            ops.SessionUnrewind: self._session_unrewind,
             ops.SessionChanges: self._session_changes,
             ops.MessagesPage: self._messages_page,
             ops.MessageRaw: self._message_raw,
@@ -222,15 +223,15 @@ class Daemon:
         return ops.Cancelled(was_running=await session.cancel(by=connection.name))
 
     async def _session_rewind(self, connection: Connection, op: ops.SessionRewind) -> ops.Rewound:
-        session = await (await self._manager()).get(op.session)
-        restored = await session.undo.rewind(
-            op.turn, files=op.files, conversation=op.conversation, git_state=op.git_state, op_id=op.id
-        )
-        if restored is None:
-            return ops.Rewound(op.turn)
-        kept = [f"{left.path}: {left.reason}" for left in restored.kept]
-        git = f"{restored.git_state}. {restored.git_detail}".strip() if op.git_state else ""
-        return ops.Rewound(op.turn, restored.before, restored.written, restored.removed, kept, git)
+        manager = await self._manager()
+        session = await manager.get(op.session)
+        others = [each for each in manager.all_loaded if each is not session and each.running]
+        beside = [each.id for each in others if each.workspace == session.workspace]
+        done = await session.undo.rewind(op)
+        return msgspec.structs.replace(done, beside=beside)
+
+    async def _session_unrewind(self, connection: Connection, op: ops.SessionUnrewind) -> ops.Rewound:
+        return await (await (await self._manager()).get(op.session)).undo.unrewind(op.undo, op.id)
 
     async def _session_changes(self, connection: Connection, op: ops.SessionChanges) -> ops.Changes:
         changes = await (await (await self._manager()).get(op.session)).undo.changes(op.turn)

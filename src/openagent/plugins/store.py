@@ -68,6 +68,8 @@ class CollectionRecord(Struct, frozen=True, omit_defaults=True):
     pinned: list[int] = []
     """Messages that no collector may touch from here on."""
     unpinned: list[int] = []
+    undo: str = ""
+    """Of a rewind: what takes it back."""
 
 
 class DraftPiece(Struct, frozen=True, omit_defaults=True):

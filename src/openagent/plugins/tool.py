@@ -61,6 +61,11 @@ class ToolContext(Protocol):
         """Show output to people while the call runs."""
         ...
 
+    def wrote(self, path: str) -> None:
+        """For a tool that writes files itself: a path in the workspace that it has written, replaced or removed, with
+        no symbolic link in it."""
+        ...
+
     async def ask(self, question: Question) -> str:
         """Wait for a person's answer."""
         ...

@@ -52,9 +52,14 @@ async def _asked(store: Store, session: str, turn: int) -> list[Message]:
 
 
 def standing(log: Sequence[CollectionRecord]) -> list[CollectionRecord]:
-    """The records that were not taken back."""
-    undone = {number for record in log for number in record.undone}
-    return [record for record in log if record.id not in undone]
+    """The records that were not taken back. One that was takes nothing back itself."""
+    undone: set[int] = set()
+    found: list[CollectionRecord] = []
+    for record in reversed(log):
+        if record.id not in undone:
+            undone.update(record.undone)
+            found.append(record)
+    return found[::-1]
 
 
 def shortened(message: Message, text: str | None) -> Message:

@@ -409,6 +409,12 @@ class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.resto
     conversation: bool = False
     rewound: list[tuple[int, int]] = []
     """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
+    undo: str = ""
+    """What takes the rewind back, with `session.unrewind`."""
+    returned: list[tuple[int, int]] = []
+    """Ranges of message numbers that are part of the conversation again: a rewind was taken back."""
+    others: list[str] = []
+    """What others changed since, and was left as it is; the first paths of them."""
 
 
 class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):

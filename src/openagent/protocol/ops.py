@@ -228,10 +228,23 @@ class SessionRewind(Op, frozen=True, kw_only=True, tag="session.rewind"):
     conversation: bool = True
     git_state: bool = False
     """Also the repository's HEAD, branches and index."""
+    others: Literal["keep", "overwrite"] = "keep"
+    """What becomes of files that others changed since, or may have written: they stay as they are, or go back too."""
+    paths: list[str] = []
+    """Files that go back although others changed them since."""
+
+
+class SessionUnrewind(Op, frozen=True, kw_only=True, tag="session.unrewind"):
+    """Take a rewind back: files and conversation, but for what others did since."""
+
+    session: str
+    undo: str
+    """As the rewind's answer and its event name it."""
 
 
 class SessionChanges(Op, frozen=True, kw_only=True, tag="session.changes"):
-    """What a turn changed in the workspace; without a turn, what the session has changed."""
+    """What a turn's calls wrote in the workspace; without a turn, what the session wrote and did not take back. What
+    others wrote is no part of it."""
 
     session: str
     turn: int | None = None
@@ -536,6 +549,7 @@ AnyOp = (
     | MessageSend
     | TurnCancel
     | SessionRewind
+    | SessionUnrewind
     | SessionChanges
     | MessagesPage
     | MessageRaw
@@ -682,22 +696,39 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
     old_path: str = ""
     binary: bool = False
     cut: bool = False
+    others: bool = False
+    """Others have changed it since."""
+    shared: str = ""
+    """Why it may have been somebody else's; empty when it was surely the session's."""
 
 
 class Changes(Struct, frozen=True):
     files: list[ChangedFile]
 
 
+class LeftAlone(Struct, frozen=True):
+    path: str
+    reason: str
+
+
 class Rewound(Struct, frozen=True, omit_defaults=True):
     turn: int
     undo: str = ""
-    """The checkpoint that brings the files back as they were before the rewind."""
+    """What takes the rewind back, with `session.unrewind`."""
     written: list[str] = []
     removed: list[str] = []
     kept: list[str] = []
     """What could not be restored, and why."""
     git: str = ""
     """What became of the repository's own state, when that was asked for."""
+    others: list[LeftAlone] = []
+    """What others changed since, or may have written: it was left as it is, unless that was asked for."""
+    merged: list[str] = []
+    """What others changed since in other places: their changes are still in it."""
+    stopped: list[str] = []
+    """Sub-agents and commands of those turns that were still at work in the background, and were ended."""
+    beside: list[str] = []
+    """Other sessions in the middle of a turn in this folder: nothing of theirs was touched."""
 
 
 class MessagePage(Struct, frozen=True, omit_defaults=True):
@@ -846,6 +877,7 @@ RESULTS: dict[type[Op], type[Struct]] = {
     MessageSend: Sent,
     TurnCancel: Cancelled,
     SessionRewind: Rewound,
+    SessionUnrewind: Rewound,
     SessionChanges: Changes,
     MessagesPage: MessagePage,
     MessageRaw: RawExchange,

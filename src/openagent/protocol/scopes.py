@@ -30,7 +30,7 @@ _OPS: dict[Scope, tuple[str, ...]] = {
         *("index.search", "index.symbols", "index.map", "index.status", "index.watch"),
     ),
     "chat": (
-        *("session.create", "session.update", "session.delete", "session.fork", "session.rewind"),
+        *("session.create", "session.update", "session.delete", "session.fork", "session.rewind", "session.unrewind"),
         *("message.send", "turn.cancel", "question.answer", "tool.run", "files.write"),
         *("terminal.open", "terminal.input", "terminal.resize", "terminal.close"),
         *("context.collect", "context.pin", "context.restore", "flow.resume", "index.build"),

@@ -19,8 +19,7 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
-from openagent.plugins.workspace import Copy, Merged
-from openagent.policy.facts import Decision
+from openagent.plugins.workspace import Caller, Copy, Merged
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
 from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -39,7 +38,6 @@ from openagent.services.safety import Safety
 from openagent.services.templates import TemplateService
 from openagent.tools.agent import Assignment, agent_tools
 
-_MERGING = Decision(kind="allow", risk="low", reason="A sub-agent's edits come back.", rule="agent:merge")
 _NOT_MERGED = ErrorInfo("permission_denied", "Its edits were not merged: this session may not write any more.")
 _log = logging.getLogger(__name__)
 
@@ -178,6 +176,7 @@ class AgentService:
     ) -> Report:
         """From its start to its edits being merged. Cancel it to end the sub-agent. `held` is what it may have at most,
         where that is not what its caller has."""
+        by = Caller(parent.id, parent.info.turn_count, call_id)
         async with self._slot(parent):
             try:
                 session, copy = await self._create(parent, info, task, held or parent.info.settings)
@@ -194,7 +193,7 @@ class AgentService:
                 await parent.record(_started(session.info, task, call_id, copy, background=background))
                 await _to_the_end(session.send([TextPart(task)], ""))
                 completed = await self._its_end(session, watch)
-                report = await self._finish(parent, session, copy, completed)
+                report = await self._finish(parent, session, copy, completed, by)
                 only_read = info.writes and copy is None
                 missing = withheld(info.template.tools, session.info.settings)
                 report = msgspec.structs.replace(report, withheld=missing, only_read=only_read)
@@ -270,7 +269,9 @@ class AgentService:
         session.env = parent.env
         return session, copy
 
-    async def _finish(self, parent: Session, session: Session, copy: Copy | None, completed: TurnCompleted) -> Report:
+    async def _finish(
+        self, parent: Session, session: Session, copy: Copy | None, completed: TurnCompleted, by: Caller
+    ) -> Report:
         merged: Merged | None = None
         kept = ""
         problem: ErrorInfo | None = completed.error
@@ -278,8 +279,7 @@ class AgentService:
             problem = _NOT_MERGED
         elif copy and completed.reason == "done":
             try:
-                await parent.undo.before(_MERGING, parent.info.turn_count)
-                merged = await self._copies.merge_back(copy.id)
+                merged = await self._copies.merge_back(copy.id, by=by)
             except OpenAgentError as failed:
                 problem = failed.info
         if copy:

@@ -49,6 +49,9 @@ class _Hand(NamedTuple):
     scratch: Path
     files_read: Seen
 
+    def wrote(self, path: str) -> None:
+        """A person's own: no session's undo takes it back."""
+
 
 class FileService:
     def __init__(self, manager: SessionManager, safety: Safety, hidden: Sequence[Path], *, copies: Path) -> None:

@@ -15,6 +15,7 @@ from openagent.services.rules import RuleFiles
 from openagent.services.workspaces import WorkspaceService
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.copies import WorkspaceCopies
+from openagent.workspace.writes import WorkspaceWrites
 
 
 class Safety:
@@ -22,7 +23,8 @@ class Safety:
         self._configs = configs
         self.rules = RuleFiles(configs)
         self.checkpoints = GitCheckpoints(home)
-        self.workspaces = WorkspaceCopies(home, self.checkpoints)
+        self.writes = WorkspaceWrites(home, self.checkpoints)
+        self.workspaces = WorkspaceCopies(home, self.checkpoints, self.writes)
         configs.origin_of = self.workspaces.origin_of
 
     def notices(self, workspace: Path) -> list[ErrorInfo]:

@@ -174,6 +174,7 @@ def _remove_made(root: Root, place: Place) -> None:
 
 def _remember(context: ToolContext, steps: Sequence[_Step]) -> None:
     for step in steps:
+        context.wrote(step.place.real)
         if step.written is None:
             context.files_read.forget(step.place.real)
         else:

@@ -211,6 +211,8 @@ export interface ChangedFile {
   old_path?: string
   binary?: boolean
   cut?: boolean
+  others?: boolean
+  shared?: string
 }
 
 export interface Changes {
@@ -239,6 +241,9 @@ export interface CheckpointRestored {
   files?: boolean
   conversation?: boolean
   rewound?: [number, number][]
+  undo?: string
+  returned?: [number, number][]
+  others?: string[]
 }
 
 export interface CodeHit {
@@ -990,6 +995,11 @@ export interface IntentDetected {
   note?: string
 }
 
+export interface LeftAlone {
+  path: string
+  reason: string
+}
+
 /** The answer being streamed right now, as far as it has come. */
 export interface LiveAnswer {
   message_number: number
@@ -1465,7 +1475,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionUnrewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1702,6 +1712,7 @@ export interface Results {
   "message.send": Sent
   "turn.cancel": Cancelled
   "session.rewind": Rewound
+  "session.unrewind": Rewound
   "session.changes": Changes
   "messages.page": MessagePage
   "message.raw": RawExchange
@@ -1825,6 +1836,10 @@ export interface Rewound {
   removed?: string[]
   kept?: string[]
   git?: string
+  others?: LeftAlone[]
+  merged?: string[]
+  stopped?: string[]
+  beside?: string[]
 }
 
 export interface RuleExample {
@@ -1858,7 +1873,7 @@ export interface SessionAttach {
   messages?: number
 }
 
-/** What a turn changed in the workspace; without a turn, what the session has changed. */
+/** What a turn's calls wrote in the workspace; without a turn, what the session wrote and did not take back. What others wrote is no part of it. */
 export interface SessionChanges {
   op: "session.changes"
   id: string
@@ -1962,6 +1977,16 @@ export interface SessionRewind {
   files?: boolean
   conversation?: boolean
   git_state?: boolean
+  others?: "keep" | "overwrite"
+  paths?: string[]
+}
+
+/** Take a rewind back: files and conversation, but for what others did since. */
+export interface SessionUnrewind {
+  op: "session.unrewind"
+  id: string
+  session: string
+  undo: string
 }
 
 export interface SessionUpdate {
@@ -2799,6 +2824,7 @@ export interface Ops {
   "message.send": MessageSend
   "turn.cancel": TurnCancel
   "session.rewind": SessionRewind
+  "session.unrewind": SessionUnrewind
   "session.changes": SessionChanges
   "messages.page": MessagesPage
   "message.raw": MessageRaw

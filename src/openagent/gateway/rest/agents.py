@@ -38,6 +38,7 @@ ENDPOINTS = [
     Endpoint("POST", "/api/agents/{id}/cancel", ops.TurnCancel, "Stop the running turn.", names=_ID),
     Endpoint("POST", "/api/agents/{id}/fork", ops.SessionFork, "A copy that goes its own way.", names=_ID, status=201),
     Endpoint("POST", "/api/agents/{id}/rewind", ops.SessionRewind, "Back to before a turn.", names=_ID),
+    Endpoint("POST", "/api/agents/{id}/unrewind", ops.SessionUnrewind, "Take a rewind back.", names=_ID),
     Endpoint("GET", "/api/agents/{id}/diff", ops.SessionChanges, "What an agent, or one turn, changed.", names=_ID),
     Endpoint(
         "GET",

@@ -46,6 +46,9 @@ class LoneContext:
     async def ask(self, question: Question) -> str:
         raise AssertionError("this context has nobody to ask")
 
+    def wrote(self, path: str) -> None:
+        pass
+
     async def set_plan(self, plan: list[PlanItem]) -> None:
         self.plan = plan
 

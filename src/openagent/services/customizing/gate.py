@@ -235,7 +235,11 @@ class CustomGate:
     ) -> list[HookRun]:
         subject = call.name if call else str(facts.get("source") or facts.get("trigger") or facts.get("reason") or "")
         hooks = [hook for hook in self._hooks.of(event, workspace) if meets(hook, subject)]
-        return await self.try_all(hooks, workspace, facts, session, call)
+        loaded = self._loaded(session) if hooks else None
+        if loaded is None:
+            return await self.try_all(hooks, workspace, facts, session, call)
+        async with loaded.undo.window(call.id if call else event):  # what a hook writes is taken back with the turn
+            return await self.try_all(hooks, workspace, facts, session, call)
 
     async def try_all(
         self,

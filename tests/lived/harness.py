@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,10 @@ RULES = "# Rules\n\nPrices are rounded.\n"
 FLOW = 'description = "One step"\n[[step]]\nname = "only"\ntemplate = "coder"\ntask = "Do the one step."\n'
 
 
+UNENDING = {"index.watch"}
+"""Answered by events only: they go on until the client leaves."""
+
+
 class _Head(msgspec.Struct):
     op: str
     id: str
@@ -47,6 +51,8 @@ class Met:
         self.events: set[str] = set()
         self.tools: set[str] = set()
         """Called by a model in a turn, with a result that is no error."""
+        self.offered: set[str] = set()
+        """Built-in tools that there are."""
 
 
 class RememberingLine:
@@ -71,21 +77,25 @@ class RememberingLine:
     def _heard(self, body: bytes) -> None:
         event = decode_event(body)
         self._met.events.add(str(event.__struct_config__.tag))
-        if isinstance(event, Reply) and event.op_id in self._sent:
-            self._met.ops.add(self._sent[event.op_id])
-        elif isinstance(event, Failed) and event.op_id in self._sent:
-            self._met.refused[self._sent[event.op_id]] = event.error.message
-        elif isinstance(event, MessageAdded):
-            for part in event.message.parts:
-                if isinstance(part, ToolResultPart) and not part.is_error:
-                    self._met.tools.add(part.name)
+        if op := self._sent.get(event.op_id):
+            if isinstance(event, Failed):
+                self._met.refused[op] = event.error.message
+            elif isinstance(event, Reply) or op in UNENDING:
+                self._met.ops.add(op)
+        if isinstance(event, MessageAdded):
+            results = [part for part in event.message.parts if isinstance(part, ToolResultPart)]
+            self._met.tools |= {result.name for result in results if not result.is_error}
 
     async def close(self) -> None:
         await self._line.close()
 
 
 async def client_of(h: House, met: Met, *, interactive: bool = True) -> Client:
-    line = RememberingLine(await UnixTransport.open(h.daemon.place.socket), met)
+    return await line_to(h.daemon.place.socket, met, interactive=interactive)
+
+
+async def line_to(socket: str, met: Met, *, interactive: bool = True) -> Client:
+    line = RememberingLine(await UnixTransport.open(socket), met)
     return await connect(transport=line, name="lived", interactive=interactive, env={})
 
 
@@ -110,25 +120,28 @@ def providers(sim: Simulator) -> str:
 
 
 def furnish(root: Path) -> None:
-    """A small repository with rules, a skill, a flow and a command, and a person with hooks and an MCP server."""
-    home, workspace = root / "home", root / "workspace"
-    for folder in (home, workspace):
-        folder.mkdir(parents=True, exist_ok=True)
-    files: Mapping[Path, str] = {
-        workspace / "till.py": TILL,
-        workspace / "AGENTS.md": RULES,
-        workspace / "notes" / "AGENTS.md": "Notes are short.\n",
-        workspace
-        / ".openagent/skills/rounding/SKILL.md": "---\nname: rounding\ndescription: How to round\n---\nEven.\n",
-        workspace / ".openagent/commands/hail.md": "Say hello to $ARGUMENTS.\n",
-        workspace / ".openagent/flows/once.toml": FLOW,
-        workspace / SCRIPTED.name: SCRIPTED.read_text(),
-        home / "hooks.json": json.dumps({"hooks": _hooks()}),
-        home / "mcpServers.json": json.dumps({"mcpServers": {"shop": scripted("library")}}),
+    """A workspace, and a person with hooks and an MCP server."""
+    furnish_workspace(root / "workspace")
+    home = root / "home"
+    home.mkdir(exist_ok=True)
+    (home / "hooks.json").write_text(json.dumps({"hooks": _hooks()}))
+    (home / "mcpServers.json").write_text(json.dumps({"mcpServers": {"shop": scripted("library")}}))
+
+
+def furnish_workspace(workspace: Path) -> None:
+    """A small repository with rules, a skill, a command and a flow."""
+    files = {
+        "till.py": TILL,
+        "AGENTS.md": RULES,
+        "notes/AGENTS.md": "Notes are short.\n",
+        ".openagent/skills/rounding/SKILL.md": "---\nname: rounding\ndescription: How to round\n---\nEven.\n",
+        ".openagent/commands/hail.md": "Say hello to $ARGUMENTS.\n",
+        ".openagent/flows/once.toml": FLOW,
+        SCRIPTED.name: SCRIPTED.read_text(),
     }
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    for name, text in files.items():
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(text)
     (workspace / "dot.png").write_bytes(DOT)
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
     for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "x"]):

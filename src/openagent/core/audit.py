@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from openagent.core.seen import CallFiles
 from openagent.plugins.store import AuditEntry
 from openagent.plugins.tool import ToolEffect, ToolOutcome
 from openagent.policy.facts import Decision
@@ -27,6 +28,8 @@ class Performed(Struct, frozen=True):
     """It was cut short."""
     rewritten: dict[str, Any] | None = None
     """What it was made with, when a gate wanted other arguments than the model gave."""
+    files: CallFiles | None = None
+    """What it saw and wrote of files; None when nothing was run."""
 
     @property
     def ended(self) -> CallEnd:

@@ -11,6 +11,8 @@ from uuid import uuid4
 import msgspec
 
 from openagent.core.audit import Performed, audit_call, entry
+from openagent.core.seen import CallFiles
+from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import Shell
 from openagent.plugins.store import AuditEntry
@@ -47,6 +49,7 @@ async def run_calls(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
     """Read-only calls that stand next to each other run side by side; the others run in order."""
     session = turn.session
     session.post(StatusChanged(status="executing_tool", detail=", ".join(dict.fromkeys(call.name for call in calls))))
+    await session.seen.begin_step()
     for group in _groups(session, calls):
         if len(group) == 1:
             await _run_call(turn, group[0])
@@ -151,12 +154,14 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
         started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
         session.post(started, op_id=op_id)
         began = time.monotonic()
-        outcome = await _run(session, tool, call, window)
+        context = CallContext(session, call.id, window)
+        outcome = await _run(context, tool, call)
         duration_ms = round((time.monotonic() - began) * 1000, 3)
         if tool.effect == "execute" and (background := outcome.display.background):
             await session.undo.goes_on(window, background)
             session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
-    return Performed(outcome, decision, duration_ms, summary, tool.effect_of(call.arguments))
+    effect = tool.effect_of(call.arguments)
+    return Performed(outcome, decision, duration_ms, summary, effect, files=context.files)
 
 
 def _ruled(decision: Decision, ruling: Ruling) -> Decision:
@@ -244,13 +249,13 @@ async def _ask_person(session: "Session", tool: Tool, call: ToolCallPart, decisi
     )
 
 
-async def _run(session: "Session", tool: Tool, call: ToolCallPart, window: WriteWindow | None) -> ToolOutcome:
+async def _run(context: "CallContext", tool: Tool, call: ToolCallPart) -> ToolOutcome:
     try:
-        return await tool.run(CallContext(session, call.id, window), call.arguments)
+        return await tool.run(context, call.arguments)
     except OpenAgentError as problem:
         return ToolOutcome(text=str(problem), is_error=True)
     except Exception as problem:  # the tool boundary: whatever a tool does, the turn goes on
-        _log.exception("tool failed", extra={"session": session.id, "tool": tool.name})
+        _log.exception("tool failed", extra={"session": context.session, "tool": tool.name})
         return ToolOutcome(text=f"{tool.name} failed ({type(problem).__name__}: {problem}).", is_error=True)
 
 
@@ -276,7 +281,10 @@ async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> Non
             _finished(call, performed),
             messages=[message],
             audit=audit_call(call, performed),
+            seen=performed.files.record(message.number) if performed.files else None,
         )
+    if performed.files:
+        session.seen.take_in(performed.files)
 
 
 def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
@@ -303,7 +311,9 @@ class CallContext:
         self.call_id = call_id
         self.workspace: Path = session.workspace
         self.scratch: Path = session.scratch
-        self.files_read = session.files_read
+        # A person's own call rests on nothing that the model was shown, and shows it nothing.
+        self.files = session.seen.for_call() if call_id in session.open_calls else CallFiles(FilesRead())
+        self.files_read: FilesRead = self.files
 
     async def shell(self) -> Shell:
         return await self._session.shell()

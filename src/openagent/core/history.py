@@ -27,6 +27,9 @@ class OpenCalls:
         self._calls: dict[str, ToolCallPart] = {}
         self._stages: dict[str, Stage] = {}
 
+    def __contains__(self, call_id: str) -> bool:
+        return call_id in self._calls
+
     def take_in(self, message: Message) -> None:
         if message.role == "assistant":
             self._calls = {call.id: call for call in message.tool_calls}

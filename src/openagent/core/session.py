@@ -22,17 +22,25 @@ from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
 from openagent.core.recovery import recover_turn
 from openagent.core.runtime import Frozen, ResolvedModel, Runtime
+from openagent.core.seen import SeenFiles
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
-from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Scene
 from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Activity, Budget
 from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
-from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, RawAnswer, StoredSession, UsageRecord
+from openagent.plugins.store import (
+    AuditEntry,
+    Batch,
+    CollectionRecord,
+    RawAnswer,
+    SeenRecord,
+    StoredSession,
+    UsageRecord,
+)
 from openagent.plugins.tool import Tool, ToolOutcome, has_tool
-from openagent.plugins.view_log import load_shown
+from openagent.plugins.view_log import REWIND, load_shown
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     ContextCollected,
@@ -92,7 +100,7 @@ class Session:
         self.open_calls = OpenCalls()
         self.env: Mapping[str, str] = {}
         """Of whoever sent the message of the newest turn; until there is one, of whoever made the session."""
-        self.files_read = FilesRead()
+        self.seen = SeenFiles(self)
         self.someone_can_answer = someone_can_answer
         self.lock = asyncio.Lock()
         """Held while something is stored and published, and while a client takes its snapshot."""
@@ -181,6 +189,7 @@ class Session:
         unqueued: Sequence[str] = (),
         plan: Sequence[PlanItem] | None = None,
         collection: CollectionRecord | None = None,
+        seen: SeenRecord | None = None,
     ) -> None:
         """Store events and whatever else belongs to them in one transaction, then publish the events.
 
@@ -210,6 +219,7 @@ class Session:
                 plan=plan,
                 collection=collection,
                 drop_draft=drop_draft,
+                seen=seen,
             )
             try:
                 both = msgspec.structs.replace(own, events=[*posted, *stamped], audit=[*posted_audit, *audit])
@@ -276,6 +286,8 @@ class Session:
             self._take_in(message)
         if batch.collection is not None:
             (await self.collections()).append(batch.collection)
+            if batch.collection.collector == REWIND or batch.collection.undone:
+                self.seen.forget()
             if batch.collection.undone:
                 self.forget_view()
             elif self._view is not None:

@@ -11,7 +11,6 @@ import msgspec
 
 from openagent.core.audit import entry
 from openagent.plugins.context import ranges, within
-from openagent.plugins.files_read import FilesRead
 from openagent.plugins.store import AuditEntry, CollectionRecord
 from openagent.plugins.tool import Tool
 from openagent.plugins.view_log import REWIND, standing
@@ -223,7 +222,7 @@ class Undo:
 
     def _begin_anew(self) -> None:
         self._session.forget_view()
-        self._session.files_read = FilesRead()
+        self._session.seen.forget()
 
     # The conversation
 

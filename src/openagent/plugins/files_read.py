@@ -15,6 +15,10 @@ class Stamp(NamedTuple):
     modified_ns: int
 
 
+GONE = Stamp(0, -1, 0)
+"""Of a file that the session itself has deleted: whatever is there later is not what it knows."""
+
+
 class SeenFile(NamedTuple):
     stamp: Stamp
     digest: bytes
@@ -34,17 +38,20 @@ class FilesRead:
         return self._seen.get(path)
 
     def saw(self, path: str, stamp: Stamp, content: bytes | None) -> None:
-        """`content` is None when only a part of a large file was read."""
-        self.forget(path)
-        kept = content if content is not None and len(content) <= REMEMBERED_FILE else None
-        self._seen[path] = SeenFile(stamp, digest(content) if content is not None else b"", kept)
-        self._remembered += len(kept or b"")
+        """The session is shown a file. `content` is None when only a part of a large one was read."""
+        self.put(path, seen_file(stamp, content))
+
+    def wrote(self, path: str, stamp: Stamp, content: bytes | None) -> None:
+        """The session has made a file what it is; with `GONE` and no content, it has deleted it."""
+        self.put(path, seen_file(stamp, content))
+
+    def put(self, path: str, seen: SeenFile) -> None:
+        if (before := self._seen.pop(path, None)) is not None:
+            self._remembered -= len(before.content or b"")
+        self._seen[path] = seen
+        self._remembered += len(seen.content or b"")
         if self._remembered > REMEMBERED_TOTAL:
             self._drop_oldest_contents()
-
-    def forget(self, path: str) -> None:
-        if (seen := self._seen.pop(path, None)) is not None:
-            self._remembered -= len(seen.content or b"")
 
     def _drop_oldest_contents(self) -> None:
         for path, seen in self._seen.items():
@@ -53,6 +60,11 @@ class FilesRead:
             if seen.content is not None:
                 self._remembered -= len(seen.content)
                 self._seen[path] = seen._replace(content=None)
+
+
+def seen_file(stamp: Stamp, content: bytes | None) -> SeenFile:
+    kept = content if content is not None and len(content) <= REMEMBERED_FILE else None
+    return SeenFile(stamp, digest(content) if content is not None else b"", kept)
 
 
 def digest(content: bytes) -> bytes:

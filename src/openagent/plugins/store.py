@@ -82,6 +82,24 @@ class DraftPiece(Struct, frozen=True, omit_defaults=True):
     """What is to be paid if nothing more comes: for the answer so far, and for attempts before it."""
 
 
+class FileSeen(Struct, frozen=True, array_like=True):
+    """A file as a session's model knows it: see `plugins.files_read`."""
+
+    path: str
+    inode: int
+    size: int
+    modified_ns: int
+    digest: bytes
+
+
+class SeenRecord(Struct, frozen=True):
+    """What a message tells the model of files."""
+
+    number: int
+    """The message's."""
+    files: list[FileSeen]
+
+
 class McpServerRecord(Struct, frozen=True):
     """An MCP server that was added."""
 
@@ -109,6 +127,7 @@ class Batch(Struct):
     """Ids of queued messages that became messages, or were withdrawn."""
     plan: Sequence[PlanItem] | None = None
     collection: CollectionRecord | None = None
+    seen: SeenRecord | None = None
     drop_draft: bool = False
     """What was kept of an answer while it streamed is no longer needed."""
     again: bool = False
@@ -249,6 +268,10 @@ class Store(Protocol):
         ...
 
     async def collections(self, session: str) -> list[CollectionRecord]: ...
+
+    async def files_seen(self, session: str) -> list[SeenRecord]:
+        """In the order of their messages."""
+        ...
 
     async def raw(self, session: str, number: int) -> RawExchange: ...
 

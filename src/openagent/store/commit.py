@@ -36,6 +36,8 @@ def commit(
         sessions.dequeue(connection, batch.session, batch.unqueued)
     if batch.collection is not None:
         sessions.insert_collection(connection, batch.session, batch.collection)
+    if batch.seen is not None:
+        sessions.insert_seen(connection, batch.session, batch.seen)
     if batch.raw is None:
         return None
     return raw.insert_exchange(connection, batch.session, batch.raw, previous)

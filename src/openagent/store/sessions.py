@@ -19,14 +19,14 @@ from sqlalchemy import (
     update,
 )
 
-from openagent.plugins.store import CollectionRecord, Holder, StoredSession
+from openagent.plugins.store import CollectionRecord, FileSeen, Holder, SeenRecord, StoredSession
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
 from openagent.store import rows
 from openagent.store.events import insert_events
 from openagent.store.hot import HotStatement
-from openagent.store.tables import collections, inbox, messages, raw_exchanges, sessions, turns
+from openagent.store.tables import collections, files_seen, inbox, messages, raw_exchanges, sessions, turns
 
 PREFIX_LENGTH = 6
 """An id may be shortened to this many characters."""
@@ -63,6 +63,13 @@ _insert_collection = insert(collections)
 _collections_of = (
     select(collections.c.record).where(collections.c.session_id == bindparam("session")).order_by(collections.c.id)
 )
+_insert_seen = HotStatement(insert(files_seen))
+_seen_of = (
+    select(files_seen.c.message_number, files_seen.c.files)
+    .where(files_seen.c.session_id == bindparam("session"))
+    .order_by(files_seen.c.message_number)
+)
+_seen_decoder = msgspec.json.Decoder(list[FileSeen])
 _queued_decoder = msgspec.json.Decoder(QueuedMessage)
 _collection_decoder = msgspec.json.Decoder(CollectionRecord)
 
@@ -187,6 +194,7 @@ def fork(connection: Connection, source: str, info: SessionInfo, through: int | 
         (messages, messages.c.number <= last),
         (raw_exchanges, raw_exchanges.c.message_number <= last),
         (collections, collections.c.last_message <= last),
+        (files_seen, files_seen.c.message_number <= last),
         # A turn of which something is left out has not ended there.
         (turns, turns.c.turn < func.coalesce(left_out.scalar_subquery(), _NUMBER_LIMIT)),
     ):
@@ -216,3 +224,13 @@ def insert_collection(connection: Connection, session: str, record: CollectionRe
 def collections_of(connection: Connection, session: str) -> list[CollectionRecord]:
     found = connection.execute(_collections_of, {"session": session}).scalars()
     return [_collection_decoder.decode(record) for record in found]
+
+
+def insert_seen(connection: Connection, session: str, record: SeenRecord) -> None:
+    row = {"session_id": session, "message_number": record.number, "files": rows.to_json(record.files)}
+    _insert_seen.run(connection, [row])
+
+
+def seen_of(connection: Connection, session: str) -> list[SeenRecord]:
+    found = connection.execute(_seen_of, {"session": session})
+    return [SeenRecord(row.message_number, _seen_decoder.decode(row.files)) for row in found]

@@ -21,6 +21,7 @@ from openagent.plugins.store import (
     FailureRecord,
     Holder,
     McpServerRecord,
+    SeenRecord,
     Store,
     StoredSession,
     UsageRecord,
@@ -167,6 +168,9 @@ class SqlStore:
 
     async def collections(self, session: str) -> list[CollectionRecord]:
         return await self._read(sessions.collections_of, session)
+
+    async def files_seen(self, session: str) -> list[SeenRecord]:
+        return await self._read(sessions.seen_of, session)
 
     async def raw(self, session: str, number: int) -> RawExchange:
         return await self._read(raw.exchange, session, number)

@@ -155,6 +155,15 @@ drafts = Table(
 )
 Index("drafts_of_a_session", drafts.c.session_id, drafts.c.position)
 
+files_seen = Table(
+    "files_seen",
+    metadata,
+    _session_key(),
+    Column("message_number", Integer, nullable=False),
+    Column("files", Text, nullable=False),
+    PrimaryKeyConstraint("session_id", "message_number"),
+)
+
 token_usage = Table(
     "token_usage",
     metadata,

@@ -2,7 +2,7 @@
 
 import difflib
 
-from openagent.plugins.files_read import Stamp, digest
+from openagent.plugins.files_read import GONE, Stamp, digest
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.display import Display, WrittenFile
 from openagent.protocol.errors import OpenAgentError
@@ -35,13 +35,17 @@ def change_display(path: str, before: bytes | None, after: bytes) -> Display:
 def refuse_outdated(context: ToolContext, path: str, real: str, stamp: Stamp, content: bytes | None) -> None:
     """Raises when the file is not as the session last saw it. One that it never saw is taken as it is.
 
-    The diff brings the model's picture up to date, so the same edit is allowed after it.
+    The diff brings the model's picture up to date, so the same edit is allowed in a later step, when it has read it.
     """
     seen = context.files_read.get(real)
     if seen is None or seen.stamp == stamp:
         return
     if content is not None and seen.digest == digest(content):
         return
+    if seen.stamp == GONE:
+        raise OpenAgentError(
+            "conflict", f"{path}, which you deleted, is there again. Nothing was written.", hint="Read it first."
+        )
     told = ""
     if seen.content is not None and content is not None and len(content) <= MAX_COMPARED:
         told = "\n".join(_diff(path, seen.content, content))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from openagent.plugins.files_read import Stamp
+from openagent.plugins.files_read import GONE, Stamp
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Place, Root
@@ -175,7 +175,4 @@ def _remove_made(root: Root, place: Place) -> None:
 def _remember(context: ToolContext, steps: Sequence[_Step]) -> None:
     for step in steps:
         context.wrote(step.place.real)
-        if step.written is None:
-            context.files_read.forget(step.place.real)
-        else:
-            context.files_read.saw(step.place.real, step.written, step.change.after)
+        context.files_read.wrote(step.place.real, step.written or GONE, step.change.after)

@@ -21,9 +21,11 @@ from openagent.plugins.store import (
     CollectionRecord,
     DraftPiece,
     FailureRecord,
+    FileSeen,
     Holder,
     McpServerRecord,
     RawAnswer,
+    SeenRecord,
     Store,
     UsageRecord,
 )
@@ -403,6 +405,21 @@ class StoreContract:
         for seq, reason in enumerate(("interrupted", "done"), 1):
             await store.commit(Batch(SESSION, events=[TurnCompleted(session=SESSION, seq=seq, turn=1, reason=reason)]))
         assert [end.reason for end in await store.turns(SESSION, first=1, last=1)] == ["done"]
+
+    async def test_what_was_seen_of_files_is_kept_by_message_and_goes_into_a_fork(self, store: Store) -> None:
+        await created(store)
+        first = SeenRecord(1, [FileSeen("/w/a", 1 << 60, 3, 1 << 61, b"\x00\xff")])
+        second = SeenRecord(2, [FileSeen("/w/a", 1, 3, 4, b""), FileSeen("/w/b \n", 2, -1, 0, b"d")])
+        for seq, record in enumerate((first, second), 1):
+            said_so = said(record.number, "seen")
+            added = MessageAdded(session=SESSION, seq=seq, message=said_so)
+            await store.commit(Batch(SESSION, messages=[said_so], events=[added], seen=record))
+        assert await store.files_seen(SESSION) == [first, second]
+        for through, expected in ((1, [first]), (None, [first, second])):
+            fork = session_info(f"fork{through}", forked_from=SESSION)
+            await store.fork_session(SESSION, fork, through, [])
+            assert await store.files_seen(fork.id) == expected
+        assert await store.files_seen("nobody") == []
 
     async def test_a_draft_grows_until_it_is_dropped_or_begun_anew(self, store: Store) -> None:
         await created(store)

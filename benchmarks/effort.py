@@ -15,6 +15,11 @@ class Effort(Struct, frozen=True):
     """Lengths of the short and of the long session."""
     commands: int
     jails_opened: int
+    soak_sessions: int
+    soak_rounds: int
+    """Turns of each of them. The first round is what later ones are compared with."""
+    crowd_steps: int
+    """Of each of the fifty sessions that work at once."""
     stored_sessions: int
     imports: int
     adapter_chunks: int
@@ -39,6 +44,9 @@ FULL = Effort(
     messages=(1_000, 100_000),
     commands=200,
     jails_opened=5,
+    soak_sessions=300,
+    soak_rounds=10,
+    crowd_steps=20,
     stored_sessions=10,
     imports=5,
     adapter_chunks=20_000,
@@ -57,6 +65,9 @@ QUICK = Effort(
     messages=(500, 2_000),
     commands=20,
     jails_opened=1,
+    soak_sessions=70,
+    soak_rounds=2,
+    crowd_steps=2,
     stored_sessions=1,
     imports=1,
     adapter_chunks=1_000,

@@ -26,6 +26,7 @@ from openagent.plugins.store import Store
 from openagent.protocol import locations
 from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event, McpServerStatus
 from openagent.protocol.op import Op
+from openagent.providers.transcript import forget_session
 from openagent.services.customizing.service import Customizing
 from openagent.services.intent import IntentGate
 from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
@@ -64,6 +65,11 @@ def build_manager(
     def tell(session: str, event: Event) -> None:
         if loaded := manager.loaded(session):
             loaded.post(event)
+
+    def left_memory(session: str) -> None:
+        caches.forget(session)
+        forget_session(session)
+        store.forget(session)
 
     prices = price_book(settings)
     plugins = PluginLoader()
@@ -137,6 +143,7 @@ def build_manager(
         explain_cache=lambda session, model, request, usage: (
             caches.observe(session, model, request, usage, time.time()).detail
         ),
+        left_memory=left_memory,
     )
     manager = SessionManager(
         runtime, daemon.bus, configs.session_settings, team.templates.settings, settings.store.idle_sessions

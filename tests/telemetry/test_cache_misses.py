@@ -1,3 +1,5 @@
+import sys
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,5 +114,17 @@ def test_a_list_that_grows_in_place_is_remembered_as_it_was() -> None:
     messages[0] = said("other")[0]
     step = watch.observe("s", "x/m", request_of(messages), LONG, 1.0)
     assert step.reason == "prefix_changed"
+
+
+def test_of_a_session_that_was_put_away_only_a_line_is_kept() -> None:
+    messages = said("one")
+    watch = CacheWatch()
+    held = sys.getrefcount(messages[0])
+    watch.observe("s", "x/m", request_of(messages), LONG, 0.0)
     watch.forget("s")
-    assert watch.observe("s", "x/m", request_of(messages), LONG, 2.0).reason == "first_request"
+    still_held = sys.getrefcount(messages[0])
+    assert still_held == held
+    assert watch.observe("s", "x/m", request_of(said("one")), LONG, 1.0).reason == "not_known"
+    watch.forget("s")
+    assert watch.observe("s", "x/m", request_of(said("one")), LONG, 1000.0).reason == "expired"
+    assert watch.observe("s", "x/m", request_of(said("one")), LONG, 1001.0).reason == "not_read_by_provider"

@@ -587,6 +587,8 @@ class Session:
             await self._shell.close()
             self._shell = None
         self.undo.close()
+        self.runtime.ledger.forget(self.id)
+        self.runtime.left_memory(self.id)
 
 
 def _ends_draft(messages: Sequence[Message], events: Sequence[Event]) -> bool:

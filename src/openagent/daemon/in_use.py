@@ -37,5 +37,6 @@ def in_use() -> Generator[None]:
     finally:
         _use.reset(token)
         use.task = None
-        for session, roster in use.sessions.values():
+        held, use.sessions = use.sessions, {}  # tasks that outlive this one still have the variable
+        for session, roster in held.values():
             roster.let_go(session)

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import is_
 from typing import Any
+from weakref import WeakSet
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +29,8 @@ from openagent.protocol.messages import (
 )
 from openagent.providers.unicode import mend_text
 
-REMEMBERED_SESSIONS = 64
+REMEMBERED_BYTES = 32 * 1024 * 1024
+"""Of encoded conversations, for each provider. What is forgotten is encoded anew."""
 NO_RESULT = "Interrupted: this call has no result."
 NO_OUTPUT = "(no output)"
 _EMPTY = TextPart("(empty message)")
@@ -77,14 +79,19 @@ class TranscriptEncoder:
         self._encode = encode
         self._id_limit = id_limit
         self._sessions: OrderedDict[tuple[str, str], _Settled] = OrderedDict()
+        self._bytes = 0
+        _encoders.add(self)
 
     def encode(self, request: ModelRequest) -> bytes:
         """The messages as JSON, separated by commas, without the brackets around them."""
         settled = self._remembered(request)
+        size = len(settled.encoded)
         *closed, last = exchanges(request.messages[len(settled.messages) :]) or ((),)
         if closed:
             fragments = [settled.encoded, *(self._settle(settled, group, request.model) for group in closed)]
             settled.encoded = b",".join(filter(None, fragments))
+            if request.session:
+                self._make_room(len(settled.encoded) - size)
         fragment, _ = self._fragment(settled, last, request.model)
         return b",".join(filter(None, (settled.encoded, fragment)))
 
@@ -107,13 +114,35 @@ class TranscriptEncoder:
         session = (request.session, request.model)
         settled = self._sessions.get(session)
         if settled is None or not settled.begins(request.messages):
+            self._drop(session)
             settled = _Settled()
         if request.session:
             self._sessions[session] = settled
             self._sessions.move_to_end(session)
-            if len(self._sessions) > REMEMBERED_SESSIONS:
-                self._sessions.popitem(last=False)
         return settled
+
+    def _make_room(self, more: int) -> None:
+        """The one that is being encoded is the newest, and stays."""
+        self._bytes += more
+        while self._bytes > REMEMBERED_BYTES and len(self._sessions) > 1:
+            self._drop(next(iter(self._sessions)))
+
+    def _drop(self, session: tuple[str, str]) -> None:
+        if forgotten := self._sessions.pop(session, None):
+            self._bytes -= len(forgotten.encoded)
+
+    def forget(self, session: str) -> None:
+        for known in [known for known in self._sessions if known[0] == session]:
+            self._drop(known)
+
+
+_encoders: WeakSet[TranscriptEncoder] = WeakSet()
+
+
+def forget_session(session: str) -> None:
+    """It was put away or deleted: nothing of it needs to be kept for its next request."""
+    for encoder in _encoders:
+        encoder.forget(session)
 
 
 def exchanges(messages: Sequence[Message]) -> Sequence[Sequence[Message]]:

@@ -123,6 +123,12 @@ class SqlStore:
         self._transact(writer.transaction(), sessions.remove, session)
         writer.requests.forget(session)
 
+    def forget(self, session: str) -> None:
+        """Nothing more is written of it soon: what was remembered to write less can go."""
+        writer = self._writer(session)
+        if not self._closed:
+            writer.thread.soon(partial(writer.requests.forget, session))
+
     async def fork_session(self, source: str, fork: SessionInfo, through: int | None, events: Sequence[Event]) -> None:
         await self._write(fork.id, sessions.fork, source, fork, through, events)
 

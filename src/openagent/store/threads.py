@@ -51,6 +51,10 @@ class DatabaseThreads:
             raise TimeoutError
         return await asked
 
+    def soon(self, work: Callable[[], None]) -> None:
+        """Nobody waits for it. It must not raise."""
+        self._asked.put(work)
+
     def close(self) -> None:
         """What was asked for before is still done."""
         for _ in self._threads:

@@ -4,12 +4,13 @@ A provider caches the beginning of a prompt: tools, system prompt, messages, in 
 session began with can be read again as long as not one byte of it changed.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.protocol.display import NO_DISPLAY
@@ -23,8 +24,18 @@ SMALLEST = 1024
 _ENOUGH = 0.9
 """Caches work in blocks: reading this share of what was there before is a hit."""
 
+_FIRST: "tuple[MissReason, str]" = ("first_request", "Nothing was cached yet: the session's first request.")
+_PUT_AWAY = 1024
+"""Sessions of which is still known when and of what model they asked last."""
+
 MissReason = Literal[
-    "first_request", "model_switched", "expired", "prefix_changed", "below_minimum", "not_read_by_provider"
+    "first_request",
+    "model_switched",
+    "expired",
+    "prefix_changed",
+    "below_minimum",
+    "not_known",
+    "not_read_by_provider",
 ]
 
 
@@ -54,24 +65,27 @@ class Change(Struct, frozen=True):
 
 class _Seen(Struct, frozen=True):
     model: str
-    request: ModelRequest
+    request: ModelRequest | None
+    """None: the session was put away since."""
     messages: Sequence[Message]
     usage: Usage
     at: float
 
 
 class CacheWatch:
-    """Remembers the last request of every session; it shares the messages with the session and copies nothing."""
+    """Remembers the last request of every session in memory; it shares the messages with the session and copies
+    nothing. Of those that were put away only a line is kept, of the newest of them."""
 
     def __init__(self) -> None:
         self._last: dict[str, _Seen] = {}
+        self._put_away: OrderedDict[str, _Seen] = OrderedDict()
 
     def observe(self, session: str, model: str, request: ModelRequest, usage: Usage, at: float) -> CacheStep:
-        before = self._last.get(session)
+        before = self._last.get(session) or self._put_away.pop(session, None)
         self._last[session] = seen = _Seen(model, request, tuple(request.messages), usage, at)
         expected = before.usage.input_tokens if before and before.model == model else 0
         hit = usage.cached_tokens > 0 and usage.cached_tokens >= expected * _ENOUGH
-        reason, detail = (None, "") if hit else _explain(before, seen)
+        reason, detail = (None, "") if hit else _explain(before, seen) if before else _FIRST
         return CacheStep(
             prompt_tokens=usage.input_tokens,
             read_tokens=usage.cached_tokens,
@@ -81,23 +95,33 @@ class CacheWatch:
         )
 
     def forget(self, session: str) -> None:
-        self._last.pop(session, None)
+        """It is in memory no longer."""
+        if last := self._last.pop(session, None):
+            self._put_away[session] = structs.replace(last, request=None, messages=())
+            if len(self._put_away) > _PUT_AWAY:
+                self._put_away.popitem(last=False)
 
 
-def _explain(before: _Seen | None, now: _Seen) -> tuple[MissReason, str]:
-    if before is None:
-        return "first_request", "Nothing was cached yet: the session's first request."
+def _explain(before: _Seen, now: _Seen) -> tuple[MissReason, str]:
     if before.model != now.model:
         return "model_switched", f"The model changed from {before.model} to {now.model}; each has its own cache."
     size = before.usage.input_tokens
     if size < SMALLEST:
         return "below_minimum", f"The prompt was too short to be cached ({size:,} of at least {SMALLEST:,} tokens)."
-    if change := first_change(before.request, before.messages, now.request, now.messages):
+    if change := _change_since(before, now):
         return "prefix_changed", f"The prompt changed at byte {change.byte:,}, in {change.part}."
     if now.at - before.at > LIFETIME:
         minutes = (now.at - before.at) / 60
         return "expired", f"The request before was {minutes:.0f} minutes ago; caches are kept for {LIFETIME / 60:.0f}."
-    return "not_read_by_provider", "The prompt began with the same bytes, but the provider did not read its cache."
+    if before.request:
+        return "not_read_by_provider", "The prompt began with the same bytes, but the provider did not read its cache."
+    return "not_known", "The session was put away since its last request, which was not kept for comparing."
+
+
+def _change_since(before: _Seen, now: _Seen) -> Change | None:
+    if before.request is None or now.request is None:
+        return None
+    return first_change(before.request, before.messages, now.request, now.messages)
 
 
 def first_change(

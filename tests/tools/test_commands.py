@@ -21,14 +21,27 @@ pytestmark = pytest.mark.anyio
 
 async def test_output_exit_code_and_errors_come_back_and_stream(bench: Bench) -> None:
     outcome = await bench.run(shell, command="echo out; echo err >&2; exit_with() { return 3; }; exit_with")
-    assert outcome.text == "out\n[stderr]\nerr\n[exit code 3]"
+    assert outcome.text == "out\nerr\n[exit code 3]"
     assert (outcome.is_error, outcome.display.exit_code) == (True, 3)
-    assert sorted(bench.streamed) == ["err\n", "out\n"]
+    assert "".join(bench.streamed) == "out\nerr\n"
     assert await bench.text(shell, command="true") == "[no output]"
 
 
 async def test_a_command_that_takes_too_long_is_killed(bench: Bench) -> None:
-    assert await bench.refusal(shell, command="echo begun; sleep 60", timeout=0.2) == "begun\n[killed after 0.2 s]"
+    said = await bench.refusal(shell, command="echo begun; sleep 60", timeout=0.2)
+    assert said.startswith("begun\n[killed after 0.2 s]\n[openagent: the shell goes on in ")
+
+
+@pytest.mark.parametrize("timeout", [-5, 0, 1e9, float("inf"), float("nan")])
+async def test_a_timeout_that_cannot_be_meant_is_refused(bench: Bench, timeout: float) -> None:
+    for tool, given in ((shell, {"command": "touch ran"}), (execute_code, {"language": "bash", "code": "touch ran"})):
+        assert "The timeout must be more than 0" in await bench.refusal(tool, **given, timeout=timeout)
+    assert not (bench.workspace / "ran").exists()
+
+
+async def test_an_exit_that_nobody_saw_is_no_success(bench: Bench) -> None:
+    said = await bench.refusal(shell, command="builtin() { :; }")
+    assert "[exit code unknown]\n[openagent: the command made its shell deaf" in said
 
 
 @pytest.mark.parametrize("lines", [4_000, 200_000])
@@ -48,8 +61,8 @@ async def test_commands_in_the_background_are_listed_read_and_killed(bench: Benc
     bench.jail = HostJail(log_dir=bench.scratch, background_after=0.2)
     assert await bench.text(shell_output) == "No command is in the background."
     text = await bench.text(shell, command="seq 1 50000; sleep 60")
-    name = text.split(" as ")[1].rstrip("]")
-    assert text.endswith(f"[still running in the background as {name}]")
+    name = text.split("background as ")[1].partition("]")[0]
+    assert "\n[still running in the background as bg1]\n[openagent: the shell goes on in " in text
     assert (await bench.text(shell_output)).startswith(f"{name}\trunning\t")
     async with asyncio.timeout(20):
         while "\n50000\n" not in (text := await bench.text(shell_output, id=name)):

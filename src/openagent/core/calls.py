@@ -264,7 +264,7 @@ async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> Non
     result = ToolResultPart(
         call_id=call.id,
         name=call.name,
-        text=outcome.text + turn.guard.note(call, outcome.text),
+        text=outcome.text + turn.guard.note(call, outcome),
         is_error=outcome.is_error,
         ended=performed.ended,
         reason=performed.reason,

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.messages import ToolCallPart
 
 WARN_AFTER = 3
@@ -13,15 +14,23 @@ _NOTE = (
 
 
 class LoopGuard:
-    """Notices a model that makes the same calls and gets the same results, step after step."""
+    """Notices a model that makes the same calls and gets the same results, step after step.
+
+    Whoever waits for something does just that, and is left alone: the limits of a turn hold for it, too.
+    """
 
     def __init__(self) -> None:
         self._previous: set[bytes] = set()
         self._current: set[bytes] = set()
+        self._waits = False
         self._repeats = 1
 
-    def note(self, call: ToolCallPart, result: str) -> str:
+    def note(self, call: ToolCallPart, outcome: ToolOutcome) -> str:
         """What to add to the result for the model to see; mostly nothing."""
+        if outcome.waiting:
+            self._waits = True
+            return ""
+        result = outcome.text
         signature = msgspec.json.encode((call.name, call.arguments, result))
         self._current.add(signature)
         count = self._repeats + 1
@@ -31,6 +40,7 @@ class LoopGuard:
 
     def end_step(self) -> bool:
         """True when enough is enough."""
-        self._repeats = self._repeats + 1 if self._current == self._previous else 1
+        waits, self._waits = self._waits, False
+        self._repeats = self._repeats + 1 if self._current == self._previous and not waits else 1
         self._previous, self._current = self._current, set()
         return self._repeats >= STOP_AFTER

@@ -1,35 +1,59 @@
 """One bash process, and the framing of the commands it runs.
 
 Nothing a command prints can be taken for the end of it. Its output comes through pipes of its own; the end, with exit
-code and directory, comes through a control pipe that is closed to the command, under a token that the shell has not
-yet read while the command runs.
+code and directory, comes through a control pipe that no command has open, under a token that the shell has not yet
+read while the command runs.
+
+To the commands it is one plain bash: each finds `$?`, `$_` and PIPESTATUS as the one before left them, and its lines
+count from 1.
 """
 
 import asyncio
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from openagent.jail.capture import Capture, Log
-from openagent.jail.enclosure import CONTROL_FD, Enclosure
+from openagent.jail.enclosure import Enclosure
 from openagent.jail.output_pipe import READ_SIZE, OutputPipe, waiting_bytes
 from openagent.jail.processes import Moment
+from openagent.jail.shell_state import DUMP_FUNCTIONS, DUMP_SETTINGS, NewShell, ShellState
 from openagent.plugins.jail import OnOutput
 
-_INLINE_LIMIT = 8 * 1024
+_INLINE_LIMIT = 2 * 1024
 """Bash reads a pipe byte by byte; longer commands are handed over as a file."""
 _CONTROL_LIMIT = 8 * 1024 * 1024
+_RECALLED = 4096
+"""The longest last word of a command that is the next one's `$_`."""
 
 _INTRODUCED_WITHIN_S = 15.0
 _WATCH_EVERY_S = 0.25
 _REPORT = (
-    b'\\builtin printf \'%%s R %%s %%s\\0\' "$1" "$?" "${2-$PWD}" >&%d\n'
-    b"{ \\builtin printf '%%s S ' \"$1\"; \\builtin export -p; \\builtin declare -f; \\builtin alias -p; "
-    b"\\builtin printf '\\0'; } >&%d\n" % (CONTROL_FD, CONTROL_FD)
+    b"{ \\builtin printf '%%s L %%s\\0%%s R %%s %%s:%%s\\0' "
+    b'"$1" "${_oa2-}" "$1" "${_oa1-$2}" "${_oa3-$2}" "${3-$PWD}"\n'
+    b"\\builtin unset -v _oa1 _oa2 _oa3\n"
+    b"\\builtin printf '%%s V ' \"$1\"; %s; \\builtin printf '\\0%%s F ' \"$1\"; %s; \\builtin printf '\\0'\n"
+    b"} >%s 2>/dev/null\n"
 )
-"""Run after each command with its token: first how it ended, then, in nobody's way, what a next shell would need."""
+"""Read after each command, with its token and exit code: first how it ended, then, in nobody's way, what a next shell
+would need. The pipe is opened for the report alone, so that no command can have a descriptor of it."""
+_CAPTURE = b"\n{ _oa1=$? _oa2=$_ _oa3=${PIPESTATUS[@]};} >&- 2>&-"
+"""The last line of a command, so to speak: what the next one is to find in `$?`, `$_` and PIPESTATUS. It is in a group
+with streams of its own because the shell may be tracing."""
+_NEXT_IS_FIRST = b"2>&1${0:0:LINENO=-1,0}"
+"""For a group of commands: its errors go where its output goes, and the line after the next, which is empty, is line 1
+to bash. An assignment among the commands would be undone at their end."""
+_LOOKS_BACK = re.compile(rb"\$\{?[!#]?_(?!\w)|PIPESTATUS")
+_OPEN_END = re.compile(rb"(?:\\|&&|\|\|?|\|&|\(\s*\)|\bfunction\s+\S+)\s*\Z|#[^\n]*\Z")
+"""What could take the line after it for its own: continued lines, operators, the head of a function, a comment that
+may stand behind one of these."""
+_HERE_DOCUMENT = re.compile(rb"(?<!<)<<-?[ \t]*\\?['\"]?([^\s'\"<>|&;()]+)")
 
 
 class Running:
@@ -37,7 +61,7 @@ class Running:
 
     def __init__(self, command: str, on_output: OnOutput | None, log: Log | None) -> None:
         self.command = command
-        self.token = os.urandom(16).hex()
+        self.token = os.urandom(8).hex()
         self.out = Capture("stdout", on_output, log)
         self.err = Capture("stderr", on_output, log)
         self.log = log
@@ -46,6 +70,10 @@ class Running:
         self.ended: float | None = None
         self.exit_code: int | None = None
         self.shell_ended = False
+        self.timed_out = False
+        self.lost = False
+        self.deadline: asyncio.TimerHandle | None = None
+        """Of a command in the background."""
         self.on_end: Callable[[], None] | None = None
         self.on_lost: Callable[[], None] | None = None
         """The command is over, or has made its shell deaf, and no report will come."""
@@ -56,35 +84,59 @@ class Running:
         return ((self.ended or time.perf_counter()) - self.started) * 1000
 
 
+class Ending(NamedTuple):
+    """What a command leaves to the next one."""
+
+    status: int = 0
+    last: bytes = b""
+    pipe: bytes = b"0"
+
+
 class Bash:
-    def __init__(self, enclosure: Enclosure, name: str, directory: str, fallback: str, state: bytes) -> None:
+    def __init__(self, enclosure: Enclosure, name: str, fallback: str, state: ShellState) -> None:
         self._enclosure = enclosure
         self._loop = asyncio.get_running_loop()
-        self.directory = directory
-        self.state = state
-        """Exports, functions and aliases as bash prints them, for the next shell."""
+        self.directory = state.directory
+        self._given = state
+        self._new_shell = NewShell(b"")
+        self._settings: bytes | None = None
+        self._functions = b""
+        self._ending = Ending()
+        self._last_word = b""
+        self.on_state: Callable[[], None] | None = None
+        """`state` is another."""
         self.inner_pid = 0
         self.introduced = asyncio.Event()
         """Set once it runs, and when it never will."""
         self.alive = True
+        self.ended_by_itself = False
         self._outer = enclosure.outer_pipes / name
         self._inner = f"{enclosure.inner_pipes}/{name}"
-        self._token = os.urandom(16).hex()
+        self._token = os.urandom(8).hex()
         self._running: Running | None = None
         self._pipes: tuple[OutputPipe, OutputPipe] | None = None
         self._pipes_made = 0
         self._last_token = b""
+        self._returns = False
         self._control_buffer = bytearray()
         self._unsent = bytearray()
         self._outer.mkdir(mode=0o700)
         enclosure.hand_over(self._outer)
         self._input = self._open_pipe("bash", os.O_RDWR)
         self._control = self._open_pipe("control", os.O_RDONLY)
+        (self._outer / "control").chmod(0o200)  # nobody else is to read the reports
         self._loop.add_reader(self._control, self._read_control)
         enclosure.on_end(self._enclosure_ended)
         enclosure.start_shell(name, self._token)
         self._deadline = self._loop.call_later(_INTRODUCED_WITHIN_S, self._never_introduced)
-        self._introduce(state, fallback)
+        self._introduce(fallback)
+
+    @property
+    def state(self) -> ShellState:
+        """For the next shell."""
+        if self._settings is None:
+            return replace(self._given, directory=self.directory)
+        return ShellState(self.directory, self._new_shell.changed(self._settings), self._functions)
 
     def _open_pipe(self, name: str, flags: int) -> int:
         path = self._outer / name
@@ -97,19 +149,23 @@ class Bash:
         path.write_bytes(data)
         self._enclosure.hand_over(path)
 
-    def _introduce(self, state: bytes, fallback: str) -> None:
-        prelude = b""
-        self._write_file("report", _REPORT)
-        if state:
-            self._write_file("state", state)
-            prelude = b"\\builtin source " + _quote(f"{self._inner}/state".encode()) + b"\n"
-        self._send(
-            prelude
-            + b"\\builtin cd -- %s || \\builtin cd -- %s\nOLDPWD=$PWD\n" % (_path(self.directory), _path(fallback))
-            + b'\\builtin printf \'%s H %%s %%s\\0\' "$$" "$PWD" >&%d\n' % (self._token.encode(), CONTROL_FD)
-        )
+    def _introduce(self, fallback: str) -> None:
+        inner, token = self._inner.encode(), self._token.encode()
+        control = inner + b"/control"
+        self._write_file("r", _REPORT % (DUMP_SETTINGS, DUMP_FUNCTIONS, control))
+        self._write_file("s", b"\\builtin return $1\n")
+        lines = [
+            b"{ \\builtin printf '%s B '; %s; \\builtin printf '\\0'; } >%s" % (token, DUMP_SETTINGS, control),
+            b"\\builtin cd -- %s || \\builtin cd -- %s" % (_path(self.directory), _path(fallback)),
+            b"\\builtin unset OLDPWD; \\builtin export OLDPWD",  # as in a shell that was started there
+        ]
+        if script := self._given.script:
+            self._write_file("state", script)
+            lines.append(b"\\builtin . %s/state" % inner)
+        greeting = b'\\builtin printf \'%s H %%s %%s\\0\' "$$" "$PWD" >%s' % (token, control)
+        self._send(b"\n".join((*lines, greeting, b"{ :;} %s\n\n" % _NEXT_IS_FIRST)))
 
-    def start(self, running: Running, *, directory: str | None, interactive: bool) -> None:
+    def start(self, running: Running, *, directory: str | None, interactive: bool, merged: bool) -> None:
         """The result is announced through `running.on_end`."""
         self._running = running
         if self._pipes is None:
@@ -121,17 +177,34 @@ class Bash:
         self._pipes[0].carry(running.out)
         self._pipes[1].carry(running.err)
         self._watch(running, suspicious=False)
-        stdin = b"/dev/null"
+        stdin = b""
         if interactive:
             self._hide_pipes("input")
             running.input_fd = self._open_pipe("input", os.O_RDWR)
-            stdin = _quote(f"{self._inner}/input".encode())
-        outputs = (self._inner.encode(), self._pipes_made)
+            stdin = b" <%s/input" % self._inner.encode()
+        inner, number = self._inner.encode(), self._pipes_made
+        errors = b"&1" if merged else b"%s/e%d" % (inner, number)
+        command = running.command.encode("utf-8", "surrogateescape")
+        self._returns = directory is not None
         self._send(
-            b"\n\\builtin eval %s <%s >%s/o%d 2>%s/e%d %d>&-\n"
-            % (self._eval_argument(running.command, directory), stdin, *outputs, *outputs, CONTROL_FD)
-            + self._report_lines(running.token, self.directory if directory is not None else None)
+            self._recalled(command)
+            + b"\\builtin eval %s%s >%s/o%d 2>%s\n"
+            % (self._eval_argument(command, directory), stdin, inner, number, errors)
+            + self._report_lines(running.token, self.directory if self._returns else None)
         )
+
+    def _recalled(self, command: bytes) -> bytes:
+        """A command that ends as the last one did. A failure that something follows ends no shell and runs no trap."""
+        status, last, pipe = self._ending
+        if not status and not _LOOKS_BACK.search(command):
+            return b""
+        word = _quote(last)
+        if b"PIPESTATUS" in command and b" " in pipe:
+            members = b" | ".join(b"(\\builtin exit %s)" % member for member in pipe.split())
+            return b"{ \\builtin true %s; %s%s;}; " % (word, members, b" && :" if status else b"")
+        if status == 0:
+            return b"\\builtin true %s; " % word
+        return b"{ \\builtin . %s/s %d %s && :;}; " % (self._inner.encode(), status, word)
 
     def _watch(self, running: Running, *, suspicious: bool) -> None:
         self._watching = self._loop.call_later(_WATCH_EVERY_S, self._look_after, running, suspicious)
@@ -147,24 +220,24 @@ class Bash:
         else:
             self._watch(running, suspicious=swallowed)
 
-    def _eval_argument(self, command: str, directory: str | None) -> bytes:
-        data = command.encode("utf-8", "surrogateescape")
-        if len(data) > _INLINE_LIMIT:
-            self._write_file("command", data)
-            quoted = b'"$(<%s)"' % _quote(f"{self._inner}/command".encode())
+    def _eval_argument(self, command: bytes, directory: str | None) -> bytes:
+        if len(command) > _INLINE_LIMIT:
+            self._write_file("command", command)
+            quoted = b'"$(<%s/command)"' % self._inner.encode()
         else:
-            quoted = _quote(data)
-        if directory is None:
-            return quoted
-        return _quote(b"\\builtin cd -- %s && \\builtin eval %s" % (_path(directory), quoted))
+            quoted = _on_one_line(command)
+        if directory is not None:
+            return _on_one_line(b"_oa4=${OLDPWD-}; \\builtin cd -- %s && \\builtin eval " % _path(directory)) + quoted
+        return quoted + _on_one_line(_CAPTURE) if _ends_for_sure(command) else quoted
 
     def _report_lines(self, token: str, return_to: str | None) -> bytes:
         """The empty line at the end is read once the report is written, which `_look_after` relies on."""
-        report = (self._inner.encode(), token.encode())
-        if return_to is None:
-            return b"\\builtin . %s/report %s\n\n" % report
-        directory = _path(return_to)
-        return b"\\builtin . %s/report %s %s\n\\builtin cd -- %s\n" % (*report, directory, directory)
+        report = b"\\builtin . %s/r %s $?" % (self._inner.encode(), token.encode())
+        if return_to is not None:
+            directory = _path(return_to)
+            back = b"\\builtin cd -- %s; OLDPWD=${_oa4-}; \\builtin unset -v _oa4" % directory
+            report = b"%s %s; %s" % (report, directory, back)
+        return b"{ %s;} %s\n\n" % (report, _NEXT_IS_FIRST)
 
     # --- what comes back -------------------------------------------------------------------------------------------
 
@@ -185,26 +258,49 @@ class Bash:
             self._control_buffer.clear()
 
     def _handle_record(self, record: bytes) -> None:
-        token, _, rest = record.partition(b" ")
-        kind, _, body = rest.partition(b" ")
         running = self._running
-        if kind == b"R" and running is not None and token == running.token.encode():
-            status, _, directory = body.partition(b" ")
+        if running is not None and (at := record.find(running.token.encode())) >= 0:
+            self._handle_report(running, record[at + len(running.token) + 1 :])
+        elif self._last_token and (at := record.find(self._last_token)) >= 0:
+            kind, _, body = record[at + len(self._last_token) + 1 :].partition(b" ")
+            self._handle_state(kind, body)
+        elif (at := record.find(self._token.encode())) >= 0:
+            kind, _, body = record[at + len(self._token) + 1 :].partition(b" ")
+            self._handle_own(kind, body)
+
+    def _handle_report(self, running: Running, record: bytes) -> None:
+        kind, _, body = record.partition(b" ")
+        if kind == b"L":
+            self._last_word = body if len(body) <= _RECALLED else b""
+        elif kind == b"R":
+            status, _, rest = body.partition(b" ")
+            pipe, _, directory = rest.partition(b":")
             self.directory = os.fsdecode(directory)
-            self._last_token = token
+            self._last_token = running.token.encode()
+            if not self._returns:
+                self._ending = Ending(int(status), self._last_word, pipe)
             self._finish(int(status), shell_ended=False)
-        elif kind == b"S" and token == self._last_token:
-            self.state = body
-        elif token == self._token.encode():
-            if kind == b"H":
-                inner_pid, _, directory = body.partition(b" ")
-                self.inner_pid, self.directory = int(inner_pid), os.fsdecode(directory)
-                self._deadline.cancel()
-                self.introduced.set()
-                self._enclosure.worked = True
-                self._hide_pipes("bash", "control", "state")
-            elif kind == b"X":
-                self._shell_ended(int(body))
+
+    def _handle_state(self, kind: bytes, body: bytes) -> None:
+        if kind == b"V":
+            self._settings = body
+        elif kind == b"F":
+            self._functions = body
+            if self.on_state is not None:
+                self.on_state()
+
+    def _handle_own(self, kind: bytes, body: bytes) -> None:
+        if kind == b"B":
+            self._new_shell = NewShell(body)
+        elif kind == b"H":
+            inner_pid, _, directory = body.partition(b" ")
+            self.inner_pid, self.directory = int(inner_pid), os.fsdecode(directory)
+            self._deadline.cancel()
+            self.introduced.set()
+            self._enclosure.worked = True
+            self._hide_pipes("bash", "state")
+        elif kind == b"X":
+            self._shell_ended(int(body))
 
     def _hide_pipes(self, *names: str) -> None:
         for name in names:
@@ -221,6 +317,7 @@ class Bash:
     def _shell_ended(self, exit_code: int) -> None:
         if not self.alive:
             return
+        self.ended_by_itself = True
         self._finish(exit_code, shell_ended=True)
         self.dispose()
 
@@ -286,6 +383,7 @@ class Bash:
         self._deadline.cancel()
         self.introduced.set()
         self._enclosure.forget(self._enclosure_ended)
+        self._hide_pipes("control")  # to open it would be to wait for a reader for ever
         self._loop.remove_reader(self._control)
         self._loop.remove_writer(self._input)
         os.close(self._control)
@@ -305,6 +403,19 @@ class Bash:
             return list(self._outer.iterdir())
         except FileNotFoundError:
             return []
+
+
+def _ends_for_sure(command: bytes) -> bool:
+    """Is a line after it a command of its own? Where that is not plain to see, nothing is put there."""
+    if _OPEN_END.search(command):
+        return False
+    ends = _HERE_DOCUMENT.findall(command)
+    return not ends or command.rstrip(b"\n").rpartition(b"\n")[2].lstrip(b"\t") in ends
+
+
+def _on_one_line(data: bytes) -> bytes:
+    """As one line of input, whose number is the first of the text's own."""
+    return b"$'" + data.replace(b"\\", b"\\\\").replace(b"'", b"\\'").replace(b"\n", b"\\n") + b"'"
 
 
 def _quote(data: bytes) -> bytes:

@@ -20,7 +20,6 @@ from openagent.jail.capture import Log
 from openagent.jail.processes import kill_tree
 from openagent.protocol.errors import OpenAgentError
 
-CONTROL_FD = 60
 _STDERR_KEPT = 4096
 _PREFIX = "openagent-shell-"
 _READ_SIZE = 64 * 1024
@@ -32,17 +31,21 @@ _ALLOW_NAMESPACES = (
     "with `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (or `kernel.unprivileged_userns_clone=1`)."
 )
 
-_LAUNCHER = f"""\
+_LAUNCHER = """\
 exec 2>/dev/null
 cd -- "$1" || exit 125
 source ./setup
 while IFS=' ' read -r shell token; do
-  {{ cd "$shell" && bash --noprofile --norc bash </dev/null >/dev/null 2>&1
-    printf '%s X %s\\0' "$token" "$?" >&{CONTROL_FD}
-  }} {CONTROL_FD}>"$shell/control" &
+  { cd "$shell" && bash --noprofile --norc bash </dev/null >/dev/null 2>&1 3>&-
+    printf '%s X %s\\0' "$token" "$?" >&3
+  } 3>"$shell/control" &
 done
+children=/proc/$$/task/$$/children
+[ -r $children ] || kill -KILL 0
+while read -ra left <$children; [ ${#left[@]} -gt 0 ]; do kill -KILL "${left[@]}"; done
 """
-"""`$1` is the directory of the pipes as seen from inside."""
+"""`$1` is the directory of the pipes as seen from inside. The end of its input is the end of the daemon, and then the
+end of all that was started here: what loses its parent becomes a child of this process, or of one that ends with it."""
 
 
 class Launch(NamedTuple):
@@ -74,6 +77,8 @@ class Enclosure(ABC):
         """`user` is who the processes inside are to the host, when that is not the daemon's own user."""
         self._user = user
         self._loop = asyncio.get_running_loop()
+        self.private = inner_pipes is not None
+        """Its /tmp and its processes are its own, and are gone with it."""
         self.outer_pipes = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_pipes_parent()))
         self.inner_pipes = inner_pipes or str(self.outer_pipes)
         self.pid = 0

@@ -1,27 +1,35 @@
 """The persistent shell of one session: commands run one after another in one bash, which is replaced when it ends.
 
-A command that is killed takes its shell with it, because bash would go on with the rest of the line; the next command
-finds a new shell in the same directory, with the same exported variables, functions and aliases.
+A command that is killed takes its shell with it, because bash would go on with the rest of the line, and one that goes
+to the background keeps it. The next command finds a new shell with what the old one had before that command: directory,
+variables, functions, aliases, options. So does the first one after a restart of the daemon. What was lost is told.
 """
 
 import asyncio
 import contextlib
+import functools
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from openagent.jail.bash import Bash, Running
 from openagent.jail.capture import Log
 from openagent.jail.enclosure import Enclosure
 from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal
+from openagent.jail.shell_state import ShellState, load, save
 from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput
 from openagent.protocol.errors import OpenAgentError
 
+_AS_BEFORE = "the shell goes on in {directory} as it was before this command; what the command itself set is not kept"
 _RESTARTED = (
-    "[openagent: the command ended the shell; the next one starts anew in {directory}, with the exported variables "
-    "and functions from before]\n"
+    "the command ended the shell; the next one starts anew in {directory}, with variables, functions and options as "
+    "they were before this command"
 )
+_DEAF = "the command made its shell deaf, so its exit code is not known; " + _AS_BEFORE
+_RESUMED = "this is a new shell in {directory}, with the variables, functions and options of the earlier one; "
+_GONE = "its processes are gone, and so is what was in /tmp and the home directory"
+_PROCESSES_GONE = "its processes are gone"
 _FINISHED_KEPT = 64
 OnBackgroundEnd = Callable[[BackgroundCommand], None]
 
@@ -38,10 +46,9 @@ class PersistentShell:
     ) -> None:
         self._enclose = enclose
         self._home_directory = directory
-        self._directory = directory
-        self._state = b""
-        self._background_after = background_after
         self._log_dir = log_dir
+        self._saved = load(log_dir) if log_dir is not None else None
+        self._background_after = background_after
         self._on_background_end = on_background_end
         self._lock = asyncio.Lock()
         self._shells_started = 0
@@ -49,8 +56,11 @@ class PersistentShell:
         self._in_background: dict[str, tuple[Running, Bash]] = {}
         self._running: Running | None = None
         self._closed = False
+        self._is_new = self._saved is not None
+        """An earlier shell of the session is gone with all that ran in it, and nobody was told yet."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._enclosure = enclose()
-        self._bash = self._start_bash()
+        self._bash = self._start_bash(self._saved or ShellState(directory))
 
     async def ready(self) -> None:
         """Waits for the first shell, so that what keeps the jail from starting is said before any command is run."""
@@ -69,23 +79,34 @@ class PersistentShell:
         on_output: OnOutput | None = None,
         cwd: str | None = None,
         interactive: bool = False,
+        merged: bool = False,
     ) -> CommandResult:
         if "\0" in command:
             return CommandResult(
                 exit_code=2, stdout="", stderr="A command cannot contain a NUL character.\n", duration_ms=0
             )
+        given = functools.partial(
+            self._run, command, timeout, on_output, directory=cwd, interactive=interactive, merged=merged
+        )
         async with self._lock:
             worked = self._enclosure.worked
             try:
-                return await self._run(command, timeout, on_output, cwd, interactive)
+                return await given()
             except OpenAgentError as error:
                 if error.info.code != "jail_error" or not worked:
                     raise
             # The jail was on its way out when the command was given to it, and never saw it.
-            return await self._run(command, timeout, on_output, cwd, interactive)
+            return await given()
 
     async def _run(
-        self, command: str, timeout: float | None, on_output: OnOutput | None, cwd: str | None, interactive: bool
+        self,
+        command: str,
+        timeout: float | None,
+        on_output: OnOutput | None,
+        *,
+        directory: str | None,
+        interactive: bool,
+        merged: bool,
     ) -> CommandResult:
         bash = self._ready_bash()
         self._commands_started += 1
@@ -106,7 +127,7 @@ class PersistentShell:
         if self._background_after is not None and (timeout is None or self._background_after < timeout):
             timers.append(loop.call_later(self._background_after, settle, "background"))
         try:
-            bash.start(running, directory=cwd, interactive=interactive)
+            bash.start(running, directory=directory, interactive=interactive, merged=merged)
             outcome = await done
         except asyncio.CancelledError:
             self._kill(running, bash)
@@ -116,34 +137,46 @@ class PersistentShell:
             for timer in timers:
                 timer.cancel()
         if outcome == "background":
-            return self._move_to_background(running, bash)
+            return self._move_to_background(running, bash, timeout)
         if outcome == "timeout":
+            running.timed_out = True
             self._kill(running, bash)
-            return self._result(running, timed_out=True)
+            return self._result(running, notes=self._notes(running))
         if outcome == "lost":
+            running.lost = True
             self._kill(running, bash)
-        self._remember(bash)
         if running.shell_ended and not bash.inner_pid and not self._closed:
             await self._enclosure.close()
             raise self._enclosure.failure()
-        return self._result(running)
+        return self._result(running, notes=self._notes(running))
 
-    def _result(self, running: Running, *, timed_out: bool = False, background: str = "") -> CommandResult:
-        stderr = running.err.text()
-        if running.shell_ended and not timed_out:
-            stderr += ("" if not stderr or stderr.endswith("\n") else "\n") + _RESTARTED.format(
-                directory=self._directory
-            )
+    def _notes(self, running: Running) -> list[str]:
+        """What became of the shell, when it is not simply the same as before."""
+        notes: list[str] = []
+        if self._is_new:
+            self._is_new = False
+            notes.append(_RESUMED + (_GONE if self._enclosure.private else _PROCESSES_GONE))
+        if running.timed_out or running.ended is None:
+            notes.append(_AS_BEFORE)
+        elif running.lost:
+            notes.append(_DEAF)
+        elif running.shell_ended:
+            notes.append(_RESTARTED)
+        return [note.format(directory=self.directory) for note in notes]
+
+    def _result(self, running: Running, *, background: str = "", notes: Sequence[str] = ()) -> CommandResult:
         log = running.log
         return CommandResult(
             exit_code=running.exit_code,
             stdout=running.out.text(),
-            stderr=stderr,
+            stderr=running.err.text(),
             duration_ms=running.duration_ms,
-            timed_out=timed_out,
+            timed_out=running.timed_out,
             truncated=running.out.truncated or running.err.truncated,
             log=str(log.path) if log is not None and log.written else "",
             background=background,
+            ended=running.ended is not None,
+            notes=tuple(notes),
         )
 
     def send_input(self, text: str) -> None:
@@ -167,37 +200,37 @@ class PersistentShell:
 
     # --- shells ----------------------------------------------------------------------------------------------------
 
-    def _start_bash(self) -> Bash:
+    def _start_bash(self, state: ShellState) -> Bash:
         self._shells_started += 1
-        return Bash(
-            self._enclosure,
-            str(self._shells_started),
-            directory=self._directory,
-            fallback=self._home_directory,
-            state=self._state,
-        )
+        bash = Bash(self._enclosure, str(self._shells_started), fallback=self._home_directory, state=state)
+        bash.on_state = lambda: self._save(bash)
+        return bash
 
     def _ready_bash(self) -> Bash:
         if self._closed:
             raise OpenAgentError("conflict", "The shell is closed.")
         if not self._enclosure.alive:
             self._enclosure = self._enclose()
-            self._bash = self._start_bash()
+            self._bash = self._start_bash(self._bash.state)
+            self._is_new = True
         elif not self._bash.alive:
-            self._bash = self._start_bash()
+            # With `set -e` carried over, every failure would end a shell again, and not only the one that asked for it.
+            state = self._bash.state
+            self._bash = self._start_bash(state.without_errexit() if self._bash.ended_by_itself else state)
         return self._bash
+
+    def _save(self, bash: Bash) -> None:
+        """So that the first shell after a restart of the daemon is the last one before it."""
+        if bash is self._bash and self._log_dir is not None and (state := bash.state) != self._saved:
+            self._saved = state
+            save(self._log_dir, state)
 
     @property
     def directory(self) -> str:
-        return self._bash.directory if self._bash.alive else self._directory
-
-    def _remember(self, bash: Bash) -> None:
-        self._directory, self._state = bash.directory, bash.state
+        return self._bash.directory
 
     def _kill(self, running: Running, bash: Bash) -> None:
         """Ends the command, its shell, and all it started, however detached; earlier commands' servers stay."""
-        if bash is self._bash:
-            self._remember(bash)
         root = self._enclosure.pid
         shell = find_inner(root, bash.inner_pid) if bash.inner_pid else None
         if shell is None:
@@ -219,18 +252,34 @@ class PersistentShell:
 
     # --- background ------------------------------------------------------------------------------------------------
 
-    def _move_to_background(self, running: Running, bash: Bash) -> CommandResult:
+    def _move_to_background(self, running: Running, bash: Bash, timeout: float | None) -> CommandResult:
         name = f"bg{self._commands_started}"
-        self._remember(bash)
         self._in_background[name] = (running, bash)
         running.out.on_output = running.err.on_output = None
         running.on_end = lambda: self._background_ended(name)
         running.on_lost = lambda: self._kill(running, bash)
-        self._bash = self._start_bash()
-        return self._result(running, background=name)
+        if timeout is not None:
+            left = timeout - running.duration_ms / 1000
+            running.deadline = asyncio.get_running_loop().call_later(max(left, 0), self._time_is_up, running, bash)
+        notes = self._notes(running)
+        self._bash = self._start_bash(bash.state)
+        return self._result(running, background=name, notes=notes)
+
+    def _time_is_up(self, running: Running, bash: Bash) -> None:
+        async def end() -> None:
+            await self._bash.introduced.wait()  # a shell that is only starting could not be told from what must die
+            if running.ended is None and not self._closed:
+                running.timed_out = True
+                self._kill(running, bash)
+
+        task = asyncio.get_running_loop().create_task(end())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _background_ended(self, name: str) -> None:
         running, bash = self._in_background[name]
+        if running.deadline is not None:
+            running.deadline.cancel()
         if bash.alive:
             asyncio.get_running_loop().call_soon(bash.dispose)
         finished = [key for key, (other, _) in self._in_background.items() if other.ended is not None]
@@ -247,6 +296,7 @@ class PersistentShell:
             running=running.ended is None,
             exit_code=running.exit_code,
             duration_ms=running.duration_ms,
+            timed_out=running.timed_out,
         )
 
     def background(self) -> list[BackgroundCommand]:
@@ -277,6 +327,9 @@ class PersistentShell:
         if self._closed:
             return
         self._closed = True
+        for running, _ in self._in_background.values():
+            if running.deadline is not None:
+                running.deadline.cancel()
         await self._enclosure.close()
         with contextlib.suppress(OSError):
             self._bash.dispose()

@@ -25,7 +25,11 @@ class CommandResult(Struct, frozen=True):
     log: str = ""
     """A file inside the jail's reach that holds all of the output."""
     background: str = ""
-    """The id under which the command goes on running."""
+    """The id under which the command goes on running, or did."""
+    ended: bool = True
+    """False while it goes on in the background."""
+    notes: tuple[str, ...] = ()
+    """What became of the shell, when the next command does not simply find it as this one left it."""
 
 
 class BackgroundCommand(Struct, frozen=True):
@@ -37,10 +41,11 @@ class BackgroundCommand(Struct, frozen=True):
     exit_code: int | None
     """None while it runs, and when it was killed."""
     duration_ms: float
+    timed_out: bool = False
 
 
 class Shell(Protocol):
-    """One persistent shell: directory, environment and functions survive from command to command.
+    """One persistent shell, as bash is: directory, variables, functions, options and `$?` go from command to command.
 
     Cancelling the task that awaits `run` kills the command's whole process group within 100 ms.
     """
@@ -58,8 +63,11 @@ class Shell(Protocol):
         on_output: OnOutput | None = None,
         cwd: str | None = None,
         interactive: bool = False,
+        merged: bool = False,
     ) -> CommandResult:
-        """`cwd` holds for this command alone. Without `interactive` the command's input is empty."""
+        """`cwd` holds for this command alone, which leaves nothing in `$?`. Without `interactive` the command's input
+        is empty. With `merged` errors are in `stdout`, in the order in which all was written. A `timeout` counts on in
+        the background."""
         ...
 
     def send_input(self, text: str) -> None:

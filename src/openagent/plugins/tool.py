@@ -35,6 +35,8 @@ class ToolOutcome(Struct, frozen=True):
     images: list[ImagePart] = []
     display: Display = NO_DISPLAY
     """For people."""
+    waiting: bool = False
+    """The call looked at something that is still going on: to make it again and see the same is no loop."""
 
     def __post_init__(self) -> None:
         # Tools of plugins are not always type-checked, and what reads a display stands outside the tool's boundary.

@@ -4,7 +4,7 @@ import secrets
 from typing import Annotated, Literal
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
-from openagent.tools.command_outcome import command_outcome
+from openagent.tools.command_outcome import command_outcome, timeout_problem
 
 DEFAULT_TIMEOUT = 120.0
 _NOT_INSTALLED = 97
@@ -26,8 +26,10 @@ async def execute_code(
     timeout: Annotated[float, "Seconds until it is killed."] = DEFAULT_TIMEOUT,
 ) -> ToolOutcome:
     """Run a snippet in the shell's current directory, in a fresh process. Returns what it prints."""
+    if problem := timeout_problem(timeout):
+        return problem
     running = await context.shell()
-    result = await running.run(_command(language, code), timeout=timeout, on_output=context.output)
+    result = await running.run(_command(language, code), timeout=timeout, on_output=context.output, merged=True)
     if result.exit_code == _NOT_INSTALLED and not result.stdout:
         return ToolOutcome(f"{language} is not installed here.", is_error=True)
     return command_outcome(context, result, timeout=timeout)

@@ -42,5 +42,5 @@ async def git(
     """Run git in the shell's current directory."""
     running = await context.shell()
     command = f"{_UNATTENDED} command git {shlex.join([subcommand, *args])}"
-    result = await running.run(command, timeout=TIMEOUT, on_output=context.output)
+    result = await running.run(command, timeout=TIMEOUT, on_output=context.output, merged=True)
     return command_outcome(context, result, timeout=TIMEOUT)

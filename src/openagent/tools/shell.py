@@ -1,11 +1,15 @@
 """shell"""
 
+import re
 from typing import Annotated
 
+from msgspec.structs import replace
+
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
-from openagent.tools.command_outcome import command_outcome
+from openagent.tools.command_outcome import command_outcome, timeout_problem
 
 DEFAULT_TIMEOUT = 600.0
+_SLEEPS = re.compile(r"(?:^|[;&|(\s])sleep\s")
 
 
 @tool(effect="execute", summary="command")
@@ -15,6 +19,9 @@ async def shell(
     timeout: Annotated[float, "Seconds until it is killed."] = DEFAULT_TIMEOUT,
 ) -> ToolOutcome:
     """Run a command. It cannot answer prompts: use non-interactive flags."""
+    if problem := timeout_problem(timeout):
+        return problem
     running = await context.shell()
-    result = await running.run(command, timeout=timeout, on_output=context.output)
-    return command_outcome(context, result, timeout=timeout)
+    result = await running.run(command, timeout=timeout, on_output=context.output, merged=True)
+    outcome = command_outcome(context, result, timeout=timeout)
+    return replace(outcome, waiting=True) if _SLEEPS.search(command) else outcome

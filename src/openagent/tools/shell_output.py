@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal
 
+from msgspec.structs import replace
+
 from openagent.plugins.jail import BackgroundCommand
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.tools.command_outcome import command_outcome
@@ -20,12 +22,15 @@ async def shell_output(
         return ToolOutcome(listed or "No command is in the background.")
     result = await running.kill_background(id) if action == "kill" else running.read_background(id)
     outcome = command_outcome(context, result)
-    return ToolOutcome(f"Killed {id}.\n{outcome.text}", display=outcome.display) if action == "kill" else outcome
+    if action == "kill":
+        return ToolOutcome(f"Killed {id}.\n{outcome.text}", display=outcome.display)
+    return replace(outcome, waiting=not result.ended)
 
 
 def _described(command: BackgroundCommand) -> str:
     if command.running:
         state = "running"
     else:
-        state = "killed" if command.exit_code is None else f"exit code {command.exit_code}"
+        killed = "killed by its timeout" if command.timed_out else "killed"
+        state = killed if command.exit_code is None else f"exit code {command.exit_code}"
     return f"{command.id}\t{state}\t{command.duration_ms / 1000:.0f} s\t{' '.join(command.command.split())[:200]}"

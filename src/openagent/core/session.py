@@ -27,7 +27,7 @@ from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
 from openagent.plugins.gate import Scene
-from openagent.plugins.jail import Shell
+from openagent.plugins.jail import LastingJail, Shell
 from openagent.plugins.ledger import Activity, Budget
 from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
 from openagent.plugins.store import (
@@ -122,6 +122,7 @@ class Session:
         self._view: View | None = None
         self._collections: list[CollectionRecord] | None = None
         self._shell: Shell | None = None
+        self._kept_directory: str | None = None
         self._shell_lock = asyncio.Lock()
         self._closing = False
         self.paused = False
@@ -467,7 +468,13 @@ class Session:
     @property
     def shell_directory(self) -> str:
         """Where the next command starts: policy reads relative paths from there."""
-        return self._shell.directory if self._shell is not None else self.info.cwd
+        if self._shell is not None:
+            return self._shell.directory
+        if self._kept_directory is None:
+            jail = self.runtime.jail
+            kept = jail.kept_directory(self.id) if isinstance(jail, LastingJail) else None
+            self._kept_directory = kept or self.info.cwd
+        return self._kept_directory
 
     def tool_schemas(self, window: int) -> list[ToolSchema]:
         return [tool.schema for tool in self.tools.values() if self.runtime.offers(self.id, tool, window)]

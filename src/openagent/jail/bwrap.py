@@ -22,6 +22,7 @@ from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_gi
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
+from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import PROMPT, TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
 from openagent.jail.walls import Wall, checked_workspace, home_directories, workspace_walls
@@ -81,6 +82,9 @@ class BwrapJail:
         self._on_background_end = on_background_end
         self._host: _Host | None = None
         self._endings: set[asyncio.Task[int]] = set()
+
+    def kept_directory(self, session: str) -> str | None:
+        return kept_directory(self._log_dir / session) if self._log_dir is not None else None
 
     def describe(self) -> str:
         if isinstance(self._network, str):

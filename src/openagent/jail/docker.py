@@ -15,6 +15,7 @@ from openagent.jail.engine import Engine, find_engine
 from openagent.jail.inside import agent_env, read_git_identity
 from openagent.jail.limits import Limits
 from openagent.jail.shell import PersistentShell
+from openagent.jail.shell_state import kept_directory
 from openagent.jail.walls import checked_workspace
 from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
@@ -49,6 +50,9 @@ class DockerJail:
         self._log_dir = log_dir
         self._on_background_end = on_background_end
         self._swept = False
+
+    def kept_directory(self, session: str) -> str | None:
+        return kept_directory(self._log_dir / session) if self._log_dir is not None else None
 
     def describe(self) -> str:
         return "docker, with network" if self._network == "on" else "docker, no network"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell import PersistentShell
+from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
@@ -80,6 +81,9 @@ class HostJail:
     def _environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
         return {"LANG": "C.UTF-8", **inherited, "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", **self._env}
+
+    def kept_directory(self, session: str) -> str | None:
+        return kept_directory(self._log_dir / session) if self._log_dir is not None else None
 
     def describe(self) -> str:
         return "host, not jailed"

@@ -103,3 +103,8 @@ def load(folder: Path) -> ShellState | None:
         return msgspec.msgpack.decode((folder / _FILE).read_bytes(), type=ShellState)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def kept_directory(folder: Path) -> str | None:
+    state = load(folder)
+    return state.directory if state is not None else None

@@ -111,6 +111,15 @@ class ProcessJail(Protocol):
         ...
 
 
+@runtime_checkable
+class LastingJail(Protocol):
+    """A jail whose shells go on, after a restart of the daemon, where they were."""
+
+    def kept_directory(self, session: str) -> str | None:
+        """Where the session's next shell will start; None for the workspace."""
+        ...
+
+
 class Terminal(Protocol):
     """An interactive shell on a pseudo-terminal."""
 

@@ -82,19 +82,27 @@ def test_what_is_no_recording_is_refused_in_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("name", ["every-tool-alone", "side-by-side", "codex"])
 async def test_a_recording_is_made_again_as_it_was(tmp_path: Path, name: str, wire: str) -> None:
+    """With hooks, rules, approvals, and a collection on the way."""
     met = Met()
-    async with Simulator([]) as sim, furnished(tmp_path, sim) as (h, web), await client_of(h, met) as client:
+    async with (
+        Simulator([]) as sim,
+        furnished(tmp_path, sim, config='[context]\ncollector = "truncate"\n') as (h, web),
+        await client_of(h, met) as client,
+    ):
         text = (RECORDINGS / f"{name}.jsonl").read_text().replace("127.0.0.1:1/", f"127.0.0.1:{web.port}/")
         (tmp_path / "recording.jsonl").write_text(text)
         recording = placed(read(tmp_path / "recording.jsonl", OURS), h.workspace)
-        sim.reset(script_of(recording))
-        info = await client.create_session(str(h.workspace), model=f"{WIRES[wire]}/scripted", mode="full")
+        script = script_of(recording)
+        script["conversations"][-1]["steps"][2]["usage"] = {"input": 126_000, "output": 1_000}
+        sim.reset(script)
+        info = await client.create_session(str(h.workspace), model=f"{WIRES[wire]}/scripted", mode="ask")
         result = await replay(client, recording, info.id, patience=60)
         assert result.ends == ["done"] * len(recording.turns)
         assert result.handed_out == recording.calls
         assert result.differences == []
         for tool, tally in result.calls.items():
             assert tally.failed_here == tally.failed_there, tool
+        assert {"hook.ran", "permission.resolved", "context.collected"} <= met.events
 
 
 def test_the_command_replays_through_a_daemon_of_its_own_and_counts(tmp_path: Path) -> None:

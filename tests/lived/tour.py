@@ -103,8 +103,10 @@ async def conversing(root: Path, met: Met) -> None:
             assert (await say(client, "messages.search", query="Looking")).found
             fork = await say(client, "session.fork", session=session, through=answer - 1)
             await say(client, "session.delete", session=fork.id)
-            await say(client, "session.rewind", session=session, turn=1)
+            rewound = await say(client, "session.rewind", session=session, turn=1)
             assert not (h.workspace / "made.txt").exists()
+            await say(client, "session.unrewind", session=session, undo=rewound.undo)
+            assert (h.workspace / "made.txt").exists()
             ran = await say(client, "tool.run", session=session, tool="shell", arguments={"command": "echo by hand"})
             assert ran.text == "by hand"
             assert len((await say(client, "session.list")).sessions) == 1

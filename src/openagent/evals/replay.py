@@ -120,10 +120,8 @@ def _as_it_is(arguments: Mapping[str, Any]) -> str:
     return _TEMPLATE.sub(r"\\u007b\1}", msgspec.json.encode(arguments).decode())
 
 
-async def replay(
-    client: Client, recording: Recording, session: str, *, patience: float = PATIENCE, allow: bool = True
-) -> Replayed:
-    """The model must have its script already. People say yes to everything, or no."""
+async def replay(client: Client, recording: Recording, session: str, *, patience: float = PATIENCE) -> Replayed:
+    """The model must have its script already. Whatever is asked is allowed, and questions get the recorded answers."""
     result = Replayed(recording.name, left_out=recording.left_out)
     began = time.monotonic()
     attachment = await client.attach(session)
@@ -132,7 +130,7 @@ async def replay(
         await client.send(session, turn.prompt)
         try:
             async with asyncio.timeout(patience):
-                result.ends.append(await _until_the_end(client, attachment, turn, heard, allow=allow))
+                result.ends.append(await _until_the_end(client, attachment, turn, heard))
         except TimeoutError:
             result.ends.append(HUNG)
         _compare(turn, heard, result)
@@ -143,19 +141,17 @@ async def replay(
     return result
 
 
-async def _until_the_end(
-    client: Client, attachment: Attachment, turn: Turn, heard: list[Message], *, allow: bool
-) -> str:
+async def _until_the_end(client: Client, attachment: Attachment, turn: Turn, heard: list[Message]) -> str:
+    """What sub-agents ask is asked in their caller's session too."""
     async for event in attachment.events():
         match event:
             case MessageAdded(message=message):
                 heard.append(message)
             case PermissionRequested(ask=ask, session=session):
-                await client.answer_permission(session, ask.id, allow=allow)
+                await client.answer_permission(session, ask.id, allow=True)
             case QuestionAsked(question=question, session=session):
-                op = QuestionAnswer(
-                    id=client.next_id(), session=session, question=question.id, answer=_answer(turn, question)
-                )
+                said = _answer(turn, question)
+                op = QuestionAnswer(id=client.next_id(), session=session, question=question.id, answer=said)
                 await client.request(op, Done)
             case TurnCompleted(reason=reason, error=error):
                 return f"{reason}: {error.message}" if error else reason

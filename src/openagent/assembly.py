@@ -20,6 +20,7 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Daemon, Handler
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.presence import Presence
+from openagent.daemon.resting import Resting
 from openagent.plugins.collector import ContextSettings
 from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.store import Store
@@ -148,6 +149,7 @@ def build_manager(
     manager = SessionManager(
         runtime, daemon.bus, configs.session_settings, team.templates.settings, settings.store.idle_sessions
     )
+    Resting(manager, daemon.bus)
     for served in (
         services.handlers(manager, daemon.bus),
         services.for_people(daemon, manager, SqlAccess(store), safety, hidden),

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from openagent.daemon.resting import AWAKE
 from openagent.protocol.messages import Message
-from openagent.protocol.ops import Done, SessionDelete
+from openagent.protocol.ops import Done, MessageRaw, RawExchange, SessionDelete
 
 from .doing import ask, shell, turn
 from .house import house, new_session
@@ -36,3 +37,19 @@ async def test_a_session_that_is_put_away_or_deleted_gives_its_memory_back(tmp_p
         for session in sessions:
             await ask(client, SessionDelete, Done, session=session)
         assert remembered() == 0
+
+
+async def test_a_session_that_rested_goes_on_word_for_word(tmp_path: Path) -> None:
+    async with house(tmp_path, {"steps": [{"text": "Noted."}], "loop": True}) as h, await h.client() as client:
+        sessions = [await new_session(h, client) for _ in range(AWAKE + 2)]
+        for session in sessions:
+            attachment = await client.attach(session)
+            await turn(client, attachment, PROMPT)
+            await attachment.detach()
+        assert remembered() <= AWAKE + 1
+        before = h.sim.requests[0].body
+        await turn(client, await client.attach(sessions[0]), "And now?")
+        after = h.sim.requests[-1].body
+        assert after.startswith(before.removesuffix("]}"))
+        exchange = await ask(client, MessageRaw, RawExchange, session=sessions[0], number=4)
+        assert exchange.request == after

@@ -108,7 +108,7 @@ class Runtime:
     explain_cache: Callable[[str, str, ModelRequest, Usage], str] = lambda _s, _m, _r, _u: ""
     """Session, model, request and usage to why less of the prompt came from the provider's cache than could have."""
     left_memory: Callable[[str], None] = lambda _session: None
-    """A session was put away or deleted: whoever remembers something for its next step forgets it."""
+    """A session rests, was put away or deleted: whoever remembers something for its next step forgets it."""
     remember_grant: Callable[[Rule], None] = lambda _rule: None
     """Write an "always allow this" to the user's rules. Raises OpenAgentError when that cannot be done."""
     stop_started_in: Callable[[str, Container[int]], Awaitable[Sequence[str]]] = _nothing_to_stop

@@ -455,6 +455,11 @@ class Session:
         """The view, when one was built."""
         return self._view
 
+    def rest(self) -> None:
+        """Nothing is asked of it for now: what its next step needs is read from the store then."""
+        self._view = None
+        self.runtime.left_memory(self.id)
+
     def forget_view(self) -> None:
         """What the model is shown is built anew with the next step."""
         self._view = None

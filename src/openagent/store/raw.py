@@ -34,6 +34,12 @@ _one_exchange = select(raw_exchanges).where(_of_session, raw_exchanges.c.message
 _chain = select(
     raw_exchanges.c.message_number, raw_exchanges.c.base, raw_exchanges.c.shared_length, raw_exchanges.c.request
 ).where(_of_session, raw_exchanges.c.message_number.between(bindparam("keyframe"), bindparam("number")))
+_newest_exchange = (
+    select(raw_exchanges.c.message_number, raw_exchanges.c.keyframe, raw_exchanges.c.truncated)
+    .where(_of_session)
+    .order_by(raw_exchanges.c.message_number.desc())
+    .limit(1)
+)
 _oldest_kept = (
     select(raw_exchanges.c.message_number)
     .where(_of_session)
@@ -57,7 +63,7 @@ class Remembered(Struct, frozen=True):
 
 
 class RecentRequests:
-    """The newest request of each busy session. What is forgotten costs a keyframe, nothing else."""
+    """The newest request of each busy session. What is forgotten is read back from its chain."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -81,6 +87,7 @@ class RecentRequests:
 
 def insert_exchange(connection: Connection, session: str, raw: RawAnswer, previous: Remembered | None) -> Remembered:
     """Returns what to remember once the transaction is through."""
+    previous = previous or _newest(connection, session)
     shared = 0 if previous is None else shared_length(previous.request, raw.request)
     number = raw.message_number
     if previous is None or previous.position + 1 >= CHAIN_LENGTH or shared * 2 < len(raw.request):
@@ -103,6 +110,16 @@ def insert_exchange(connection: Connection, session: str, raw: RawAnswer, previo
     if row["base"] is None:
         _drop_oldest(connection, session)
     return remembered
+
+
+def _newest(connection: Connection, session: str) -> Remembered | None:
+    row = connection.execute(_newest_exchange, {"session": session}).first()
+    if row is None or row.truncated:
+        return None
+    bounds = {"session": session, "keyframe": row.keyframe, "number": row.message_number}
+    chain = {link.message_number: link for link in connection.execute(_chain, bounds)}
+    request = _rebuild(chain, row.message_number)
+    return Remembered(row.message_number, keyframe=row.keyframe, position=len(chain) - 1, request=request)
 
 
 def _drop_oldest(connection: Connection, session: str) -> None:

@@ -32,6 +32,7 @@ from openagent.services.customizing.service import Customizing
 from openagent.services.intent import IntentGate
 from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.services.mcp import McpService, own_file
+from openagent.services.queues import QueueService
 from openagent.services.recall import StoredMemory
 from openagent.services.safety import Safety
 from openagent.services.tasks import TaskService
@@ -154,6 +155,7 @@ def build_manager(
         services.handlers(manager, daemon.bus),
         services.for_people(daemon, manager, SqlAccess(store), safety, hidden),
         safety.handlers(store),
+        QueueService(manager).handlers(),
         mcp.handlers(manager),
         team.handlers(manager, daemon.bus),
         custom.handlers(manager, daemon.bus),

@@ -1,12 +1,13 @@
 """`openagent sessions`, `config show`, `protocol schema`."""
 
 import json
+import signal
 
 import pytest
 
 from openagent.protocol.version import PROTOCOL_VERSION
 
-from .machine import MODEL, Machine, shell
+from .machine import MODEL, PATIENCE, Machine, shell
 
 ESCAPES = "\x1b]0;stolen title\x07\x1b[31mred\x1b[0m \x9b2J\u202egnp.exe"
 
@@ -131,3 +132,56 @@ def test_the_schema_describes_this_protocol(machine: Machine) -> None:
     schema = json.loads(machine.run("protocol", "schema").stdout)
     assert schema["version"] == PROTOCOL_VERSION
     assert "ToolRun" in schema["$defs"]
+
+
+def test_queued_messages_are_listed_edited_and_gone_on_with(machine: Machine) -> None:
+    machine.sim.reset(
+        {
+            "conversations": [
+                {"match": {"last_user": "slow"}, "steps": [{"text": "so", "fault": {"name": "stall", "after": 1}}]},
+                {"steps": [{"text": "You said: {last_user}"}], "loop": True},
+            ]
+        }
+    )
+    with machine.start("run", "--mode", "full", "slow") as running:
+        while not (busy := [each for each in machine.json("sessions", "list") if each.get("status") == "thinking"]):
+            assert running.poll() is None
+        session = busy[0]["id"]
+        later = {text: machine.start("run", "--session", session, text) for text in ("one", "two")}
+        while len(queued := machine.json("sessions", "queue", session)["queued"]) < 2:
+            assert running.poll() is None
+        one, two = sorted(queued, key=lambda each: each["parts"][0]["text"])
+        machine.run("sessions", "queue", session, "--move", two["id"], "1", "--edit", one["id"], "uno")
+        assert ", 2 queued" in machine.run("sessions", "list").stdout
+        assert "2 messages queued" in machine.run("status").stdout
+        assert machine.run("sessions", "queue", session, "--remove", one["id"]).returncode == 0
+        running.send_signal(signal.SIGINT)
+        running.communicate()
+    told = {text: each.communicate(timeout=PATIENCE)[1] for text, each in later.items()}
+    assert [each.returncode for each in later.values()] == [1, 1]
+    assert b"withdrawn" in told["one"]
+    assert b"--resume" in told["two"]
+    shown = machine.run("sessions", "queue", session)
+    assert shown.stdout.splitlines()[0].endswith("two")
+    assert "--resume" in shown.stdout
+    assert machine.run("sessions", "queue", session, "--resume").returncode == 0
+    with machine.start("run", "--session", session, "three") as last:
+        assert last.communicate(timeout=PATIENCE)[0] == b"You said: three\n"
+    said = [line for line in machine.run("sessions", "show", session).stdout.splitlines() if "You said" in line]
+    assert said == ["You said: two", "You said: three"]
+
+
+def test_a_command_that_is_stopped_while_its_message_waits_takes_it_back(machine: Machine) -> None:
+    machine.sim.reset([{"text": "so", "fault": {"name": "stall", "after": 1}}])
+    with machine.start("run", "--mode", "full", "slowly") as running:
+        while not (busy := [each for each in machine.json("sessions", "list") if each.get("status") == "thinking"]):
+            assert running.poll() is None
+        session = busy[0]["id"]
+        with machine.start("run", "--session", session, "next") as waiting:
+            while not machine.json("sessions", "queue", session)["queued"]:
+                assert waiting.poll() is None
+            waiting.send_signal(signal.SIGINT)
+            assert b"withdrawn" in waiting.communicate(timeout=PATIENCE)[1]
+        assert machine.json("sessions", "list")[0]["status"] == "thinking"
+        running.send_signal(signal.SIGINT)
+        running.communicate()

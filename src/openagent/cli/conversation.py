@@ -58,6 +58,7 @@ class Conversation:
             ),
             e.SubagentFinished: self._subagent_finished,
             e.MessageQueued: lambda event: self.note("Queued; it is next when this turn has ended.", DIM),
+            e.QueueChanged: self._queue_changed,
             e.RetryScheduled: lambda event: self.note(
                 f"{event.error.message} Trying again in {event.delay_s:g} s.", YELLOW
             ),
@@ -76,6 +77,10 @@ class Conversation:
 
     # What happens
 
+    def _queue_changed(self, event: e.QueueChanged) -> None:
+        if event.held:
+            self.note(_held(len(event.queued)), YELLOW)
+
     def begin(self, snapshot: Snapshot) -> None:
         info = snapshot.info
         self.note(f"{info.name or 'Unnamed'}  ·  {info.id}  ·  {info.settings.mode} mode  ·  {info.cwd}", DIM)
@@ -86,6 +91,10 @@ class Conversation:
             self._remember_calls(message)
         if snapshot.plan:
             self._plan(snapshot.plan)
+        if snapshot.held:
+            self.note(_held(len(snapshot.queued)), YELLOW)
+        elif snapshot.queued:
+            self.note(f"Queued: {len(snapshot.queued)}, to be said after this turn.", DIM)
         if snapshot.live:
             self._live(snapshot.live)
         for ask in snapshot.permissions:
@@ -255,3 +264,7 @@ class Conversation:
             said = question.choices[int(said) - 1]
         op = QuestionAnswer(id=client.next_id(), session=self._session, question=question.id, answer=said)
         await client.request(op, Done)
+
+
+def _held(count: int) -> str:
+    return f"Held back: {count} queued. They follow the next message, or `openagent sessions queue ID --resume`."

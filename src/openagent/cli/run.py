@@ -166,13 +166,16 @@ def _client(arguments: Arguments) -> type[ThinClient]:
     return ThinClientElsewhere
 
 
+_QUEUE = ("message.queued", "queue.changed", "turn.started")
+
+
 class Run:
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
         self._may_ask = sys.stdin.isatty() and sys.stderr.isatty()
         self._streams = arguments.output == "text" and sys.stdout.isatty()
         self._client = _client(arguments)("run", interactive=self._may_ask)
-        self._session = self._sent = ""
+        self._session = self._sent = self._queued = ""
         self._seq = self._heard = 0
         """The newest event seen: a line that is lost is taken up again from there."""
         self._streamed = ""
@@ -214,7 +217,10 @@ class Run:
         try:
             return self._follow_on()
         except KeyboardInterrupt:
-            self._client.queue("turn.cancel", session=self._session)
+            if self._queued:  # the turn that runs is somebody else's
+                self._client.queue("queue.remove", session=self._session, queued=self._queued)
+            else:
+                self._client.queue("turn.cancel", session=self._session)
             self._client.flush()
             return self._follow_on()
 
@@ -267,12 +273,29 @@ class Run:
                 sys.stdout.flush()
             if kind == "turn.completed" and event.get("op_id") == self._sent:
                 return self._finish(event)
+            if kind in _QUEUE and (why := self._not_said(kind, event)):
+                return complain(why, FAILED)
             if kind != "context.shown":
                 self._tell_problem()
             if kind == "error":
                 self._problem = explain(event["error"])
             if show := self._shown.get(kind):
                 show(event)
+
+    def _not_said(self, kind: str, event: Event) -> str:
+        """Why a message that waits will not be answered here."""
+        if kind == "message.queued" and event.get("op_id") == self._sent:
+            self._queued = event["queued"]["id"]
+        elif kind == "turn.started" and event.get("op_id") == self._sent:
+            self._queued = ""
+        elif kind == "queue.changed" and self._queued:
+            waiting = [each["id"] for each in event.get("queued", ())]
+            if self._queued not in waiting:
+                return "The message was withdrawn before it was said."
+            if event.get("held"):
+                again = f"openagent sessions queue {self._session} --resume"
+                return f"The message is held back, since the turn before it was cancelled. Go on with: {again}"
+        return ""
 
     def _attached(self, result: Event) -> None:
         if "snapshot" not in result:

@@ -13,6 +13,7 @@ import msgspec
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.completion import session_argument
+from openagent.cli.queue import queue
 from openagent.cli.session_settings import raw, rename, set_settings
 from openagent.cli.terminal import table
 from openagent.cli.transcript import Transcript, markdown
@@ -87,7 +88,8 @@ def _row(info: SessionInfo, now: float) -> Sequence[str]:
     home = os.path.expanduser("~")
     cwd = "~" + info.cwd.removeprefix(home) if info.cwd.startswith(home + "/") else info.cwd
     name = one_line(info.name, 50) or "–"
-    return info.id, ago(info.updated_at, now), info.status, str(info.message_count), cost, name, cwd
+    waiting = f", {info.queued} {'held' if info.held else 'queued'}" if info.queued else ""
+    return info.id, ago(info.updated_at, now), info.status + waiting, str(info.message_count), cost, name, cwd
 
 
 async def _list(cwd: str, query: str, limit: int | None) -> list[SessionInfo]:
@@ -237,5 +239,5 @@ async def _pages(client: Client, session: str) -> AsyncGenerator[list[Message], 
         has_more = page.has_more
 
 
-for each in (list_sessions, show, rename, set_settings, raw, diff, rewind, unrewind, fork, export, delete):
+for each in (list_sessions, show, rename, set_settings, raw, diff, rewind, unrewind, queue, fork, export, delete):
     sessions.add_command(each)

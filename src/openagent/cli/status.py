@@ -48,6 +48,7 @@ def _with_pid(problem: OpenAgentError) -> OpenAgentError:
 
 def describe(info: DaemonInfo) -> str:
     web = f"{info.web_url}  (token in {info.home}/token)" if info.web_url else "off"
+    waiting = f", {info.queued} messages queued" if info.queued else ""
     rows = {
         "pid": str(info.pid),
         "version": f"{info.version}  (protocol {info.protocol})",
@@ -55,7 +56,7 @@ def describe(info: DaemonInfo) -> str:
         "web": web,
         "home": info.home,
         "uptime": duration(info.uptime_s * 1000),
-        "sessions": f"{info.sessions}  ({info.running} running)",
+        "sessions": f"{info.sessions}  ({info.running} running{waiting})",
         "clients": str(info.clients),
         "memory": size(info.rss_bytes),
         "jail": info.jail or "–",

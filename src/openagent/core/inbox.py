@@ -2,10 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from openagent.protocol.events import MessageQueued
+import msgspec
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import ErrorRaised, Event, MessageQueued, QueueChanged
 from openagent.protocol.messages import UserPart
 from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import QueuedMessage
@@ -15,33 +18,118 @@ if TYPE_CHECKING:
 
 
 class Inbox:
-    def __init__(self, session: "Session", waiting: Sequence[QueuedMessage]) -> None:
+    def __init__(self, session: "Session", waiting: Sequence[QueuedMessage], *, held: bool) -> None:
         self._session = session
         self.waiting = list(waiting)
+        self.held = held
+        """Nothing is started until somebody says so: a person cancelled a turn and may want none of the rest."""
+        self._starting: QueuedMessage | None = None
         self._envs: dict[str, Mapping[str, str]] = {}
         """Of those who sent them, by a message's id: never stored, since there are keys in it."""
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a session's info says of it."""
+        return {"queued": len(self.waiting), "held": self.held}
+
+    def news(self) -> list[Event]:
+        """To be told by what changes it."""
+        return [QueueChanged(queued=list(self.waiting), held=self.held)]
+
     async def send(self, parts: Sequence[UserPart], op_id: str, env: Mapping[str, str] | None = None) -> Sent:
         """Accepted and stored when this returns. Runs at once, or after the turn that is running; in either case in
-        the sender's environment."""
-        session = self._session
-        if session.can_start and not self.waiting:
-            return await session.start(list(parts), op_id, env=env)
-        queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time(), op_id=op_id)
-        self.waiting.append(queued)
+        the sender's environment. Where messages are held back, it is said before them, and they follow."""
+        session, was_held = self._session, self.held
+        self.held = False
         try:
-            await session.record(MessageQueued(queued=queued), op_id=op_id, queued=[queued])
-        except BaseException:
-            self.waiting.remove(queued)
+            if session.can_start and (was_held or not self.waiting):
+                return await session.start(list(parts), op_id, env=env)
+            queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time(), op_id=op_id)
+            await self._queue(queued, env, first=was_held)
+        except Exception:
+            self.held = was_held
             raise
-        if env:
-            self._envs[queued.id] = env
         await self.start_next()
         return Sent(session=session.id, queued=queued.id)
 
+    async def _queue(self, queued: QueuedMessage, env: Mapping[str, str] | None, *, first: bool) -> None:
+        if env:
+            self._envs[queued.id] = env
+        self.waiting.insert(0 if first else len(self.waiting), queued)
+        try:
+            if first:
+                await self._rewrite(queued.op_id, MessageQueued(queued=queued))
+            else:
+                told = MessageQueued(queued=queued)
+                await self._session.record(told, op_id=queued.op_id, queued=[queued], changes=self.facts)
+        except Exception:
+            self.waiting.remove(queued)
+            self._envs.pop(queued.id, None)
+            raise
+
     async def start_next(self) -> None:
         """The turn for the message that waits longest, if nothing is in its way."""
-        if self.waiting and self._session.can_start:
-            first = self.waiting.pop(0)
-            env = self._envs.pop(first.id, None)
-            await self._session.start(first.parts, first.op_id, unqueued=[first.id], env=env)
+        session = self._session
+        if not self.waiting or self.held or not session.can_start:
+            return
+        first = self._starting = self.waiting.pop(0)
+        try:
+            await session.start(first.parts, first.op_id, unqueued=[first.id], env=self._envs.get(first.id))
+        except BaseException as problem:
+            self.waiting.insert(0, first)
+            if isinstance(problem, OpenAgentError) and problem.info.code != "store_unavailable":
+                # It would fail again and again, and hold up the others without a word.
+                self.held = True
+                session.post(ErrorRaised(error=problem.info), *self.news())
+            raise
+        finally:
+            self._starting = None
+        self._envs.pop(first.id, None)
+
+    # What people do about it
+
+    def hold(self) -> bool:
+        """At once. Returns whether there is anything to hold back; `tell` it then."""
+        self.held = bool(self.waiting)
+        return self.held
+
+    async def tell(self) -> None:
+        await self._session.record(*self.news(), changes=self.facts)
+
+    async def go_on(self, op_id: str) -> None:
+        if self.held:
+            self.held = False
+            await self._session.record(*self.news(), op_id=op_id, changes=self.facts)
+        await self.start_next()
+
+    async def edit(self, queued: str, parts: Sequence[UserPart], op_id: str) -> None:
+        place = self._find(queued)
+        self.waiting[place] = msgspec.structs.replace(self.waiting[place], parts=list(parts))
+        await self._rewrite(op_id)
+
+    async def remove(self, queued: str, op_id: str) -> None:
+        del self.waiting[self._find(queued)]
+        self._envs.pop(queued, None)
+        self.held = self.held and bool(self.waiting)
+        await self._rewrite(op_id)
+
+    async def move(self, queued: str, position: int, op_id: str) -> None:
+        """1 is next. A number beyond the end is the end."""
+        message = self.waiting.pop(self._find(queued))
+        self.waiting.insert(max(position, 1) - 1, message)
+        await self._rewrite(op_id)
+
+    def _find(self, queued: str) -> int:
+        for place, message in enumerate(self.waiting):
+            if message.id == queued:
+                return place
+        raise OpenAgentError(
+            "not_found",
+            f"No message {queued!r} waits here: it was said or removed meanwhile.",
+            hint=f"`openagent sessions queue {self._session.id}` lists those that wait.",
+        )
+
+    async def _rewrite(self, op_id: str, *told: Event) -> None:
+        starting = [self._starting] if self._starting else []  # until its turn is stored, it is still in the queue
+        inbox = [*starting, *self.waiting]
+        await self._session.record(*told, *self.news(), op_id=op_id, inbox=inbox, changes=self.facts)

@@ -88,7 +88,7 @@ class Session:
         self.id = stored.info.id
         self.info = stored.info
         self.plan = stored.plan
-        self.inbox = Inbox(self, stored.queued)
+        self.inbox = Inbox(self, stored.queued, held=stored.info.held)
         self.runtime = runtime
         self.outbox = Outbox(self.id, runtime.store, self._all_is_stored)
         self.asks = Asks()
@@ -188,6 +188,7 @@ class Session:
         audit: Sequence[AuditEntry] = (),
         queued: Sequence[QueuedMessage] = (),
         unqueued: Sequence[str] = (),
+        inbox: Sequence[QueuedMessage] | None = None,
         plan: Sequence[PlanItem] | None = None,
         collection: CollectionRecord | None = None,
         seen: SeenRecord | None = None,
@@ -217,6 +218,7 @@ class Session:
                 audit=audit,
                 queued=queued,
                 unqueued=unqueued,
+                inbox=inbox,
                 plan=plan,
                 collection=collection,
                 drop_draft=drop_draft,
@@ -305,8 +307,12 @@ class Session:
     def _all_is_stored(self) -> None:
         """Messages that waited meanwhile are next."""
         self._told_of_outage = False
-        if not self._closing:
-            self._resuming = asyncio.create_task(self._start_next())
+        self.go_on_soon()
+
+    def go_on_soon(self) -> None:
+        """With the messages that wait, if nothing is in their way."""
+        if not self._closing and self.inbox.waiting:
+            self._resuming = asyncio.create_task(self.start_next())
 
     def _take_in(self, message: Message) -> None:
         if self._view is not None:
@@ -374,13 +380,14 @@ class Session:
             told = [self._said(notes, turn.number)] if notes else []
             message = self._said(parts, turn.number, after=len(told))
             turn.text = message.text
-            changes: dict[str, Any] = {"turn_count": turn.number}
+            changes: dict[str, Any] = {"turn_count": turn.number, **self.inbox.facts}
             if not self.info.name and message.text:
                 changes["name"] = " ".join(message.text.split())[:NAME_LENGTH]
             await self.record(
                 TurnStarted(turn=turn.number, model=self.info.settings.model),
                 *(MessageAdded(message=each) for each in (*told, message)),
                 StatusChanged(status="thinking"),
+                *(self.inbox.news() if unqueued or self.info.held else ()),
                 *(ErrorRaised(error=notice) for notice in self.permits.new_notices()),
                 messages=[*told, message],
                 unqueued=unqueued,
@@ -397,9 +404,10 @@ class Session:
         finally:
             frozen.thaw()
             self._turn = self._task = None
-        await self._start_next()
+        await self.start_next()
 
-    async def _start_next(self) -> None:
+    async def start_next(self) -> None:
+        """The turn for the message that waits longest, if nothing is in its way."""
         try:
             await self.inbox.start_next()
         except OpenAgentError:
@@ -414,9 +422,12 @@ class Session:
             await asyncio.wait(calls)
         if self._turn is None:
             return bool(calls)
+        held = reason == "cancelled" and self.inbox.hold()
         self._turn.cancel(by, reason)
         if self._task is not None:
             await asyncio.wait([self._task])
+        if held:
+            await self.inbox.tell()
         return True
 
     # What a turn needs
@@ -566,6 +577,7 @@ class Session:
             questions=self.asks.questions,
             plan=self.plan,
             queued=self.inbox.waiting,
+            held=self.inbox.held,
             live=self.draft.so_far() if self.draft else None,
         )
 

@@ -13,6 +13,7 @@ from openagent.protocol.events import (
     PermissionResolved,
     QuestionAnswered,
     QuestionAsked,
+    QueueChanged,
     SessionCreated,
     SessionDeleted,
     SessionUpdated,
@@ -37,6 +38,7 @@ OVERVIEW = (
     QuestionAnswered,
     McpServerStatus,
     TaskUpdated,
+    QueueChanged,
     LoginRequired,
     Metrics,
 )

@@ -43,6 +43,13 @@ class Place(Struct, frozen=True):
     web_url: str = ""
 
 
+def message_parts(text: str, parts: Sequence[UserPart]) -> list[UserPart]:
+    whole: list[UserPart] = [TextPart(text), *parts] if text else list(parts)
+    if not any(not isinstance(part, TextPart) or part.text.strip() for part in whole):
+        raise OpenAgentError("invalid_argument", "The message is empty.", hint="Say what you want done.")
+    return whole
+
+
 class Daemon:
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -212,9 +219,7 @@ class Daemon:
         return (await (await self._manager()).fork(op)).info
 
     async def _message_send(self, connection: Connection, op: ops.MessageSend) -> ops.Sent:
-        parts: list[UserPart] = [TextPart(op.text), *op.parts] if op.text else list(op.parts)
-        if not any(not isinstance(part, TextPart) or part.text.strip() for part in parts):
-            raise OpenAgentError("invalid_argument", "The message is empty.", hint="Say what you want done.")
+        parts = message_parts(op.text, op.parts)
         session = await (await self._manager()).get(op.session)
         return await session.send(parts, op.id, connection.env)
 
@@ -309,6 +314,7 @@ class Daemon:
             uptime_s=round(time.time() - self.started_at, 3),
             sessions=await manager.runtime.store.count_sessions(),
             running=manager.running,
+            queued=await manager.runtime.store.count_queued(),
             clients=len(self.connections),
             rss_bytes=rss_bytes(),
             jail=manager.runtime.jail.describe(),

@@ -167,6 +167,7 @@ class SessionManager:
             and not session.inbox.waiting
             and not session.works_behind
             and session.outbox.is_empty
+            and session.outbox.is_empty
             and not self._bus.attached(session.id)
             and not self._bus.watched(session.id)
         )
@@ -207,6 +208,8 @@ class SessionManager:
             "updated_at": now,
             "forked_from": source.id,
             "status": "idle",
+            "queued": 0,
+            "held": False,
             "seq": 1,
         }
         if op.through is not None:
@@ -236,6 +239,15 @@ class SessionManager:
         such."""
         unfinished = await self.runtime.store.unfinished_sessions()
         return [session for session in unfinished if await self._can_load(session)]
+
+    async def go_on(self) -> None:
+        """With the messages that were waiting when a daemon ended: a session that is loaded says what waits in it."""
+        store = self.runtime.store
+        for session in await store.waiting_sessions():
+            workspace = Path((await store.session(session)).info.cwd)
+            is_here = await asyncio.to_thread(workspace.is_dir)  # and not on another daemon's machine
+            if is_here:
+                await self._can_load(session)
 
     async def _can_load(self, session: str) -> bool:
         try:

@@ -92,6 +92,7 @@ class Roster:
             if isinstance(loaded, str):
                 return loaded
             self._loaded[loaded.id] = loaded
+            loaded.go_on_soon()
         self._make_room()
         return loaded.id
 

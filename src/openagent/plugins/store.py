@@ -125,6 +125,8 @@ class Batch(Struct):
     queued: Sequence[QueuedMessage] = ()
     unqueued: Sequence[str] = ()
     """Ids of queued messages that became messages, or were withdrawn."""
+    inbox: Sequence[QueuedMessage] | None = None
+    """All that are queued from here on, in order."""
     plan: Sequence[PlanItem] | None = None
     collection: CollectionRecord | None = None
     seen: SeenRecord | None = None
@@ -211,6 +213,14 @@ class Store(Protocol):
 
     async def unfinished_sessions(self) -> list[str]:
         """Ids of sessions with a turn that was started and not completed, and that no living daemon has."""
+        ...
+
+    async def waiting_sessions(self) -> list[str]:
+        """Ids of sessions with queued messages that are not held back, and that no living daemon has."""
+        ...
+
+    async def count_queued(self) -> int:
+        """Messages that wait, in all sessions."""
         ...
 
     async def delete_session(self, session: str) -> None: ...

@@ -131,6 +131,13 @@ class MessageQueued(Event, frozen=True, kw_only=True, tag="message.queued"):
     queued: QueuedMessage
 
 
+class QueueChanged(Event, frozen=True, kw_only=True, tag="queue.changed"):
+    """The messages that wait are these from here on: one was said, edited, removed or moved, or they are held back."""
+
+    queued: list[QueuedMessage] = []
+    held: bool = False
+
+
 class ToolStarted(Event, frozen=True, kw_only=True, tag="tool.started"):
     call_id: str
     tool: str
@@ -528,6 +535,7 @@ AnyEvent = (
     | LiveState
     | MessageAdded
     | MessageQueued
+    | QueueChanged
     | ToolStarted
     | ToolOutput
     | ToolFinished

@@ -79,6 +79,7 @@ from openagent.protocol.mcp import (
 from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.metrics import AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
 from openagent.protocol.op import Done, Op
+from openagent.protocol.queue import Queue, QueueEdit, QueueMove, QueueRemove, QueueResume, QueueShow
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.search import FoundMessages, MessagesSearch
 from openagent.protocol.sessions import EndedTurn, Mode, SessionInfo, SettingsChange, Snapshot
@@ -548,6 +549,11 @@ AnyOp = (
     | SessionFork
     | MessageSend
     | TurnCancel
+    | QueueShow
+    | QueueEdit
+    | QueueRemove
+    | QueueMove
+    | QueueResume
     | SessionRewind
     | SessionUnrewind
     | SessionChanges
@@ -856,6 +862,8 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     uptime_s: float = 0.0
     sessions: int = 0
     running: int = 0
+    queued: int = 0
+    """Messages that wait for a turn to end, in all sessions."""
     clients: int = 0
     rss_bytes: int = 0
     usage: SessionUsage = SessionUsage()
@@ -876,6 +884,11 @@ RESULTS: dict[type[Op], type[Struct]] = {
     SessionFork: SessionInfo,
     MessageSend: Sent,
     TurnCancel: Cancelled,
+    QueueShow: Queue,
+    QueueEdit: Queue,
+    QueueRemove: Queue,
+    QueueMove: Queue,
+    QueueResume: Queue,
     SessionRewind: Rewound,
     SessionUnrewind: Rewound,
     SessionChanges: Changes,

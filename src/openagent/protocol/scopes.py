@@ -21,7 +21,15 @@ _OPS: dict[Scope, tuple[str, ...]] = {
     "read": (
         *("hello", "ping", "daemon.status", "daemon.follow", "metrics.agents", "metrics.cost"),
         *("usage.report", "usage.failures", "tasks.list", "task.get"),
-        *("session.list", "session.get", "session.attach", "session.detach", "session.changes", "agents.list"),
+        *(
+            "session.list",
+            "session.get",
+            "session.attach",
+            "session.detach",
+            "session.changes",
+            "agents.list",
+            "queue.show",
+        ),
         *("messages.page", "messages.search", "message.raw", "tools.list", "models.list", "context.show"),
         *("workspaces.list", "workspaces.diff", "files.list", "files.read", "policy.explain", "policy.test"),
         *("mcp.list", "mcp.catalog", "templates.list", "templates.get", "templates.export"),
@@ -31,6 +39,7 @@ _OPS: dict[Scope, tuple[str, ...]] = {
     ),
     "chat": (
         *("session.create", "session.update", "session.delete", "session.fork", "session.rewind", "session.unrewind"),
+        *("queue.edit", "queue.remove", "queue.move", "queue.resume"),
         *("message.send", "turn.cancel", "question.answer", "tool.run", "files.write"),
         *("terminal.open", "terminal.input", "terminal.resize", "terminal.close"),
         *("context.collect", "context.pin", "context.restore", "flow.resume", "index.build"),

@@ -75,6 +75,10 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     status: Status = "idle"
     message_count: int = 0
     turn_count: int = 0
+    queued: int = 0
+    """Messages that wait for the running turn to end."""
+    held: bool = False
+    """They wait until somebody says go on: a person cancelled the turn before them."""
     usage: SessionUsage = SessionUsage()
     parent: str | None = None
     """The session this one works for."""
@@ -171,5 +175,7 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     questions: list[Question] = []
     plan: list[PlanItem] = []
     queued: list[QueuedMessage] = []
+    held: bool = False
+    """The queued messages wait until somebody says go on."""
     live: LiveAnswer | None = None
     clients: int = 0

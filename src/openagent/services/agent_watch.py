@@ -59,10 +59,14 @@ class AgentWatch:
                 self._question(event)
             case e.QuestionAnswered():
                 self._answered(event)
-            case e.TurnCompleted() if not self._session.inbox.waiting and not self.completed.done():
+            case e.TurnCompleted() if self._nothing_follows and not self.completed.done():
                 self.completed.set_result(event)
             case _:
                 pass
+
+    @property
+    def _nothing_follows(self) -> bool:
+        return not self._session.inbox.waiting or self._session.inbox.held
 
     def hear_parent(self, event: e.Event) -> None:
         """A caller that may do less from now on lets its sub-agents do less."""

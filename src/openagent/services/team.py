@@ -58,6 +58,7 @@ class Team:
         cut_off = await manager.recover_all()
         if self._agents:
             await self._agents.tell_cut_off(cut_off)
+        await manager.go_on()
 
     async def close(self) -> None:
         if self._agents:

@@ -32,6 +32,8 @@ def commit(
         accounts.insert_audit(connection, batch.session, batch.audit)
     if batch.queued:
         sessions.enqueue(connection, batch.session, batch.queued)
+    if batch.inbox is not None:
+        sessions.rewrite_inbox(connection, batch.session, batch.inbox)
     if batch.unqueued:
         sessions.dequeue(connection, batch.session, batch.unqueued)
     if batch.collection is not None:

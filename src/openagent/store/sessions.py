@@ -213,6 +213,21 @@ def dequeue(connection: Connection, session: str, queued: Sequence[str]) -> None
     _delete_queued.run(connection, [{"session": session, "queued": item} for item in queued])
 
 
+def rewrite_inbox(connection: Connection, session: str, queued: Sequence[QueuedMessage]) -> None:
+    connection.execute(delete(inbox).where(inbox.c.session_id == session))
+    if queued:
+        enqueue(connection, session, queued)
+
+
+def with_messages_waiting(connection: Connection, free: ColumnElement[bool]) -> list[str]:
+    waiting = select(inbox.c.session_id).distinct().join(sessions, sessions.c.id == inbox.c.session_id)
+    return list(connection.execute(waiting.where(sessions.c.held.is_(False), free)).scalars())
+
+
+def count_queued(connection: Connection) -> int:
+    return connection.execute(select(func.count(inbox.c.session_id))).scalar_one()
+
+
 def insert_collection(connection: Connection, session: str, record: CollectionRecord) -> None:
     last_message = max(
         [end for _, end in record.hidden] + [*record.replaced, *record.pinned, *record.unpinned], default=0

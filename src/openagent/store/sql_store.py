@@ -115,6 +115,14 @@ class SqlStore:
     async def unfinished_sessions(self) -> list[str]:
         return await self._read(lambda connection: sessions.unfinished(connection, leases.is_free(connection)))
 
+    async def waiting_sessions(self) -> list[str]:
+        return await self._read(
+            lambda connection: sessions.with_messages_waiting(connection, leases.is_free(connection))
+        )
+
+    async def count_queued(self) -> int:
+        return await self._read(sessions.count_queued)
+
     async def delete_session(self, session: str) -> None:
         writer = self._writer(session)
         await self._soon(writer, partial(self._delete, writer, session))

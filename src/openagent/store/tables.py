@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     event,
+    false,
 )
 
 metadata = MetaData()
@@ -48,6 +49,8 @@ sessions = Table(
     Column("seq", Integer, nullable=False),
     Column("open_turn", Integer, nullable=False),
     Column("daemon", String),
+    Column("queued", Integer, nullable=False, server_default="0"),
+    Column("held", Boolean, nullable=False, server_default=false()),
     Column("parent", SessionId),
     Column("forked_from", SessionId),
     Column("template", String, nullable=False, server_default=""),

@@ -292,6 +292,9 @@ class Chat(VerticalScroll):
     async def wait(self, text: str) -> None:
         await self._append([Said(text, waiting=True)])
 
+    async def forget_waiting(self) -> None:
+        await self.query(".waiting").remove()
+
     async def turn_ended(self) -> None:
         await self._end_live()
 

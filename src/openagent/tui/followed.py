@@ -1,7 +1,7 @@
 """A session on the screen, and how it follows what happens."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from itertools import count
@@ -21,7 +21,7 @@ from openagent.protocol.customizing import CommandsList, SlashCommands
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead
 from openagent.protocol.messages import TextPart, UserPart
-from openagent.protocol.sessions import PermissionAsk, Question, SessionInfo, Snapshot
+from openagent.protocol.sessions import PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
 from openagent.tui.agents import Agents
 from openagent.tui.asks import Asks
 from openagent.tui.bare import Columns, Rows
@@ -81,6 +81,7 @@ class Followed(Rows):
             e.LiveState: lambda event: self.chat.catch_up(event.live),
             e.MessageAdded: lambda event: self.chat.add(event.message),
             e.MessageQueued: lambda event: self.chat.wait(_text(event.queued.parts)),
+            e.QueueChanged: self._queue_changed,
             e.ToolStarted: self._tool_started,
             e.ToolOutput: self._tool_output,
             e.ToolFinished: self._tool_finished,
@@ -195,8 +196,7 @@ class Followed(Rows):
             await self.chat.welcome()
         if snapshot.live:
             await self.chat.catch_up(snapshot.live)
-        for queued in snapshot.queued:
-            await self.chat.wait(_text(queued.parts))
+        await self._show_queue(snapshot.queued, held=snapshot.held)
         await self.asks.begin(snapshot.permissions, snapshot.questions)
         self._focus_what_waits()
         if self._left_off:
@@ -251,6 +251,10 @@ class Followed(Rows):
                 self.info = replace(info, status=event.status)
             case e.UsageUpdated():
                 self.info = replace(info, usage=event.usage)
+            case e.QueueChanged():
+                self.info = replace(info, queued=len(event.queued), held=event.held)
+            case e.MessageQueued():
+                self.info = replace(info, queued=info.queued + 1)
             case e.TurnStarted():
                 self.info = replace(info, status="thinking")
             case e.MessageAdded() if not info.name and event.message.role == "user":
@@ -268,6 +272,16 @@ class Followed(Rows):
         self.side.show_usage(self.info)
         self.prompt.set_class(self.running, "running")
         self.post_message(self.Changed())
+
+    async def _queue_changed(self, event: e.QueueChanged) -> None:
+        await self._show_queue(event.queued, held=event.held)
+
+    async def _show_queue(self, queued: Sequence[QueuedMessage], *, held: bool) -> None:
+        await self.chat.forget_waiting()
+        for message in queued:
+            await self.chat.wait(_text(message.parts))
+        if held:
+            await self.chat.note("Held back since you stopped: they follow the next message you send.", "warning")
 
     async def _tool_started(self, event: e.ToolStarted) -> None:
         if event.op_id in self._runs:

@@ -58,6 +58,8 @@ class StatusBar(Horizontal):
         ]
         if state := _STATES.get(info.status, ""):
             parts.append(Content.styled(state, "$warning" if state in ("waiting", "!") else "$primary"))
+        if info.queued:
+            parts.append(Content.styled(f"{info.queued} {'held' if info.held else 'queued'}", "$warning" * info.held))
         line = Content(" · ").join(parts)
         if (shown := f"{line.markup}") != self._shown:  # a status that says the same is not drawn again
             self._shown = shown

@@ -55,7 +55,7 @@ export interface AgentsMetrics {
   agents: AgentMetrics[]
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -508,6 +508,7 @@ export interface DaemonInfo {
   uptime_s?: number
   sessions?: number
   running?: number
+  queued?: number
   clients?: number
   rss_bytes?: number
   usage?: SessionUsage
@@ -1475,7 +1476,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | SessionRewind | SessionUnrewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1674,6 +1675,60 @@ export interface QuestionAsked {
   question: Question
 }
 
+export interface Queue {
+  queued: QueuedMessage[]
+  held?: boolean
+}
+
+/** The messages that wait are these from here on: one was said, edited, removed or moved, or they are held back. */
+export interface QueueChanged {
+  type: "queue.changed"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  queued?: QueuedMessage[]
+  held?: boolean
+}
+
+/** Say it in other words. */
+export interface QueueEdit {
+  op: "queue.edit"
+  id: string
+  session: string
+  queued: string
+  text?: string
+  parts?: (TextPart | ImagePart)[]
+}
+
+export interface QueueMove {
+  op: "queue.move"
+  id: string
+  session: string
+  queued: string
+  position?: number
+}
+
+export interface QueueRemove {
+  op: "queue.remove"
+  id: string
+  session: string
+  queued: string
+}
+
+/** Go on with what is held back since a turn was cancelled. So does the next message, which is said before it. */
+export interface QueueResume {
+  op: "queue.resume"
+  id: string
+  session: string
+}
+
+export interface QueueShow {
+  op: "queue.show"
+  id: string
+  session: string
+}
+
 /** Accepted and stored, and waiting for the running turn to end. */
 export interface QueuedMessage {
   id: string
@@ -1711,6 +1766,11 @@ export interface Results {
   "session.fork": SessionInfo
   "message.send": Sent
   "turn.cancel": Cancelled
+  "queue.show": Queue
+  "queue.edit": Queue
+  "queue.remove": Queue
+  "queue.move": Queue
+  "queue.resume": Queue
   "session.rewind": Rewound
   "session.unrewind": Rewound
   "session.changes": Changes
@@ -1945,6 +2005,8 @@ export interface SessionInfo {
   status?: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
   message_count?: number
   turn_count?: number
+  queued?: number
+  held?: boolean
   usage?: SessionUsage
   parent?: string | null
   forked_from?: string | null
@@ -2112,6 +2174,7 @@ export interface Snapshot {
   questions?: Question[]
   plan?: PlanItem[]
   queued?: QueuedMessage[]
+  held?: boolean
   live?: LiveAnswer | null
   clients?: number
 }
@@ -2823,6 +2886,11 @@ export interface Ops {
   "session.fork": SessionFork
   "message.send": MessageSend
   "turn.cancel": TurnCancel
+  "queue.show": QueueShow
+  "queue.edit": QueueEdit
+  "queue.remove": QueueRemove
+  "queue.move": QueueMove
+  "queue.resume": QueueResume
   "session.rewind": SessionRewind
   "session.unrewind": SessionUnrewind
   "session.changes": SessionChanges
@@ -2942,6 +3010,7 @@ export interface Events {
   "live.state": LiveState
   "message.added": MessageAdded
   "message.queued": MessageQueued
+  "queue.changed": QueueChanged
   "tool.started": ToolStarted
   "tool.output": ToolOutput
   "tool.finished": ToolFinished

@@ -61,6 +61,8 @@ export interface Conversation {
   questions: Question[]
   plan: PlanItem[]
   queued: QueuedMessage[]
+  /** They wait until somebody says go on. */
+  held: boolean
   notes: Note[]
   agents: Record<string, Agent>
   turnStartedAt: number | null
@@ -91,6 +93,7 @@ export function fromSnapshot(snapshot: Snapshot, known: Conversation | null): Co
     questions: snapshot.questions ?? [],
     plan: snapshot.plan ?? [],
     queued: snapshot.queued ?? [],
+    held: snapshot.held ?? false,
     notes: known?.notes ?? [],
     agents: known?.agents ?? {},
     turnStartedAt: isRunning(snapshot.info) ? (known?.turnStartedAt ?? snapshot.info.updated_at) : null,
@@ -150,6 +153,8 @@ function step(state: Conversation, event: AnyEvent): Conversation {
       return withMessage(state, event.message, event.op_id ?? '', event.seq ?? 0)
     case 'message.queued':
       return { ...state, queued: [...state.queued.filter((one) => one.id !== event.queued.id), event.queued] }
+    case 'queue.changed':
+      return { ...state, queued: event.queued ?? [], held: event.held ?? false }
     case 'tool.started':
       return withStarted(state, event)
     case 'tool.output':

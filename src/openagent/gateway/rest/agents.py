@@ -5,6 +5,7 @@ from typing import Any
 
 from openagent.gateway.rest.endpoint import Endpoint, Paging
 from openagent.protocol import ops
+from openagent.protocol.queue import QueueEdit, QueueMove, QueueRemove, QueueResume, QueueShow
 
 _ID = {"id": "session"}
 
@@ -36,6 +37,11 @@ ENDPOINTS = [
     ),
     Endpoint("POST", "/api/agents/{id}/answer", ops.QuestionAnswer, "Answer what an agent asked.", names=_ID),
     Endpoint("POST", "/api/agents/{id}/cancel", ops.TurnCancel, "Stop the running turn.", names=_ID),
+    Endpoint("GET", "/api/agents/{id}/queue", QueueShow, "The messages that wait.", names=_ID),
+    Endpoint("PATCH", "/api/agents/{id}/queue/{queued}", QueueEdit, "Say a waiting message in other words.", names=_ID),
+    Endpoint("DELETE", "/api/agents/{id}/queue/{queued}", QueueRemove, "Withdraw a waiting message.", names=_ID),
+    Endpoint("POST", "/api/agents/{id}/queue/{queued}/move", QueueMove, "Have it said earlier or later.", names=_ID),
+    Endpoint("POST", "/api/agents/{id}/queue/resume", QueueResume, "Go on after a cancel.", names=_ID),
     Endpoint("POST", "/api/agents/{id}/fork", ops.SessionFork, "A copy that goes its own way.", names=_ID, status=201),
     Endpoint("POST", "/api/agents/{id}/rewind", ops.SessionRewind, "Back to before a turn.", names=_ID),
     Endpoint("POST", "/api/agents/{id}/unrewind", ops.SessionUnrewind, "Take a rewind back.", names=_ID),

@@ -296,6 +296,42 @@ class StoreContract:
         assert (await store.session(SESSION)).open_turn == 0
         assert await store.unfinished_sessions() == []
 
+    async def test_a_queue_is_put_in_another_order(self, store: Store) -> None:
+        await created(store)
+        await created(store, OTHER)
+        queued = [QueuedMessage(id=name, parts=[TextPart(text=name)], created_at=1.0) for name in "abc"]
+        await store.commit(Batch(SESSION, queued=queued))
+        await store.commit(Batch(OTHER, queued=queued[:1]))
+        changed = [queued[2], msgspec.structs.replace(queued[0], parts=[TextPart(text="A")])]
+        await store.commit(Batch(SESSION, inbox=changed))
+        assert (await store.session(SESSION)).queued == changed
+        await store.commit(Batch(SESSION, queued=queued[1:2]))
+        assert (await store.session(SESSION)).queued == [*changed, queued[1]]
+        assert (await store.session(OTHER)).queued == queued[:1]
+        assert await store.count_queued() == 4
+        await store.commit(Batch(SESSION, inbox=[]))
+        assert (await store.session(SESSION)).queued == []
+
+    async def test_sessions_with_queued_messages_wait_unless_they_are_held_back(
+        self, store: Store, open_store: OpenStore
+    ) -> None:
+        other = await open_store()
+        await store.register(holder("one"), lease_s=60)
+        info = await created(store, queued=2)
+        await created(store, OTHER)
+        queued = [QueuedMessage(id=name, parts=[], created_at=1.0) for name in "ab"]
+        await store.commit(Batch(SESSION, queued=queued))
+        assert await other.waiting_sessions() == []
+        await store.give_back(SESSION)
+        assert await other.waiting_sessions() == [SESSION]
+        await store.take(SESSION)
+        held = msgspec.structs.replace(info, held=True)
+        await store.commit(Batch(SESSION, held))
+        await store.resign()
+        assert await other.waiting_sessions() == []
+        assert (await other.session(SESSION)).info == held
+        await other.close()
+
     async def test_a_session_is_in_the_hands_of_one_daemon_at_a_time(self, store: Store, open_store: OpenStore) -> None:
         other = await open_store()
         await store.register(holder("one", pid=4711), lease_s=60)

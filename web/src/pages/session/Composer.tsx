@@ -1,4 +1,4 @@
-import { ActionIcon, Textarea } from '@mantine/core'
+import { ActionIcon, Button, Textarea } from '@mantine/core'
 import { IconArrowUp, IconPhoto, IconPlayerStopFilled, IconX } from '@tabler/icons-react'
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { act, tellProblem } from '@/lib/ask'
@@ -13,7 +13,7 @@ const drafts = new Map<string, string>()
 const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 export function Composer({ conversation }: { conversation: Conversation }) {
-  const { info, queued } = conversation
+  const { info, queued, held } = conversation
   const session = info.id
   const running = isRunning(info)
   const input = useRef<HTMLTextAreaElement>(null)
@@ -112,7 +112,7 @@ export function Composer({ conversation }: { conversation: Conversation }) {
 
   return (
     <div className="composer">
-      <Queue queued={queued} />
+      <Queue session={session} queued={queued} held={held} />
       {images.length > 0 && (
         <Attached images={images} remove={(gone) => setImages(images.filter((one) => one !== gone))} />
       )}
@@ -168,16 +168,32 @@ function nothingElseIsOpen(): boolean {
   return focused === null || focused === document.body || focused.matches('.chat-scroll, .ask')
 }
 
-function Queue({ queued }: { queued: QueuedMessage[] }) {
+function Queue({ session, queued, held }: { session: string; queued: QueuedMessage[]; held: boolean }) {
   if (queued.length === 0) return null
   return (
     <ul className="queue" aria-label="Waiting messages">
       {queued.map((one) => (
         <li key={one.id} className="cut">
-          <span className="dim">waits</span>{' '}
-          {one.parts.map((part) => (part.type === 'text' ? part.text : '🖼')).join(' ')}
+          <span className="dim">{held ? 'held back' : 'waits'}</span>{' '}
+          {one.parts.map((part) => (part.type === 'text' ? part.text : '🖼')).join(' ')}{' '}
+          <ActionIcon
+            size="xs"
+            variant="subtle"
+            color="gray"
+            aria-label="Withdraw the message"
+            onClick={() => void act('queue.remove', { session, queued: one.id })}
+          >
+            <IconX size={12} />
+          </ActionIcon>
         </li>
       ))}
+      {held && (
+        <li>
+          <Button size="compact-xs" variant="light" onClick={() => void act('queue.resume', { session })}>
+            Go on with {queued.length === 1 ? 'it' : 'them'}
+          </Button>
+        </li>
+      )}
     </ul>
   )
 }

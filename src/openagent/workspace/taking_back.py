@@ -58,35 +58,35 @@ def plan(
     others: list[tuple[bytes, str]] = []
     for path, steps in sorted(history.items()):
         now = state_at(present.root, path)
-        result, clean = _walk(now, steps, merge_text)
-        if isinstance(result, Clash):
-            if not overwrite(path):
-                others.append((path, CHANGED_SINCE))
-                continue
+        result, clean, whole = _walk(now, steps, merge_text)
+        if not whole and overwrite(path):
             result, clean = steps[-1].wanted, True
+        elif not whole:
+            others.append((path, CHANGED_SINCE))
         if result != now:
             wanted[path] = result
             if not clean:
                 merged.append(path)
     draft = Draft(present.root)
-    others += _arrange(draft, present.root, wanted)
-    failed = {path for path, _ in others}
+    blocked = _arrange(draft, present.root, wanted)
+    failed = {path for path, _ in blocked}
     wanted = {path: state for path, state in wanted.items() if path not in failed}
-    return Goal(Manifest(draft.root, present.left_out), wanted, [path for path in merged if path not in failed], others)
+    merged = [path for path in merged if path in wanted]
+    return Goal(Manifest(draft.root, present.left_out), wanted, merged, sorted({*others, *blocked}))
 
 
-def _walk(now: State | None, steps: Sequence[Step], merge_text: MergeText) -> "tuple[State | None | Clash, bool]":
-    at: State | None | Clash = now
-    clean = True
+def _walk(now: State | None, steps: Sequence[Step], merge_text: MergeText) -> tuple[State | None, bool, bool]:
+    """As far as it goes; whether nobody else's changes were met on the way; whether it goes all the way."""
+    at, clean = now, True
     for step in steps:
         if at == step.now:
             at = step.wanted
             continue
-        if isinstance(at, Clash):
-            break
-        at = three_way(at, step.now, step.wanted, merge_text)
-        clean = False
-    return at, clean
+        result = three_way(at, step.now, step.wanted, merge_text)
+        if isinstance(result, Clash):
+            return at, clean, False
+        at, clean = result, False
+    return at, clean, True
 
 
 def three_way(

@@ -7,6 +7,7 @@ that whatever a command does to one, what it was before is there.
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from openagent.workspace.beneath import opened_folder, opened_root
@@ -30,11 +31,13 @@ _SMALL_LOOK, _SMALL_FILE = 32, 1 << 20
 class Trail:
     """Everything here but `peek` blocks; whoever uses it holds the store's lock."""
 
-    def __init__(self, store: Snapshots, home: Path, limits: Limits) -> None:
+    def __init__(self, store: Snapshots, home: Path, limits: Limits, *, watched: bool = True) -> None:
+        """`watched=False` does without the kernel's word, as where there is none."""
         self.store = store
         self.journal = Journal(store.directory)
         self._home = home
         self._limits = limits
+        self._watched = watched
         self._index = Index(Folder(0, {}, {}))
         self._repository = Index(Folder(0, {}, {}))
         self._repository_seen = False
@@ -69,10 +72,8 @@ class Trail:
                 draft.put(change.path, change.after)
         noted.root = draft.root
         self._index = noted
-        try:
-            self._watch = Watch(self.store.workspace)
-        except Unwatchable:
-            self._watch = None
+        with suppress(Unwatchable):
+            self._watch = Watch(self.store.workspace) if self._watched else None
         changes = self._look_at_everything()
         self.unclaimed = changes if known else []
         self.journal.forget(OTHERS)
@@ -126,7 +127,8 @@ class Trail:
                 if (folder := draft.folder(path)) is not None:
                     alone = scan.look_again(root, path, folder, some) and alone
             for path in touched.modes:
-                self._look_at_mode(root, draft, path)
+                if not inside(path, subtrees):
+                    self._look_at_mode(root, draft, path)
         if scan.large or scan.files > _MANY or not alone:
             return self._look_at_everything()
         with self.store.objects.bulk(scan.unread):

@@ -14,7 +14,7 @@ from openagent.workspace.git import BlobReader
 from openagent.workspace.journal import Entry, Write, writes_of
 from openagent.workspace.merge import text_merger
 from openagent.workspace.restoring import restore_repository
-from openagent.workspace.states import Change, Draft, State, state_at
+from openagent.workspace.states import Change, Draft, State, parents, state_at
 from openagent.workspace.taking_back import Clash, Goal, Step, plan, steps_back, three_way
 from openagent.workspace.trail import Trail
 from openagent.workspace.tree import Folder, empty_folder, shown, shown_left_out, write_trees
@@ -99,8 +99,10 @@ def _carry_out(
     with opened_root(store.workspace) as root:
         change.run(root)
     store.end_writing()
-    found([each for each in trail.look() if each.path not in goal.wanted])
-    touched = [Change(path, state_at(present.root, path), state_at(trail.root, path)) for path in sorted(goal.wanted)]
+    on_the_way = {parent for path in goal.wanted for parent in parents(path)}  # made again for what lies in them
+    ours = {*goal.wanted, *(path for path in on_the_way if state_at(present.root, path) is None)}
+    found([each for each in trail.look() if each.path not in ours])
+    touched = [Change(path, state_at(present.root, path), state_at(trail.root, path)) for path in sorted(ours)]
     return [each for each in touched if each.before != each.after], change.kept
 
 

@@ -80,8 +80,10 @@ class Kept:
 
 
 class WorkspaceWrites:
-    def __init__(self, home: Path, checkpoints: GitCheckpoints) -> None:
+    def __init__(self, home: Path, checkpoints: GitCheckpoints, *, watched: bool = True) -> None:
+        """`watched=False` compares everything at every look, as where the kernel does not tell what was touched."""
         self._home = home
+        self._watched = watched
         self._checkpoints = checkpoints
         self._kept: dict[Path, Kept] = {}
         checkpoints.on_collect = self._before_collecting
@@ -201,7 +203,7 @@ class WorkspaceWrites:
         store = self._checkpoints.store(workspace)
         kept = self._kept.pop(store.directory, None)
         if kept is None:
-            trail = Trail(store, self._home, self._checkpoints.limits)
+            trail = Trail(store, self._home, self._checkpoints.limits, watched=self._watched)
             kept = Kept(trail, self._checkpoints.lock_of(store))
         self._kept[store.directory] = kept
         idle = [each for each, other in self._kept.items() if not other.windows and not other.lock.locked()]

@@ -1,0 +1,184 @@
+"""Whose writes are whose, over many random histories of several sessions and a person in one folder."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from openagent.plugins.workspace import Caller, Restored
+from openagent.workspace.checkpoints import GitCheckpoints
+from openagent.workspace.copies import WorkspaceCopies
+from openagent.workspace.tree import shown
+from openagent.workspace.writes import WorkspaceWrites
+from tests.workspace.trees import Editor, Entry, manifest
+
+pytestmark = pytest.mark.anyio
+
+HISTORIES = int(os.environ.get("OPENAGENT_UNDO_HISTORIES", "60"))
+"""Five hundred and more by hand."""
+GROUPS = 6
+SESSIONS = ("one", "two", "three")
+
+Tree = dict[bytes, Entry]
+Delta = dict[bytes, tuple[Entry | None, Entry | None]]
+
+
+@pytest.mark.parametrize("watched", [True, False])
+@pytest.mark.parametrize("group", range(GROUPS))
+async def test_a_rewind_takes_back_exactly_what_a_session_wrote(group: int, watched: bool, memory: Path) -> None:
+    writes = WorkspaceWrites(memory / "home", GitCheckpoints(memory / "home"), watched=watched)
+    for number in range(group * HISTORIES // GROUPS, (group + 1) * HISTORIES // GROUPS):
+        workspace = memory / f"workspace-{number}"
+        workspace.mkdir()
+        await _one_history(writes, workspace, number)
+
+
+async def _one_history(writes: WorkspaceWrites, workspace: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    editor = Editor(workspace, seed)
+    editor.edit(chance.randrange(4, 25))
+    done: list[tuple[str, int, Delta]] = []
+    turns = dict.fromkeys(SESSIONS, 0)
+    for _ in range(chance.randrange(2, 12)):
+        who = chance.choice((*SESSIONS, ""))
+        before = manifest(workspace)
+        if who:
+            turns[who] += chance.random() < 0.7 or not turns[who]
+            window = await writes.begin(workspace, Caller(who, turns[who], "call"))
+            editor.edit(chance.randrange(0, 8))
+            await writes.end(window)
+        else:
+            editor.edit(chance.randrange(1, 5))
+        done.append((who, turns.get(who, 0), difference(before, manifest(workspace))))
+    acting = [name for name, turn in turns.items() if turn]
+    if not acting:
+        return
+    who = chance.choice(acting)
+    turn = chance.randrange(1, turns[who] + 1)
+    now = manifest(workspace)
+    restored = await writes.rewind(workspace, who, turn)
+    check(done, who, turn, now, manifest(workspace), restored, f"seed {seed}, {who} from turn {turn}")
+    if restored is not None:
+        assert await writes.unrewind(workspace, who, restored.undo) is not None
+        assert manifest(workspace) == now, f"seed {seed}: not all came back"
+
+
+def difference(before: Tree, after: Tree) -> Delta:
+    return {
+        path: (before.get(path), after.get(path))
+        for path in before.keys() | after.keys()
+        if before.get(path) != after.get(path)
+    }
+
+
+def check(
+    done: list[tuple[str, int, Delta]],
+    who: str,
+    turn: int,
+    now: Tree,
+    after: Tree,
+    restored: Restored | None,
+    seed: str,
+) -> None:
+    """By what was seen from outside, and nothing the program knows."""
+    reported = {left.path for left in (*restored.others, *restored.kept)} if restored else set[str]()
+    merged = set(restored.merged) if restored else set[str]()
+    own: dict[bytes, Entry | None] = {}
+    mixed: set[bytes] = set()
+    for name, number, delta in done:
+        for path, (old, _) in delta.items():
+            if name == who and number >= turn:
+                own.setdefault(path, old)
+            elif path in own:
+                mixed.add(path)
+    for path in now.keys() | after.keys():
+        told = shown(path)
+        if path not in own:
+            needed = path not in now and any(other.startswith(path + b"/") for other in own if other in after)
+            assert needed or after.get(path) == now.get(path), f"{seed}: {path!r} is somebody else's"
+        elif path not in mixed and after.get(path) != own[path]:
+            inside = any(other.startswith(path + b"/") for other in after)
+            assert told in reported or (own[path] is None and inside), f"{seed}: {path!r} was not taken back"
+        elif path in mixed and after.get(path) not in (now.get(path), own[path]):
+            assert told in merged | reported, f"{seed}: {path!r} is neither as it was nor merged"
+
+
+async def test_what_others_did_between_and_after_stays(workspace: Path, home: Path) -> None:
+    writes = WorkspaceWrites(home, GitCheckpoints(home))
+    lines = [f"{number}\n" for number in range(30)]
+
+    def put(changes: dict[int, str]) -> None:
+        for number, text in changes.items():
+            lines[number] = text
+        (workspace / "a").write_text("".join(lines))
+
+    put({})
+    for turn, changes in enumerate(({2: "mine\n"}, {10: "theirs\n"}, {20: "mine\n"}, {28: "theirs\n"})):
+        if changes.get(2) or changes.get(20):
+            window = await writes.begin(workspace, Caller("one", turn + 1, "call"))
+            put(changes)
+            await writes.end(window)
+        else:
+            put(changes)
+    (shown_,) = await writes.changes(workspace, "one", None)
+    assert (shown_.added, shown_.removed, "theirs" in shown_.patch) == (2, 2, False)
+    restored = await writes.rewind(workspace, "one", 1)
+    assert restored is not None
+    assert restored.merged == ["a"]
+    put({2: "2\n", 20: "20\n"})
+    expected = (workspace / "a").read_text()
+    assert (workspace / "a").read_text() == expected
+    assert expected.count("theirs") == 2
+
+
+async def test_what_is_needed_for_undo_survives_the_collection_of_garbage(workspace: Path, home: Path) -> None:
+    checkpoints = GitCheckpoints(home)
+    writes = WorkspaceWrites(home, checkpoints)
+    copies = WorkspaceCopies(home, checkpoints, writes)
+    (workspace / "a").write_text("before\n")
+    for turn in (1, 2, 3):
+        window = await writes.begin(workspace, Caller("one", turn, "call"))
+        (workspace / "a").write_text(f"{turn}\n")
+        await writes.end(window)
+    await copies.gc(["one"], keep=1)
+    await writes.rewind(workspace, "one", 3)
+    assert (workspace / "a").read_text() == "2\n"
+    window = await writes.begin(workspace, Caller("two", 1, "call"))
+    (workspace / "a").write_text("two\n")
+    await writes.end(window)
+    await checkpoints.forget("one")
+    await copies.gc(["two"], keep=1)
+    assert await writes.rewind(workspace, "one", 1) is None
+    await writes.rewind(workspace, "two", 1)
+    assert (workspace / "a").read_text() == "2\n"
+
+
+async def test_a_workspace_inside_another_keeps_its_sessions_writes_apart(workspace: Path, home: Path) -> None:
+    writes = WorkspaceWrites(home, GitCheckpoints(home))
+    inner = workspace / "inner"
+    inner.mkdir()
+    outer_window = await writes.begin(workspace, Caller("outer", 1, "call"))
+    (workspace / "outer.txt").write_text("outer\n")
+    window = await writes.begin(inner, Caller("inner", 1, "call"), exact=True)
+    (inner / "inner.txt").write_text("inner\n")
+    window.wrote("inner.txt")
+    await writes.end(window)
+    await writes.end(outer_window)
+    assert [change.path for change in await writes.changes(workspace, "outer", None)] == ["outer.txt"]
+    assert [change.path for change in await writes.changes(inner, "inner", None)] == ["inner.txt"]
+
+
+async def test_what_a_crash_cut_off_in_two_sessions_belongs_to_neither_for_sure(workspace: Path, home: Path) -> None:
+    writes = WorkspaceWrites(home, GitCheckpoints(home))
+    for session in ("one", "two"):
+        await writes.begin(workspace, Caller(session, 1, "call"))
+    (workspace / "a").write_text("whose?\n")
+    again = WorkspaceWrites(home, GitCheckpoints(home))
+    for session in ("one", "two"):
+        await again.interrupted(workspace, Caller(session, 1, "call"))
+    for session in ("one", "two"):
+        restored = await again.rewind(workspace, session, 1)
+        assert restored is not None
+        assert [left.path for left in restored.others] == ["a"]
+    assert (workspace / "a").read_text() == "whose?\n"

@@ -132,13 +132,44 @@ def test_a_provider_that_refuses_is_exit_code_1_and_says_why(machine: Machine) -
     assert ran.stderr.startswith("openagent: ")
 
 
-def test_an_approval_that_nobody_can_give_is_exit_code_3(machine: Machine) -> None:
-    machine.sim.reset([shell("touch made"), {"text": "x"}])
+def test_what_nobody_can_approve_is_refused_to_the_model_and_the_run_goes_on(machine: Machine) -> None:
+    machine.sim.reset([shell("touch made"), shell("ls"), {"text": "I would need to make a file."}, {"text": "on"}])
     ran = machine.run("run", "--mode", "ask", "make it")
+    assert (ran.returncode, ran.stdout) == (0, "I would need to make a file.\n")
+    assert "nobody is here to approve it: shell touch made" in ran.stderr
+    assert not (machine.workspace / "made").exists()
+    told = [part["content"] for part in machine.sim.requests[-1].json()["messages"] if part["role"] == "tool"]
+    assert told[0].startswith("Denied: ")
+    assert "needs a person's approval, and nobody is here" in told[0]
+    assert machine.run("run", "--continue", "and?").returncode == 0
+    assert "ancelled" not in str(machine.sim.requests[-1].json())
+
+
+def test_a_run_that_is_to_stop_at_a_question_is_exit_code_3(machine: Machine) -> None:
+    machine.sim.reset([shell("touch made"), {"text": "x"}])
+    ran = machine.run("run", "--mode", "ask", "--if-asked", "stop", "make it")
     assert ran.returncode == 3
     assert "needs approval: shell touch made" in ran.stderr
     assert "--mode full" in ran.stderr
     assert not (machine.workspace / "made").exists()
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask", "full"])
+@pytest.mark.parametrize("text", ["echo 'oops", "fi", "ls )", "shopt -s extglob; ls !(*.*)", "touch made\necho $("])
+def test_text_that_bash_refuses_comes_back_as_its_syntax_error(machine: Machine, mode: str, text: str) -> None:
+    machine.sim.reset([shell(text), {"text": "{last_result}"}])
+    ran = machine.run("run", "--mode", mode, "go")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("bash: -c: line ")
+    assert ran.stdout.endswith("[exit code 2: nothing was run]\n")
+    assert not (machine.workspace / "made").exists()
+
+
+@pytest.mark.parametrize("text", ["sudo -n true", "printf '\x1b[0m'", "shopt -s extglob\nls !(*.*)"])
+def test_what_is_asked_about_in_every_mode_ends_no_run(machine: Machine, text: str) -> None:
+    machine.sim.reset([shell(text), {"text": "{last_result}"}])
+    ran = machine.run("run", "--mode", "full", "go")
+    assert (ran.returncode, ran.stdout.partition(":")[0]) == (0, "Denied")
 
 
 def test_a_step_limit_is_exit_code_4(machine: Machine) -> None:

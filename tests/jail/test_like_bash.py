@@ -49,7 +49,8 @@ async def test_a_command_finds_what_the_one_before_left(shell: Shell, first: str
 async def test_a_search_between_two_commands_leaves_no_trace(shell: Shell, workspace: Path):
     (workspace / "sub").mkdir()
     await shell.run("cd sub; cd ..; (exit 9)")
-    await shell.run("ls; (exit 4)", cwd=str(workspace / "sub"))
+    there = await shell.run("(basename \"$PWD\"; echo 'it''s  two'); (exit 4)", cwd=str(workspace / "sub"))
+    assert (there.stdout, there.exit_code) == ("sub\nits  two\n", 4)
     assert (await shell.run("echo $?; cd - >/dev/null; basename $PWD")).stdout == "9\nsub\n"
 
 

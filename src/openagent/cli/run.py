@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE, NEEDS_APPROVAL, LIMIT, CANCELLED = 0, 1, 2, 3, 4, 130
 MODES = ("plan", "ask", "edits", "full")
+IF_ASKED = ("refuse", "stop")
 OUTPUTS = ("text", "json", "stream-json")
+_NO_PERSON = "the run has no terminal. Do without it, or end with what you would need."
 _LIMITS = ("step_limit", "time_limit", "budget", "loop", "max_tokens")
 
 OPTIONS: dict[str, str] = {
@@ -29,6 +31,7 @@ OPTIONS: dict[str, str] = {
     "--cwd": "DIR  the workspace; this directory when left out",
     "--template": "NAME  start from a template; `openagent templates list` shows them",
     "--mode": "plan|ask|edits|full  what the agent may do unasked",
+    "--if-asked": "refuse|stop  what follows a question that nobody is here to answer: a refusal when left out",
     "--output": "text|json|stream-json  what is printed",
     "--max-steps": "N  model requests the turn may take",
     "--timeout": "S  seconds the turn may take",
@@ -44,7 +47,7 @@ Send one prompt to an agent, show what it does, and print its answer.
 Options:
 {options}
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 needs an approval nobody can give, 4 a limit was hit, 130 cancelled.
+Exit codes: 0 done, 1 failed, 2 usage, 3 stopped at a question (--if-asked stop), 4 a limit was hit, 130 cancelled.
 
 Examples:
   openagent run "Why does test_retry fail?"
@@ -64,6 +67,7 @@ class Arguments:
         self.elsewhere = bool(os.environ.get("OPENAGENT_CONNECT"))
         self.cwd = "" if self.elsewhere else os.getcwd()
         self.output = "text"
+        self.if_asked = "refuse"
         self.template = ""
         self.settings: dict[str, Any] = {}
 
@@ -142,6 +146,8 @@ def _take(parsed: Arguments, name: str, value: str) -> None:
             parsed.cwd = value if parsed.elsewhere else os.path.abspath(os.path.expanduser(value))
         case "--output" if value in OUTPUTS:
             parsed.output = value
+        case "--if-asked" if value in IF_ASKED:
+            parsed.if_asked = value
         case "--mode" if value in MODES:
             parsed.settings["mode"] = value
         case "--model":
@@ -181,6 +187,7 @@ class Run:
         self._streamed = ""
         self._prose = Prose(prose_width())
         self._needs_approval = False
+        self._refusals: set[str] = set()
         self._problem = ""
         self._started: dict[str, str] = {}
         self._shown = {
@@ -262,6 +269,9 @@ class Run:
             self._seq = max(self._seq, event.get("seq", 0))
             if kind == "reply":
                 self._attached(event.get("result") or {})
+                continue
+            if kind == "failed" and event.get("op_id") in self._refusals:
+                self._not_refused(event["error"])
                 continue
             if kind == "failed":
                 raise Refused(event["error"])
@@ -384,12 +394,30 @@ class Run:
             self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields)
             self._client.flush()
         elif event.get("answerable", True) is False:
-            self._needs_approval = True
-            self._note(f"! needs approval: {wanted}", True)
-            self._client.queue("turn.cancel", session=self._session)
-            self._client.flush()
+            self._refuse(ask, wanted)
         else:
             self._note(f"… waiting for an approval in another client: {wanted}", False)
+
+    def _refuse(self, ask: Event, wanted: str) -> None:
+        """Nobody will answer. The model is told why, and finds another way or says what is in its way."""
+        if self._arguments.if_asked == "stop":
+            self._note(f"! needs approval: {wanted}", True)
+            self._stop()
+            return
+        self._note(f"! refused, for nobody is here to approve it: {wanted}", True)
+        reason = f"{ask.get('reason', '')} It needs a person's approval, and nobody is here to give it: {_NO_PERSON}"
+        fields = {"decision": "deny", "reason": reason.strip()}
+        self._refusals.add(self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields))
+        self._client.flush()
+
+    def _not_refused(self, error: Event) -> None:
+        if error["code"] not in ("not_found", "conflict"):  # somebody else was faster with an answer
+            self._stop()  # this client may not even say no
+
+    def _stop(self) -> None:
+        self._needs_approval = True
+        self._client.queue("turn.cancel", session=self._session)
+        self._client.flush()
 
     def _note(self, line: str, failed: bool) -> None:
         self._end_line()

@@ -12,6 +12,7 @@ import msgspec
 
 from openagent.core.audit import Performed, audit_call, entry
 from openagent.core.seen import CallFiles
+from openagent.core.unreadable import syntax_error
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import Shell
@@ -137,7 +138,10 @@ def _shown(arguments: dict[str, Any]) -> str:
 async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ruling: Ruling, op_id: str) -> Performed:
     if problem := _problem(tool, call):
         return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
-    decision = _ruled(session.permits.decide(_facts(session, tool, call)), ruling)
+    facts = _facts(session, tool, call)
+    decision = _ruled(session.permits.decide(facts), ruling)
+    if decision.kind != "allow" and (refused := await syntax_error(session, facts)):
+        return Performed(refused, None, 0.0, facts.subject)
     if decision.kind == "ask":
         decision = _ruled(decision, await session.gate.before_ask(call))
     summary = tool.summarize(call.arguments)

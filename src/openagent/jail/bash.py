@@ -227,7 +227,8 @@ class Bash:
         else:
             quoted = _on_one_line(command)
         if directory is not None:
-            return _on_one_line(b"_oa4=${OLDPWD-}; \\builtin cd -- %s && \\builtin eval " % _path(directory)) + quoted
+            there = b"_oa4=${OLDPWD-}; \\builtin cd -- %s && \\builtin eval %s"
+            return _on_one_line(there % (_path(directory), quoted))
         return quoted + _on_one_line(_CAPTURE) if _ends_for_sure(command) else quoted
 
     def _report_lines(self, token: str, return_to: str | None) -> bytes:

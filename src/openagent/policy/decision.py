@@ -17,7 +17,19 @@ from openagent.policy.rules import CompiledRule, RuleSet, Target
 from openagent.policy.units import Unit
 from openagent.protocol.sessions import Mode, Risk
 
-__all__ = ["CallFacts", "Decision", "RuleSet", "Verdict", "decide", "is_command", "rule_meets", "units_of", "verdicts"]
+__all__ = [
+    "CallFacts",
+    "Decision",
+    "RuleSet",
+    "Verdict",
+    "command_text",
+    "decide",
+    "is_command",
+    "is_readable",
+    "rule_meets",
+    "units_of",
+    "verdicts",
+]
 
 _SHELL_TOOLS = frozenset({"shell", "bash", "execute_bash", "run_shell_command"})
 _HIDES_OUTPUT = re.compile(r"(?:&>>?|>&)\s*/dev/null|>\s*/dev/null\s+2>&1|2>\s*/dev/null\s+1?>\s*/dev/null")
@@ -49,6 +61,17 @@ def decide(facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
 
 def is_command(facts: CallFacts) -> bool:
     return facts.effect == "execute" and (facts.tool in _SHELL_TOOLS or facts.tool == "git")
+
+
+def is_readable(facts: CallFacts) -> bool:
+    """Not where a command as a whole is none of the shell's language, as far as this room knows it."""
+    if not is_command(facts):
+        return True
+    return not any(
+        unit.argv == (command_text(facts),)
+        and any(finding.rule is catalogue.NOT_UNDERSTOOD for finding in unit.findings)
+        for unit in units_of(facts)
+    )
 
 
 def rule_meets(compiled: CompiledRule, facts: CallFacts) -> bool:
@@ -97,14 +120,14 @@ def _executed(facts: CallFacts) -> list[Unit]:
 
     language = str(facts.arguments.get("language", "")).lower()
     if facts.tool in _SHELL_TOOLS or language in ("bash", "sh", "shell"):
-        return analyse(_code_argument(facts), facts.workspace, facts.cwd)
+        return analyse(command_text(facts), facts.workspace, facts.cwd)
     if facts.tool == "git":
         return analyse(_git_command(facts), facts.workspace, facts.cwd)
-    code = _code_argument(facts)
+    code = command_text(facts)
     return analyse_code(facts.tool, code, facts.workspace)
 
 
-def _code_argument(facts: CallFacts) -> str:
+def command_text(facts: CallFacts) -> str:
     """The whole text that runs: a subject may be shortened for people."""
     for name in ("command", "code", "script"):
         if isinstance(given := facts.arguments.get(name), str):

@@ -7,7 +7,7 @@ import pytest
 
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.messages import Message, TextPart, ToolResultPart
+from openagent.protocol.messages import Message, ToolResultPart
 from openagent.protocol.ops import (
     MessagePage,
     MessageRaw,
@@ -20,7 +20,7 @@ from openagent.protocol.ops import (
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 
 from .doing import call, turn
-from .house import House, house, house_over, new_session, until
+from .house import House, house, new_session, until
 
 pytestmark = pytest.mark.anyio
 
@@ -196,21 +196,6 @@ async def test_a_message_sent_during_a_turn_waits_for_it(tmp_path: Path) -> None
         assert (first.text, second.text) == ("first", "second")
         texts = [message.text for message in await all_messages(h, session)]
         assert texts == ["one", "first", "two", "second"]
-
-
-async def test_a_queued_message_survives_a_restart(tmp_path: Path) -> None:
-    script = [{"text": "first", "fault": {"name": "stall", "after": 0, "times": 1}}, {"text": "second"}]
-    async with house(tmp_path, script) as h:
-        async with await h.client() as client:
-            session = await new_session(h, client)
-            await client.send(session, "one")
-            await client.send(session, "two")
-        sim = h.sim
-        # leaving the house stops the daemon as a graceful stop does
-    async with house_over(tmp_path, sim) as h, await h.client() as client:
-        attachment = await client.attach(session)
-        assert attachment.snapshot is not None
-        assert [queued.parts for queued in attachment.snapshot.queued] == [[TextPart("two")]]
 
 
 @pytest.mark.parametrize(("mode", "ran"), [("plan", False), ("full", True)])

@@ -35,6 +35,7 @@ from openagent.services.mcp import McpService, own_file
 from openagent.services.queues import QueueService
 from openagent.services.recall import StoredMemory
 from openagent.services.safety import Safety
+from openagent.services.settings_check import SettingsCheck
 from openagent.services.tasks import TaskService
 from openagent.services.team import Team
 from openagent.services.templates import TEAM_TOOLS, Surroundings
@@ -112,9 +113,18 @@ def build_manager(
     mcp = services.mcp = McpService(store, configs, redactor, services.vault, make_host=make_host, tell=tell_workspace)
     custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
     custom.take_prompts(mcp.prompts, mcp.prompt)
-    around = Surroundings(custom.tools_beside(mcp.tools), mcp.tool_names, mcp.server_names, services.catalog.resolve)
+    around = Surroundings(custom.tools_beside(mcp.tools), mcp.server_names, services.catalog.resolve)
     services.presence = Presence(store, home)
     team = services.team = Team(configs, store, safety, tools, around)
+    collectors = Collectors(built_in_collectors(redactor.redact), plugins)
+    check = SettingsCheck(
+        {*TEAM_TOOLS, "web_search", *(tool.name for tool in offered())},
+        more_tools=around.more_tools,
+        mcp_servers=mcp.servers_of,
+        all_are_up=mcp.all_are_up,
+        resolve_model=services.catalog.resolve,
+        collectors=collectors,
+    )
     runtime = Runtime(
         store=store,
         resolve_model=services.catalog.resolve,
@@ -124,7 +134,7 @@ def build_manager(
         jail=build_jail(settings.jail, scratch, hidden, tell),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
-        collectors=Collectors(built_in_collectors(redactor.redact), plugins),
+        collectors=collectors,
         freeze=configs.freeze,
         context=lambda workspace: msgspec.convert(
             configs.load(workspace).settings.context, ContextSettings, from_attributes=True
@@ -134,7 +144,11 @@ def build_manager(
         open_workspace=safety.open_workspace,
         rules=team.lineage.rules,
         stop_started_in=team.stop_started_in,
-        notices=lambda workspace: [*safety.notices(workspace), *custom.notices(workspace)],
+        notices=lambda workspace: [
+            *safety.notices(workspace),
+            *custom.notices(workspace),
+            *check.notices(configs.load(workspace).settings.tools),
+        ],
         gate=IntentGate(
             services.telling_of_code(custom.gate),
             lambda workspace: configs.load(workspace).settings.intent,
@@ -148,7 +162,12 @@ def build_manager(
         left_memory=left_memory,
     )
     manager = SessionManager(
-        runtime, daemon.bus, configs.session_settings, team.templates.settings, settings.store.idle_sessions
+        runtime,
+        daemon.bus,
+        configs.session_settings,
+        team.templates.settings,
+        check_settings=check,
+        idle_kept=settings.store.idle_sessions,
     )
     Resting(manager, daemon.bus)
     for served in (

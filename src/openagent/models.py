@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from openagent import config
+from openagent.config.problems import did_you_mean
 from openagent.core.runtime import ResolvedModel
 from openagent.plugins.loading import PluginLoader, ProviderOptions
 from openagent.plugins.provider import ModelInfo, ModelRequest, Provider, ProviderError, StreamItem
@@ -258,10 +259,13 @@ class ModelCatalog:
             return Known(name, DEFAULT_SETTINGS[name], None)
         if name == "local":
             return Known("local", None, None)
+        near = did_you_mean(name, {*known, *DEFAULT_SETTINGS, "local"})
+        guess = f"Did you mean {near!r}? " if near else ""
         raise OpenAgentError(
             "config_error",
             f"There is no provider named {name!r}.",
-            hint=f"Configured are: {', '.join(sorted(known))}. Add it under [providers.{name}] in the config.",
+            hint=f"{guess}Configured are: {', '.join(sorted(known)) or 'none'}. Add it under [providers.{name}] in the "
+            "config.",
         )
 
     def _remember(self, name: str, identity: bytes, build: Callable[[], Provider]) -> Provider:

@@ -67,7 +67,7 @@ def test_lists_blocks_quotes_and_comments_are_read() -> None:
         ("---\nmode: yolo\n---\nx", "a.md:2: 'yolo' is no mode."),
         ("---\nmodel: gpt\n---\nx", "a.md:2: 'gpt' is no model."),
         ("---\nmax_steps: many\n---\nx", "a.md:2: `max_steps` must be a number, not 'many'."),
-        ("---\nbudget_usd: 0\n---\nx", "a.md:2: `budget_usd` must be more than 0."),
+        ("---\nbudget_usd: 0\n---\nx", "a.md:2: `budget_usd` must be more than 0 and less than 1,000,000."),
         ("---\nname: a b\n---\nx", "a.md:2: 'a b' is no name for a template."),
         ("---\nname: x\n---\n", "a.md:2: it says nothing."),
     ],

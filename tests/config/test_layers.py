@@ -219,7 +219,7 @@ def test_every_key_can_be_set_by_a_variable(place: Place, variable: str, text: s
 def test_a_wrong_variable_is_an_error_and_a_misspelt_one_a_note(place: Place) -> None:
     place.env |= {"OPENAGENT_MODE": "yolo", "OPENAGENT_WEB_PORT": "70000", "OPENAGENT_BUDGET_DAY_USD": "nan"}
     assert place.problems() == [
-        "$OPENAGENT_BUDGET_DAY_USD: `budget.day_usd` must be a number of at least 0.",
+        "$OPENAGENT_BUDGET_DAY_USD: `budget.day_usd` must be a number from 0 to 1,000,000.",
         '$OPENAGENT_MODE: `mode` must be one of "ask", "edits", "full", "plan", not "yolo".',
         "$OPENAGENT_WEB_PORT: `web.port` must be a whole number from 0 to 65535.",
     ]

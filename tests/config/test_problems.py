@@ -45,8 +45,11 @@ USER = ".config/openagent/config.toml"
         ("jail.memory = 2048", '1: `jail.memory` must be a size such as "512m" or "2g", not 2048.'),
         ("jail.processes = 1.5", "1: `jail.processes` must be a whole number of at least 1, not 1.5."),
         ("jail.processes = true", "1: `jail.processes` must be a whole number of at least 1, not true."),
-        ("budget.day_usd = nan", "1: `budget.day_usd` must be a number of at least 0, not nan."),
-        ("budget.day_usd = 1979-05-27", "1: `budget.day_usd` must be a number of at least 0, not a date or time."),
+        ("budget.day_usd = nan", "1: `budget.day_usd` must be a number from 0 to 1,000,000, not nan."),
+        (
+            "budget.day_tokens = 1979-05-27",
+            "1: `budget.day_tokens` must be a whole number of at least 1, not a date or time.",
+        ),
         ("budget.warn_at = 101", "1: `budget.warn_at` must be a number from 1 to 100, not 101."),
         ('web.enabled = "yes"', "1: `web.enabled` must be true or false, not text in quotes."),
         (

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from openagent.protocol import events as e
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import AuthEntry, AuthLogin, AuthLoginFinish, DaemonFollow, Done, LoginStarted
 from openagent.simulator import Simulator, ThreadedSimulator
 
@@ -56,10 +57,10 @@ async def test_a_provider_nobody_knows_is_named_with_those_there_are(tmp_path: P
     async with Simulator(AGAIN) as sim:
         config = provider("mine", "compatible", sim)
         async with place(tmp_path, sim, config) as house, await house.client() as client:
-            completed, _ = await turn(client, await session(house, client, "nobody/m"))
-    assert completed.error is not None
-    assert completed.error.message == "There is no provider named 'nobody'."
-    assert "mine" in completed.error.hint
+            with pytest.raises(OpenAgentError) as refused:
+                await session(house, client, "nobody/m")
+    assert refused.value.info.message == "There is no provider named 'nobody'."
+    assert "mine" in refused.value.info.hint
 
 
 def oauth(server: AuthorizationServer, sim: Simulator | ThreadedSimulator) -> str:

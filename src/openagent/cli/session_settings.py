@@ -1,5 +1,7 @@
 """`openagent sessions rename|set|raw`"""
 
+from difflib import get_close_matches
+from math import isfinite
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ from openagent.cli.completion import session_argument
 from openagent.cli.terminal import BOLD, paint
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.nearest import nearest
 from openagent.protocol.ops import MessageRaw, RawExchange, SessionUpdate
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 
@@ -55,16 +58,23 @@ def _change(settings: tuple[str, ...]) -> SettingsChange:
     for each in settings:
         name, equals, value = each.partition("=")
         if not equals or name not in SettingsChange.__struct_fields__:
-            known = f"Settings: {', '.join(SettingsChange.__struct_fields__)}."
+            near = get_close_matches(name, SettingsChange.__struct_fields__, n=1)
+            guess = f"Did you mean {near[0]}? " if near else ""
+            known = f"{guess}Settings: {', '.join(SettingsChange.__struct_fields__)}."
             raise OpenAgentError("invalid_argument", f"{each!r} sets nothing that there is.", hint=known)
         if value == _NOTHING:
             given[name] = None
         else:
             given[name] = [part for part in value.split(",") if part] if name in _LISTS else value
     try:
-        return msgspec.convert(given, SettingsChange, strict=False)
+        change = msgspec.convert(given, SettingsChange, strict=False)
     except msgspec.ValidationError as problem:
-        raise OpenAgentError("invalid_argument", f"This cannot be set: {problem}.") from None
+        guess = nearest(problem, SettingsChange).strip()
+        raise OpenAgentError("invalid_argument", f"This cannot be set: {problem}.", hint=guess) from None
+    for name, value in msgspec.structs.asdict(change).items():
+        if isinstance(value, float) and not isfinite(value):  # on the wire it would mean `none`
+            raise OpenAgentError("invalid_argument", f"This cannot be set: {name} = {value:g} is no amount.")
+    return change
 
 
 async def _update(session: str, name: str | None, change: SettingsChange) -> SessionInfo:

@@ -52,7 +52,7 @@ def expectation(kind: inspect.Type) -> str:
 
 def _bounds(kind: inspect.IntType | inspect.FloatType) -> str:
     if kind.ge is not None and kind.le is not None:
-        return f" from {kind.ge:g} to {kind.le:g}"
+        return f" from {kind.ge:g} to " + (f"{kind.le:g}" if kind.le < 1_000_000 else f"{kind.le:,}")
     if kind.ge is not None:
         return f" of at least {kind.ge:g}"
     return f" greater than {kind.gt:g}" if kind.gt is not None else ""

@@ -24,10 +24,10 @@ HeaderLine = Annotated[
     str, Meta(pattern=r"^(@auth|[A-Za-z0-9!#$%&'*+.^_`|~-]+: ?\S.*)$", description='"Name: value" or "@auth"')
 ]
 Percent = Annotated[float, Meta(ge=1, le=100)]
-Amount = Annotated[float, Meta(ge=0)]
+Amount = Annotated[float, Meta(ge=0, le=1_000_000)]
 Count = Annotated[int, Meta(ge=1)]
 Tokens = Annotated[int, Meta(ge=0, le=100_000)]
-Seconds = Annotated[float, Meta(gt=0)]
+Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
 

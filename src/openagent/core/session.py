@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,8 @@ class Session:
         self.permits = Permits(self)
         self.tools: dict[str, Tool] = {}
         self._more_tools: Sequence[Tool] = ()
+        self._missing_tools: list[str] = []
+        """Those that people were told of."""
         self._choose_tools()
         self._register_budget()
 
@@ -498,6 +501,27 @@ class Session:
     async def look_for_tools(self) -> None:
         self._more_tools = await self.runtime.more_tools(self.info)
         self._choose_tools()
+        self._tell_missing_tools()
+
+    def _tell_missing_tools(self) -> None:
+        """Tools that a session is to have and that are not there: an MCP server's, or of an earlier version."""
+        if self.info.parent:  # it has what there is of its caller's
+            return
+        known = {tool.name for tool in (*self.runtime.tools, *self._more_tools)}
+        missing = [name for name in self.info.settings.tools or () if name not in known]
+        if not missing or missing == self._missing_tools:
+            return
+        near = [f"{found[0]!r}" for name in missing if (found := get_close_matches(name, known, n=1))]
+        guess = f"Did you mean {', '.join(near)}? " if near else ""
+        problem = OpenAgentError(
+            "config_error",
+            f"This session is to have tools that are not here: {', '.join(missing)}.",
+            hint=f"{guess}`openagent sessions set {self.id} tools=…` names others, and `tools=none` gives it all.",
+        )
+        if not self.tools:
+            raise problem
+        self._missing_tools = missing
+        self.post(ErrorRaised(error=problem.info))
 
     @property
     def known_tools(self) -> Sequence[Tool]:

@@ -202,13 +202,14 @@ class Daemon:
         return ops.Done()
 
     async def _session_update(self, connection: Connection, op: ops.SessionUpdate) -> object:
-        session = await (await self._manager()).get(op.session)
+        manager = await self._manager()
+        session = await manager.get(op.session)
         async with self._updating:
             if op.expected and op.expected != settings_version(session.info.settings):
                 raise OpenAgentError(
                     "conflict", "The settings have changed since.", hint="Read them again, then change them."
                 )
-            await session.update(op.name, op.settings, op.id)
+            await manager.update(session, op.name, op.settings, op.id, connection.env)
         return session.info
 
     async def _session_delete(self, connection: Connection, op: ops.SessionDelete) -> ops.Done:

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET
@@ -20,7 +20,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.ops import SessionCreate, SessionFork, SessionList
-from openagent.protocol.sessions import SessionInfo, Settings
+from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
 
 _log = logging.getLogger(__name__)
 SettingsFor = Callable[[Path, Mapping[str, str]], Settings]
@@ -33,6 +33,20 @@ async def _no_templates(name: str, _workspace: Path, _env: Mapping[str, str]) ->
     raise OpenAgentError("not_found", f"There is no template {name!r}.")
 
 
+class CheckSettings(Protocol):
+    async def __call__(
+        self, change: SettingsChange, workspace: Path, env: Mapping[str, str], session: SessionInfo | None = None
+    ) -> None:
+        """Raises OpenAgentError('invalid_argument') for what cannot be meant."""
+        ...
+
+
+async def _as_given(
+    change: SettingsChange, workspace: Path, env: Mapping[str, str], session: SessionInfo | None = None
+) -> None:
+    pass
+
+
 class SessionManager:
     def __init__(
         self,
@@ -40,12 +54,15 @@ class SessionManager:
         bus: EventBus,
         settings_for: SettingsFor,
         template_settings: TemplateSettings = _no_templates,
+        *,
+        check_settings: CheckSettings = _as_given,
         idle_kept: int = 64,
     ) -> None:
         self.runtime = runtime
         self._bus = bus
         self._settings_for = settings_for
         self._template_settings = template_settings
+        self._check_settings = check_settings
         self._roster = Roster(self._load, self._leave, kept=idle_kept, is_spare=self._is_spare)
 
     @property
@@ -71,6 +88,8 @@ class SessionManager:
         if op.template:
             said = await self._template_settings(op.template, workspace, env)
             settings = msgspec.structs.replace(settings, **said)
+        if op.settings != SettingsChange() and parent is None:
+            await self._check_settings(op.settings, workspace, env)
         given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
         now = time.time()
         info = SessionInfo(
@@ -90,6 +109,14 @@ class SessionManager:
         session = await self.get(info.id)
         session.post(audit=[entry("session", "created", cwd=info.cwd, mode=info.settings.mode, parent=info.parent)])
         return session
+
+    async def update(
+        self, session: Session, name: str | None, change: SettingsChange, op_id: str, env: Mapping[str, str]
+    ) -> None:
+        """A person's change of a session, seen from the person's environment."""
+        if change != SettingsChange():
+            await self._check_settings(change, session.workspace, env or session.env, session.info)
+        await session.update(name, change, op_id)
 
     async def get(self, session: str) -> Session:
         """Raises not_found. A crashed turn is closed before anyone sees the session."""

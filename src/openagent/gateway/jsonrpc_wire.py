@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.nearest import nearest
 
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 REFUSED = -32000
@@ -264,7 +265,7 @@ def _convert(params: Any, kind: type[Struct]) -> Struct:
     try:
         return msgspec.convert(params, kind)
     except msgspec.ValidationError as problem:
-        raise RpcError(INVALID_PARAMS, f"{problem}.") from None
+        raise RpcError(INVALID_PARAMS, f"{problem}.{nearest(problem, kind)}") from None
 
 
 def _failure(request_id: Any, problem: RpcError) -> dict[str, Any]:

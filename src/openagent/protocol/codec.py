@@ -6,6 +6,7 @@ import msgspec
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
+from openagent.protocol.nearest import nearest
 from openagent.protocol.ops import AnyOp, Op
 
 MAX_FRAME = 32 * 1024 * 1024
@@ -24,7 +25,8 @@ class _OpHead(msgspec.Struct):
 
 
 _head_decoder = msgspec.json.Decoder(_OpHead)
-KNOWN_OPS = frozenset(str(op.__struct_config__.tag) for op in AnyOp.__args__)
+_OPS: dict[str, Any] = {str(op.__struct_config__.tag): op for op in AnyOp.__args__}
+KNOWN_OPS = frozenset(_OPS)
 
 
 def frame(body: bytes) -> bytes:
@@ -68,7 +70,8 @@ def _explain(data: bytes | bytearray | memoryview | str, problem: Exception) -> 
             hint="`openagent protocol schema` lists the ops.",
         )
     else:
-        error = UndecodableOp("bad_op", f"The op {head.op!r} is not well formed: {problem}.")
+        guess = nearest(problem, _OPS[head.op]).strip()
+        error = UndecodableOp("bad_op", f"The op {head.op!r} is not well formed: {problem}.", hint=guess)
     error.op_id = head.id
     return error
 

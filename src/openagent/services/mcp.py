@@ -154,10 +154,19 @@ class McpService:
         """Of those that count there."""
         return (await self._book.found(workspace)).servers.keys()
 
-    async def tool_names(self, workspace: Path) -> Collection[str]:
-        """Starts the servers, if need be."""
-        found = await self._book.found(workspace)
-        return {tool.name for tool in await self.host.tools(workspace, found.servers, "", ())}
+    async def servers_of(self, session: SessionInfo) -> Collection[str]:
+        """Also those that were given to it alone."""
+        return {*(await self._book.found(Path(session.cwd))).servers, *self._own.get(session.id, {})}
+
+    async def all_are_up(self, session: SessionInfo) -> bool:
+        """All have said what they offer: those that are switched off need not."""
+        workspace = Path(session.cwd)
+        own = self._own.get(session.id, {})
+        wanted = {**(await self._book.found(workspace)).servers, **own}
+        running = self.host.running(workspace, session.id if own else "")
+        return all(
+            name in running and running[name].status == "up" for name, server in wanted.items() if server.enabled
+        )
 
     def _changed(self, workspace: Path, server: McpServer) -> None:
         self._tell(

@@ -16,6 +16,7 @@ from openagent.protocol.templates import Template
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 MODEL = re.compile(r"(auto|[^/\s]+/\S+)?")
 MAX_TEXT = 64 << 10
+_MOST = 1_000_000
 MODES: tuple[Mode, ...] = get_args(Mode)
 """The strictest first."""
 _ALIASES = {
@@ -80,8 +81,8 @@ def check_template(template: Template, place: str = "The template") -> Template:
     if not template.prompt.strip() and not template.description:
         raise _wrong(place, "it says nothing", "Give it a description, and a prompt below the front matter.")
     for name in ("max_steps", "timeout", "budget_usd"):
-        if (given := getattr(template, name)) is not None and given <= 0:
-            raise _wrong(place, f"`{name}` must be more than 0", "Correct it, or leave it out.")
+        if (given := getattr(template, name)) is not None and not 0 < given < _MOST:
+            raise _wrong(place, f"`{name}` must be more than 0 and less than {_MOST:,}", "Correct it, or leave it out.")
     return template
 
 
@@ -155,8 +156,8 @@ def _number(kind: type[int] | type[float]) -> Callable[[str | list[str], str, st
             number = kind(_text(value, place, key))
         except ValueError:
             raise _wrong(place, f"`{key}` must be a number, not {value!r}", "Correct that line.") from None
-        if not 0 < number < 1e9:
-            raise _wrong(place, f"`{key}` must be more than 0", "Correct it, or leave it out.")
+        if not 0 < number < _MOST:
+            raise _wrong(place, f"`{key}` must be more than 0 and less than {_MOST:,}", "Correct it, or leave it out.")
         return number
 
     return read

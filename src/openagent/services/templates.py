@@ -14,6 +14,7 @@ import msgspec
 
 from openagent.config.cache import ConfigCache
 from openagent.config.frozen import Frozen
+from openagent.config.problems import did_you_mean
 from openagent.config.trust import FOLDER
 from openagent.core.runtime import ModelResolver
 from openagent.daemon.connection import Connection
@@ -36,6 +37,7 @@ from openagent.protocol.templates import (
     TemplatesSave,
     TemplateText,
 )
+from openagent.services.settings_check import slip_of
 from openagent.services.template_files import check_template, read_template, write_template
 
 AGENTS = "agents"
@@ -50,7 +52,6 @@ class Surroundings(NamedTuple):
     """What a template may name, in one workspace."""
 
     more_tools: Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
-    mcp_tools: Callable[[Path], Awaitable[Collection[str]]]
     mcp_servers: Callable[[Path], Awaitable[Collection[str]]]
     resolve_model: ModelResolver
 
@@ -136,11 +137,13 @@ class TemplateService:
         for server in template.mcp_servers or ():
             if server not in servers:
                 raise _misnamed(template, f"MCP server {server!r}", "which is not set up here.")
-        missing = set(template.tools or ()) - self._built_in
-        if missing:
-            missing -= set(await self._around.mcp_tools(workspace))
-        if missing:
-            raise _misnamed(template, f"tool {min(missing)!r}", "which does not exist here.")
+        if set(template.tools or ()) <= self._built_in:
+            return
+        anybody = SessionInfo("", "", str(workspace), time.time(), time.time())
+        known = {*self._built_in, *(tool.name for tool in await self._around.more_tools(anybody))}
+        if missing := set(template.tools or ()) - known:
+            name = min(missing)
+            raise _misnamed(template, f"tool {name!r}", "which does not exist here.", did_you_mean(name, known))
 
     # Which templates there are
 
@@ -193,6 +196,10 @@ class TemplateService:
         return await self._keep(read_template(op.text, op.file or "template"), replace=op.replace)
 
     async def _keep(self, template: Template, *, replace: bool) -> TemplateInfo:
+        for name in template.tools or ():
+            if near := slip_of(name, self._built_in):  # anything else may be an MCP server's, somewhere
+                hint = f"Did you mean {near!r}?"
+                raise OpenAgentError("invalid_argument", f"There is no tool named {name!r}.", hint=hint)
         await self._store.save_template(template, replace=replace)
         self._found.clear()
         return TemplateInfo(template, "database", writes=self._writes(template))
@@ -243,13 +250,14 @@ def _read_folder(folder: Path, source: Any, notices: list[str]) -> list[Template
     return found
 
 
-def _misnamed(template: Template, what: str, why: str) -> OpenAgentError:
+def _misnamed(template: Template, what: str, why: str, near: str = "") -> OpenAgentError:
+    guess = f"Did you mean {near!r}? " if near else ""
     return OpenAgentError(
         "invalid_argument",
         f"The template {template.name!r} names the {what}: {why}"
         if why[:1].isupper()
         else f"The template {template.name!r} names the {what}, {why}",
-        hint=f"`openagent templates show {template.name}` tells where it stands; correct it there.",
+        hint=f"{guess}`openagent templates show {template.name}` tells where it stands; correct it there.",
     )
 
 

@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from openagent.gateway.rest.endpoint import Endpoint, Row
 from openagent.gateway.rest.problems import Refused
 from openagent.protocol.codec import MAX_FRAME
+from openagent.protocol.nearest import nearest
 
 S = TypeVar("S", bound=Struct)
 
@@ -35,7 +36,8 @@ def decode_body(request: Request, body: bytes, kind: type[S]) -> S:
     try:
         return msgspec.json.decode(body or b"{}", type=kind)
     except msgspec.ValidationError as problem:
-        raise Refused(422, "invalid_argument", f"The body does not fit: {problem}.") from None
+        guess = nearest(problem, kind).strip()
+        raise Refused(422, "invalid_argument", f"The body does not fit: {problem}.", hint=guess) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise Refused(400, "bad_frame", f"The body is not JSON: {problem}.") from None
 

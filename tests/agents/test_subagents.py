@@ -76,6 +76,26 @@ async def copies(client: Client) -> list[str]:
     return [copy.id for copy in (await ask(client, WorkspacesList, WorkspaceCopies)).copies]
 
 
+async def test_whole_paths_of_the_callers_workspace_mean_the_copy_and_come_back_as_they_were(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    worker = talk("Write ", write("made.txt", "made\n"), {"text": "I was told: {first_user}"})
+    task = f"Write {workspace}/made.txt, not {workspace}-old."
+    async with (
+        house(tmp_path, script(worker, talk("begin", agents(("coder", task)), {"text": "so"}))) as h,
+        await h.client() as client,
+    ):
+        repository(h.workspace)
+        root = await new_session(h, client)
+        await turn(client, await client.attach(root), "begin")
+        assert (h.workspace / "made.txt").read_text() == "made\n"
+        (asked,) = {request.json()["messages"][1]["content"] for request in h.sim.requests} - {"begin"}
+        assert asked.startswith("Write ")
+        assert asked.endswith(f"/made.txt, not {workspace}-old.")
+        assert asked != task
+        (result,) = await results_of(client, root)
+        assert f"I was told: {task}" in result.text
+
+
 async def test_four_that_write_at_once_lose_no_edit_and_stay_within_the_cap_of_their_caller(tmp_path: Path) -> None:
     """Each writes a file of its own and changes a line of one that all of them change."""
     workers = [

@@ -1,7 +1,9 @@
 """What a sub-agent's caller reads when it has ended."""
 
 import difflib
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -71,6 +73,14 @@ def told(reports: Sequence[Report]) -> ToolOutcome:
     ]
     display = Display(summary=f"{summary}, ${cost:.4f}" if cost else summary, agents=agents)
     return ToolOutcome("\n\n".join(texts), is_error=done == 0, display=display)
+
+
+def moved(text: str, workspace: Path, other: Path) -> str:
+    """Whole paths of one workspace as paths of another: a caller does not know the copy that its sub-agent works in,
+    and the copy is gone when the caller reads of it."""
+    if workspace == other:
+        return text
+    return re.sub(rf"(?<![\w.-]){re.escape(str(workspace))}(?![\w.-])", lambda _: str(other), text)
 
 
 def _text(report: Report, share: int) -> str:

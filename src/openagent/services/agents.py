@@ -29,7 +29,7 @@ from openagent.protocol.op import Op
 from openagent.protocol.ops import SessionCreate
 from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
 from openagent.protocol.templates import TemplateInfo
-from openagent.services.agent_report import Report, told
+from openagent.services.agent_report import Report, moved, told
 from openagent.services.agent_watch import AgentWatch
 from openagent.services.allowance import can_write, withheld, within
 from openagent.services.background import BackgroundAgents
@@ -191,12 +191,14 @@ class AgentService:
             started = time.monotonic()
             try:
                 await parent.record(_started(session.info, task, call_id, copy, background=background))
-                await _to_the_end(session.send([TextPart(task)], ""))
+                where = session.workspace  # until its copy is merged
+                await _to_the_end(session.send([TextPart(moved(task, parent.workspace, where))], ""))
                 completed = await self._its_end(session, watch)
                 report = await self._finish(parent, session, copy, completed, by)
                 only_read = info.writes and copy is None
                 missing = withheld(info.template.tools, session.info.settings)
-                report = msgspec.structs.replace(report, withheld=missing, only_read=only_read)
+                text = moved(report.text, where, parent.workspace)
+                report = msgspec.structs.replace(report, text=text, withheld=missing, only_read=only_read)
             except asyncio.CancelledError:
                 # Whoever cancels waits for the turn to end, and for nothing slower.
                 self.background.drop(session.id)

@@ -22,10 +22,11 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     model: str = ""
     """provider/model, or auto."""
     mode: Mode = "ask"
+    """Takes effect with the next call."""
     max_steps: int = 200
     """Steps a turn may take."""
     turn_timeout: float | None = None
-    """Seconds a turn may take."""
+    """Seconds a turn may take. Takes effect with the next turn."""
     max_output_tokens: int | None = None
     temperature: float | None = None
     thinking: Literal["off", "low", "medium", "high"] | None = None

@@ -1,5 +1,6 @@
 """What a turn uses stays what it was when the turn started."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -40,7 +41,7 @@ async def test_whoever_attaches_does_not_change_where_a_running_turn_asks(tmp_pa
             await client.send(session, "go")
             await until(attachment, lambda event: isinstance(event, e.ToolStarted))
             await onlooker.attach(session)
-            (h.workspace / "gate").write_text("through\n")
+            await asyncio.to_thread((h.workspace / "gate").write_text, "through\n")
             completed, _ = await attachment.until_turn_ends()
         assert (completed.reason, completed.text) == ("done", "Mine.")
         assert (len(h.sim.requests), len(other.requests)) == (2, 0)
@@ -56,7 +57,7 @@ async def test_a_queued_message_is_answered_in_its_senders_environment_and_not_b
             await client.send(session, "go")
             await until(attachment, lambda event: isinstance(event, e.ToolStarted))
             assert (await colleague.send(session, "and then?")).queued
-            (h.workspace / "gate").write_text("through\n")
+            await asyncio.to_thread((h.workspace / "gate").write_text, "through\n")
             first, _ = await attachment.until_turn_ends()
             second, _ = await attachment.until_turn_ends()
         assert (first.text, second.text) == ("First.", "Second.")
@@ -73,7 +74,7 @@ async def test_settings_that_change_in_mid_turn_hold_from_the_next_turn(tmp_path
         await until(attachment, lambda event: isinstance(event, e.ToolStarted))
         settings = h.home / "config.toml"
         settings.write_text(settings.read_text().replace(h.sim.base_url, other.base_url))
-        (h.workspace / "gate").write_text("through\n")
+        await asyncio.to_thread((h.workspace / "gate").write_text, "through\n")
         completed, _ = await attachment.until_turn_ends()
         assert completed.text == "First."
         assert (len(h.sim.requests), len(other.requests)) == (2, 0)

@@ -68,7 +68,7 @@ from openagent.protocol.sessions import (
 
 LOADED_WINDOWS = 2
 """How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
-POST_DELAY = 0.02
+POST_DELAY = 0.005
 """Seconds a posted event may wait for company, so that a fast step costs two transactions and not five."""
 SEND_PATIENCE = 2.0
 """Seconds a new message waits for a store that fails, before it is refused."""
@@ -270,7 +270,7 @@ class Session:
     async def _commit(self, batch: Batch, changes: Mapping[str, Any]) -> None:
         """Whoever is cancelled meanwhile, what is stored and what this session knows stay the same."""
         batch = self._numbered_batch(batch, changes)
-        storing = asyncio.ensure_future(self.outbox.store(batch))
+        storing = asyncio.ensure_future(self._store_and_tell(batch))
         cancelled: asyncio.CancelledError | None = None
         try:
             await asyncio.shield(storing)
@@ -278,12 +278,17 @@ class Session:
             cancelled = cancel
             await asyncio.wait([storing])
         stored = storing.result()
-        await self._take_in_batch(batch)
         if not stored and not self._told_of_outage:
             self._told_of_outage = True
             self.post(ErrorRaised(error=self.outbox.problem))
         if cancelled is not None:
             raise cancelled
+
+    async def _store_and_tell(self, batch: Batch) -> bool:
+        """In one task: clients hear of it before the turn goes on."""
+        stored = await self.outbox.store(batch)
+        await self._take_in_batch(batch)
+        return stored
 
     async def _take_in_batch(self, batch: Batch) -> None:
         if batch.info is not None:

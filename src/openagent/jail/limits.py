@@ -2,7 +2,9 @@
 
 import contextlib
 import itertools
+import math
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +18,8 @@ _PERIOD_US = 100_000
 _PREFIX = "openagent-"
 _numbers = itertools.count(1)
 _retired: list[Path] = []
+_swept: dict[Path, float] = {}
+_SWEEP_SECONDS = 60.0
 
 ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"'
 """For `sh -c`: joins the groups named before `--`, so that no child is ever outside them."""
@@ -142,7 +146,12 @@ def _apply(directory: Path, settings: dict[str, object], *, required: list[str] 
 
 
 def _sweep(parent: Path) -> None:
-    """Groups of daemons that were killed stay behind, empty."""
+    """Groups of daemons that were killed stay behind, empty. Where many work, looking takes longer than all the rest
+    of opening a shell, so it is done once in a while."""
+    now = time.monotonic()
+    if now - _swept.get(parent, -math.inf) < _SWEEP_SECONDS:
+        return
+    _swept[parent] = now
     with contextlib.suppress(OSError):
         for leftover in parent.glob(f"{_PREFIX}*"):
             owner = leftover.name.removeprefix(_PREFIX).partition("-")[0]

@@ -21,6 +21,32 @@ class DatabaseThreads:
 
     async def run(self, work: Callable[[], T]) -> T:
         """The work is done also when the one who asked for it is cancelled meanwhile."""
+        return await self._ask(work)
+
+    async def run_soon(self, work: Callable[[], T], seconds: float) -> T:
+        """Begun within this time, or not done at all: then it raises TimeoutError."""
+        ticket = [True]  # whoever takes it decides
+
+        def begin() -> T:
+            if not _took(ticket):
+                raise TimeoutError
+            return work()
+
+        done = self._ask(begin)
+
+        def give_up() -> None:
+            if _took(ticket):
+                _fail(done, TimeoutError())
+
+        alarm = asyncio.get_running_loop().call_later(seconds, give_up)
+        try:
+            return await done
+        finally:
+            alarm.cancel()
+
+    def _ask(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        """Tells whoever waits within the same turn of the event loop, without a task between them: with many sessions
+        at work, a turn of the loop takes milliseconds, and every event waits for it."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
 
@@ -33,23 +59,7 @@ class DatabaseThreads:
                 _tell(loop, _succeed, done, result)
 
         self._asked.put(work_and_tell)
-        return await done
-
-    async def run_soon(self, work: Callable[[], T], seconds: float) -> T:
-        """Begun within this time, or not done at all: then it raises TimeoutError."""
-        ticket = [True]  # whoever takes it decides
-
-        def begin() -> T:
-            if not _took(ticket):
-                raise TimeoutError
-            return work()
-
-        asked = asyncio.ensure_future(self.run(begin))
-        await asyncio.wait([asked], timeout=seconds)
-        if not asked.done() and _took(ticket):
-            asked.cancel()
-            raise TimeoutError
-        return await asked
+        return done
 
     def soon(self, work: Callable[[], None]) -> None:
         """Nobody waits for it. It must not raise."""

@@ -62,6 +62,7 @@ class CopyRecord(msgspec.Struct):
 class WorkspaceCopies:
     def __init__(self, home: Path, checkpoints: GitCheckpoints, writes: WorkspaceWrites | None = None) -> None:
         self._directory = home / "copies"
+        self._within = f"{self._directory}/"
         self._checkpoints = checkpoints
         self._writes = writes or WorkspaceWrites(home, checkpoints)
         self._overlays = Overlays(self._directory)
@@ -129,8 +130,9 @@ class WorkspaceCopies:
         return sorted(found, key=lambda copy: copy.created_at)
 
     def copy_of(self, workspace: Path) -> str:
-        """The id of the copy that this is; empty when it is none."""
-        return workspace.relative_to(self._directory).parts[0] if self._directory in workspace.parents else ""
+        """The id of the copy that this is; empty when it is none. Asked several times in every step."""
+        path = str(workspace)
+        return path[len(self._within) :].partition("/")[0] if path.startswith(self._within) else ""
 
     def origin_of(self, workspace: Path) -> Path:
         """What a copy, or a copy of a copy, was made from; the workspace itself when it is none."""

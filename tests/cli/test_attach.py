@@ -19,10 +19,10 @@ def session(machine: Machine) -> str:
 
 def test_a_person_sees_what_was_said_talks_and_leaves(machine: Machine, session: str) -> None:
     with Terminal(machine, "attach", session) as terminal:
-        seen = terminal.until("Morning.\n")
+        seen = terminal.until("— Done (1 step")
         assert "› Good morning" in seen
         terminal.enter("And now?\n")
-        seen = terminal.until("— done")
+        seen = terminal.until("— Done (")
         assert "Two." in seen
         assert seen.count("And now?") == 1, "the terminal's own echo and nothing more"
         terminal.enter(CTRL_D)
@@ -32,9 +32,9 @@ def test_a_person_sees_what_was_said_talks_and_leaves(machine: Machine, session:
 
 def test_what_another_client_says_is_seen_too(machine: Machine, session: str) -> None:
     with Terminal(machine, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         machine.turn("From elsewhere", "--session", session)
-        seen = terminal.until("— done")
+        seen = terminal.until("— Done (")
         assert seen.index("› From elsewhere") < seen.index("Two.")
 
 
@@ -42,17 +42,17 @@ def test_a_person_allows_one_call_and_denies_the_next(machine: Machine, session:
     script = [{"text": "Morning."}, shell("touch allowed"), shell("touch denied"), {"text": "Finished."}]
     machine.sim.reset({"steps": script})
     with Terminal(machine, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         terminal.enter("Make files\n")
         asked = terminal.until("[d] deny")
-        assert "? shell touch allowed" in asked
+        assert "? The agent wants to run touch allowed" in asked
         terminal.enter("perhaps\n")
         terminal.until("Answer first:")
         terminal.enter("a\n")
         terminal.until("✓ ran touch allowed")
-        terminal.until("? shell touch denied")
+        terminal.until("? The agent wants to run touch denied")
         terminal.enter("d\n")
-        terminal.until("✗ ran touch denied")
+        terminal.until("✗ denied: run touch denied (the user said no)")
         terminal.until("Finished.")
     assert (machine.workspace / "allowed").exists()
     assert not (machine.workspace / "denied").exists()
@@ -62,7 +62,7 @@ def test_what_a_command_prints_is_seen_while_it_runs(machine: Machine, session: 
     command = "printf 'one\\033[31m\\n'; until test -e go; do sleep 0.02; done; echo two"
     machine.sim.reset({"steps": [{"text": "Morning."}, shell(command), {"text": "Finished."}]})
     with Terminal(machine, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         terminal.enter("Run\n")
         assert "\x1b[31m" not in terminal.until("one\n").split("$ printf")[-1]
         (machine.workspace / "go").touch()
@@ -74,13 +74,13 @@ def test_what_a_command_prints_is_seen_while_it_runs(machine: Machine, session: 
 def test_ctrl_c_cancels_the_turn_and_the_view_stays(machine: Machine, session: str) -> None:
     machine.sim.reset({"steps": [{"text": "Morning."}, {"text": "never", "fault": "hang"}]})
     with Terminal(machine, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         terminal.enter(CTRL_C)
         terminal.until("Nothing is running.")
         terminal.enter("Work\n")
         machine.sim.until(lambda: len(machine.sim.requests) == 1, PATIENCE)
         terminal.enter(CTRL_C)
-        terminal.until("— cancelled")
+        terminal.until("■ Stopped from attach")
         terminal.enter(CTRL_D)
         assert terminal.exit_code() == 0
 
@@ -90,20 +90,20 @@ def test_a_lost_daemon_is_started_again_and_nothing_is_missed(fresh: Machine) ->
     pid = fresh.daemon_pid()
     assert pid is not None
     with Terminal(fresh, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         os.kill(pid, signal.SIGKILL)
         terminal.until("The connection was lost")
         terminal.until("Attached again")
         terminal.enter("Still there?\n")
         terminal.until("Back again.")
-        terminal.until("— done")
+        terminal.until("— Done (")
         assert terminal.seen.count("Morning.") == 1
 
 
 def test_a_daemon_that_was_stopped_is_waited_for_and_not_started(fresh: Machine) -> None:
     session = fresh.turn("Good morning", script=[{"text": "Morning."}, {"text": "Meanwhile."}])
     with Terminal(fresh, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         fresh.run("stop")
         terminal.until("The daemon is stopping.")
         assert fresh.daemon_pid() is None
@@ -130,7 +130,7 @@ def test_events_are_followed_as_json_without_a_terminal(machine: Machine, sessio
 
 def test_a_deleted_session_ends_the_view(machine: Machine, session: str) -> None:
     with Terminal(machine, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         machine.run("sessions", "delete", session)
         terminal.until("The session was deleted.")
         assert terminal.exit_code() == 0
@@ -139,9 +139,9 @@ def test_a_deleted_session_ends_the_view(machine: Machine, session: str) -> None
 def test_escape_sequences_of_a_model_do_not_reach_the_terminal(machine: Machine, session: str) -> None:
     machine.sim.reset({"steps": [{"text": "Morning."}, {"text": "\x1b]0;title\x07plain\x1b[2J", "chunk_chars": 0}]})
     with Terminal(machine, "attach", session) as terminal:
-        terminal.until("Morning.\n")
+        terminal.until("— Done (1 step")
         terminal.enter("Go\n")
-        seen = terminal.until("— done")
+        seen = terminal.until("— Done (")
         assert "plain" in seen
         assert "\x1b]" not in seen
         assert "\x1b[2J" not in seen

@@ -33,9 +33,30 @@ def test_show_prints_a_conversation_that_reads_well(machine: Machine, told: str)
     assert body[1] == "… First I look."
     assert body[2].startswith("✓ read a.txt · ")
     assert body[3].startswith("✓ edited a.txt +2 −1 · ")
-    assert body[4].startswith("✗ ran printf 'xxx")
+    assert body[4].startswith("✗ failed: run printf 'xxx")
     assert "exit 4" in body[4]
     assert body[5] == "It is done. red gnp.exe"
+    assert body[6].startswith("— Done (4 steps, ")
+
+
+def test_how_turns_and_calls_ended_is_shown_and_exported_afterwards(machine: Machine) -> None:
+    script = [
+        {"tool_calls": [{"name": "write_file", "arguments": {"path": "a.txt", "content": "x"}}]},
+        {"text": "As you wish."},
+        {"text": "", "fault": {"name": "401"}},
+    ]
+    session = machine.turn("Change it", "--mode", "plan", script=script)
+    failed = machine.run("run", "--session", session, "Again")
+    assert failed.returncode == 1
+    shown = machine.run("sessions", "show", session).stdout
+    assert "✗ denied: write a.txt (" in shown
+    for form in (shown, machine.run("sessions", "export", session, "--format", "markdown").stdout):
+        line = next(line for line in form.splitlines() if "✗ Failed: " in line)
+        assert "refused the API key" in line
+        assert "Run `openagent auth add compatible`." in line
+    exported = machine.json("sessions", "export", session)
+    assert [(end["turn"], end["reason"]) for end in exported["turns"]] == [(1, "done"), (2, "error")]
+    assert exported["turns"][1]["error"]["hint"]
 
 
 def test_no_escape_sequence_of_a_model_reaches_the_terminal(machine: Machine, told: str) -> None:

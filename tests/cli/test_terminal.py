@@ -50,14 +50,21 @@ def test_an_endless_title_takes_its_line_and_no_more() -> None:
 @pytest.mark.parametrize(
     ("call", "line"),
     [
-        (("edit_file", "core/turn.py", False, "+12 −3", 4.2), "✓ edited core/turn.py +12 −3 · 4 ms"),
-        (("shell", "make\ttest\nmore", True, "exit 2", 61_500), "✗ ran make test more · exit 2 · 1 min 1 s"),
-        (("search", "x", False, "", 1500), "✓ search x · 1.5 s"),
+        (("edit_file", "core/turn.py", "done", "+12 −3", 4.2), "✓ edited core/turn.py +12 −3 · 4 ms"),
+        (
+            ("shell", "make\ttest\nmore", "failed", "exit 2", 61_500),
+            "✗ failed: run make test more · exit 2 · 1 min 1 s",
+        ),
+        (("search", "x", "done", "", 1500), "✓ search x · 1.5 s"),
+        (("edit_file", "app.py", "denied", "", 0), "✗ denied: edit app.py (because)"),
+        (("shell", "npm test", "stopped", "", 0), "■ stopped: run npm test (because)"),
+        (("shell", "npm test", "interrupted", "", 0), "■ interrupted: run npm test (because)"),
+        (("write_file", "app.py", "not_run", "", 0), "– not run: write app.py (because)"),
     ],
 )
-def test_a_call_is_one_line(call: tuple[str, str, bool, str, float], line: str) -> None:
-    tool, subject, failed, summary, took = call
-    assert call_line(tool, subject, failed=failed, summary=summary, duration_ms=took) == line
+def test_a_call_is_one_line(call: tuple[str, str, str, str, float], line: str) -> None:
+    tool, subject, ended, summary, took = call
+    assert call_line(tool, subject, ended=ended, reason="because", summary=summary, duration_ms=took) == line
 
 
 def test_long_texts_are_cut_and_columns_stand_straight() -> None:

@@ -27,7 +27,7 @@ async def test_a_message_is_sent_and_its_answer_is_drawn_as_markdown(tmp_path: P
 async def test_a_tool_call_is_one_line_until_it_is_opened(tmp_path: Path) -> None:
     async with screens(tmp_path, [shell("echo inside; exit 3"), {"text": "done"}]) as seen:
         await seen.write("go")
-        await seen.until_shown("✗ ran echo inside; exit 3 · exit 3", "done")
+        await seen.until_shown("✗ failed: run echo inside; exit 3 · exit 3", "done")
         assert "[exit code 3]" not in seen.screen()
         await seen.pilot.press("ctrl+o")
         await seen.until_shown("[exit code 3]")
@@ -103,7 +103,7 @@ async def test_escape_ends_the_running_turn_and_a_message_waits_for_its_end(tmp_
         await seen.write("second")
         await seen.until_shown("Next  second")
         await seen.pilot.press("escape")
-        await seen.until_shown("cancelled", "second answer")
+        await seen.until_shown("■ stopped: run sleep 60", "■ Stopped from tui", "second answer")
         assert "Next  second" not in seen.screen()
 
 

@@ -4,14 +4,18 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
-from openagent.cli.transcript import CUT_SHORT, Transcript
+from openagent.cli.transcript import Transcript
 from openagent.client import Client
-from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines, subject_of
+from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines
 from openagent.protocol import events as e
+from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent
 from openagent.protocol.sessions import LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
+from openagent.protocol.words import call_to_come, subject_of
 
 Scope = Literal["once", "session", "always"]
 _SCOPES: dict[str, Scope] = {"a": "once", "s": "session", "A": "always"}
@@ -28,6 +32,8 @@ class Conversation:
         """What each call that has not finished is about."""
         self._own_ops: set[str] = set()
         """Messages typed here: the terminal has shown them already."""
+        self._told: ErrorInfo | None = None
+        """The newest error: when it is what ends the turn, once is enough."""
         self._printing = ""
         """The call whose output was printed last."""
         self._live_number = 0
@@ -48,7 +54,6 @@ class Conversation:
             e.TurnCompleted: self._turn_completed,
             e.PlanUpdated: lambda event: self._plan(event.plan),
             e.HookRan: self._hook,
-            e.PermissionNoted: lambda event: self.note(f"! denied: {event.tool}. {event.reason}", RED),
             e.CheckpointRestored: lambda event: self.note(f"Went back to before turn {event.turn}.", YELLOW),
             e.BackgroundStarted: lambda event: self.note(
                 f"{event.command_id} goes on in the background: {one_line(event.command)}", DIM
@@ -71,7 +76,7 @@ class Conversation:
             e.ContextCollected: lambda event: self.note(collected(event), DIM),
             e.ContextThreshold: lambda event: self.note(f"The context is {event.percent:g} % full.", DIM),
             e.IntentDetected: lambda event: self.note(intent_line(event), DIM),
-            e.ErrorRaised: lambda event: self.note(f"{event.error.message} {event.error.hint}", RED),
+            e.ErrorRaised: self._error,
             e.SessionDeleted: lambda event: self.note("The session was deleted.", RED),
         }
 
@@ -86,9 +91,11 @@ class Conversation:
         self.note(f"{info.name or 'Unnamed'}  ·  {info.id}  ·  {info.settings.mode} mode  ·  {info.cwd}", DIM)
         if snapshot.has_more:
             self.note(f"(older messages: `openagent sessions show {info.id}`)", DIM)
+        self._transcript.learn(snapshot.turns)
         for message in snapshot.messages:
             self._transcript.add(message)
             self._remember_calls(message)
+        self._transcript.end_turn()
         if snapshot.plan:
             self._plan(snapshot.plan)
         if snapshot.held:
@@ -105,6 +112,10 @@ class Conversation:
     def show(self, event: e.AnyEvent) -> None:
         if show := self._shown.get(type(event)):
             show(event)
+
+    def _error(self, event: e.ErrorRaised) -> None:
+        self._told = event.error
+        self.note(f"{event.error.message} {event.error.hint}", RED)
 
     def note(self, text: str, style: str) -> None:
         self._print(paint(clean(text), style))
@@ -177,8 +188,6 @@ class Conversation:
         elif message.role == "assistant":
             self._live(LiveAnswer(message.number, message.parts))
             self._remember_calls(message)
-            if cut := CUT_SHORT.get(message.stop_reason or ""):
-                self.note(f"[{cut}]", RED)
 
     def _remember_calls(self, message: Message) -> None:
         for call in message.tool_calls:
@@ -195,9 +204,15 @@ class Conversation:
 
     def _tool_finished(self, event: e.ToolFinished) -> None:
         self._printing = ""
-        subject, failed = self._subjects.pop(event.call_id, ""), event.is_error
-        line = call_line(event.tool, subject, failed=failed, summary=event.summary, duration_ms=event.duration_ms)
-        self.note(line, RED if failed else DIM)
+        line = call_line(
+            event.tool,
+            self._subjects.pop(event.call_id, "") or event.subject,
+            ended=event.ended,
+            reason=event.reason,
+            summary=event.summary,
+            duration_ms=event.duration_ms,
+        )
+        self.note(line, DIM if event.ended == "done" else RED)
 
     def _plan(self, plan: Sequence[PlanItem]) -> None:
         self.note("\n".join(plan_lines((item.text, item.state) for item in plan)), CYAN)
@@ -208,7 +223,8 @@ class Conversation:
 
     def _ask(self, ask: PermissionAsk) -> None:
         self._asks[ask.id] = ask
-        self.note(f"? {ask.tool} {ask.summary}\n  {ask.risk} risk. {ask.reason}\n  {_CHOICES}", CYAN)
+        wanted = call_to_come(ask.tool, ask.summary)
+        self.note(f"? The agent wants to {wanted}\n  {ask.risk} risk. {ask.reason}\n  {_CHOICES}", CYAN)
 
     def _resolved(self, event: e.PermissionResolved) -> None:
         self._asks.pop(event.ask_id, None)
@@ -228,9 +244,9 @@ class Conversation:
         self._asks.clear()
         self._questions.clear()
         self._subjects.clear()
-        cost = f" · ${event.cost_usd:.4f}" if event.cost_usd else ""
-        reason = event.reason.replace("_", " ")
-        self.note(f"— {reason} · {event.steps} steps{cost}", DIM if event.reason == "done" else RED)
+        told, self._told = self._told, None
+        end = event.ended
+        self._transcript.turn_ended(replace(end, error=None) if end.error == told else end)
 
     # What a person types
 

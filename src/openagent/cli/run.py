@@ -10,6 +10,7 @@ from openagent.client.launch import DaemonDidNotStart
 from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
+from openagent.protocol.words import turn_ended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,7 +199,6 @@ class Run:
             "model.routed": self._elsewhere,
             "provider.failed_over": self._elsewhere,
             "permission.requested": self._ask,
-            "permission.noted": self._denied,
             "plan.updated": self._plan,
             "hook.ran": self._hook,
             "subagent.finished": self._subagent_finished,
@@ -326,10 +326,6 @@ class Run:
         if problem:
             self._note(f"! {problem}", True)
 
-    def _denied(self, event: Event) -> None:
-        if self._arguments.output == "text":
-            self._note(f"! denied: {event['tool']}. {event.get('reason', '')}", True)
-
     def _subagent_finished(self, event: Event) -> None:
         if self._arguments.output == "text" and (copy := event.get("copy")):
             self._note(
@@ -358,10 +354,11 @@ class Run:
     def _tool_finished(self, event: Event) -> None:
         if self._arguments.output != "text":
             return
-        what = self._started.pop(event["call_id"], "")
-        failed = event.get("is_error", False)
+        what = self._started.pop(event["call_id"], "") or event.get("subject", "")
+        ended, reason = event.get("ended", "done"), event.get("reason", "")
         summary, took = event.get("summary", ""), event.get("duration_ms", 0.0)
-        self._note(call_line(event["tool"], what, failed=failed, summary=summary, duration_ms=took), failed)
+        line = call_line(event["tool"], what, ended=ended, reason=reason, summary=summary, duration_ms=took)
+        self._note(line, ended != "done")
 
     def _plan(self, event: Event) -> None:
         if self._arguments.output == "text":
@@ -427,7 +424,7 @@ class Run:
         reason = event["reason"]
         text = event.get("text", "")
         if self._arguments.output == "json":
-            fields = ("turn", "reason", "text", "steps", "usage", "cost_usd", "duration_ms", "error")
+            fields = ("turn", "reason", "text", "steps", "usage", "cost_usd", "duration_ms", "by", "error")
             result = {"session": self._session, **{name: event[name] for name in fields if name in event}}
             sys.stdout.write(to_json(result) + "\n")
         elif self._streams:
@@ -445,6 +442,6 @@ class Run:
             return complain(explain(error), LIMIT if reason in _LIMITS else FAILED)
         if reason == "done":
             return DONE
-        if reason in _LIMITS:
-            return complain(f"The turn was stopped: {reason.replace('_', ' ')}.", LIMIT)
-        return complain(f"The turn ended: {reason}.", CANCELLED if reason == "cancelled" else FAILED)
+        told, following = turn_ended(reason)
+        code = LIMIT if reason in _LIMITS else CANCELLED if reason == "cancelled" else FAILED
+        return complain(f"{told} {following}", code)

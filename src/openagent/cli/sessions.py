@@ -16,12 +16,11 @@ from openagent.cli.completion import session_argument
 from openagent.cli.queue import queue
 from openagent.cli.session_settings import raw, rename, set_settings
 from openagent.cli.terminal import table
-from openagent.cli.transcript import Transcript, markdown
+from openagent.cli.transcript import Markdown, Transcript
 from openagent.cli.undo import diff, rewind, unrewind
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.messages import Message, ToolCallPart
 from openagent.protocol.ops import (
     Done,
     MessagePage,
@@ -32,7 +31,7 @@ from openagent.protocol.ops import (
     SessionList,
     SessionPage,
 )
-from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.sessions import EndedTurn, SessionInfo
 
 PAGE = 200
 NEWEST = 20
@@ -122,7 +121,8 @@ async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
     say(clean(f"{info.name or 'Unnamed'}  ·  {info.id}  ·  {model}  ·  {info.cwd}"))
     transcript = Transcript(say)
     async for page in _pages(client, info.id):
-        for message in page:
+        transcript.learn(page.turns)
+        for message in page.messages:
             transcript.add(message)
     transcript.end()
 
@@ -161,20 +161,24 @@ async def _write_json(client: Client, info: SessionInfo, file: TextIO) -> None:
     """Page by page, so that the longest session needs little memory."""
     file.write(f'{{"session": {json.dumps(plain(info))},\n"messages": [')
     separator = "\n"
+    ends: dict[int, EndedTurn] = {}
     async for page in _pages(client, info.id):
-        for message in page:
+        ends |= {end.turn: end for end in page.turns}
+        for message in page.messages:
             file.write(separator + json.dumps(msgspec.to_builtins(message)))
             separator = ",\n"
-    file.write("\n]}\n")
+    turns = ",\n".join(json.dumps(msgspec.to_builtins(end)) for end in ends.values())
+    file.write(f'\n],\n"turns": [\n{turns}\n]}}\n')
 
 
 async def _write_markdown(client: Client, info: SessionInfo, file: TextIO) -> None:
-    calls: dict[str, ToolCallPart] = {}
+    markdown = Markdown()
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.created_at))
     file.write(f"# {one_line(info.name) or info.id}\n\n")
     file.write(f"Session `{info.id}` in `{clean(info.cwd)}`, begun {begun}.\n\n")
     async for page in _pages(client, info.id):
-        file.write(markdown(page, calls))
+        file.write(markdown.page(page.messages, page.turns))
+    file.write(markdown.end())
 
 
 Writer = Callable[[Client, SessionInfo, TextIO], Awaitable[None]]
@@ -228,13 +232,13 @@ async def _get(client: Client, session: str) -> SessionInfo:
     return await client.request(SessionGet(id=client.next_id(), session=session), SessionInfo)
 
 
-async def _pages(client: Client, session: str) -> AsyncGenerator[list[Message], None]:
+async def _pages(client: Client, session: str) -> AsyncGenerator[MessagePage, None]:
     after, has_more = 0, True
     while has_more:
         op = MessagesPage(id=client.next_id(), session=session, after=after, limit=PAGE)
         page = await client.request(op, MessagePage)
         if page.messages:
-            yield page.messages
+            yield page
             after = page.messages[-1].number
         has_more = page.has_more
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from openagent.cli.terminal import BOLD, DIM, RED, paint
-from openagent.client.text import call_line, clean, one_line, subject_of, told
+from openagent.client.text import call_line, clean, ended_line, one_line, told
 from openagent.protocol.messages import (
     ImagePart,
     Message,
@@ -15,6 +15,8 @@ from openagent.protocol.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from openagent.protocol.sessions import EndedTurn
+from openagent.protocol.words import call_to_come, subject_of
 
 CUT_SHORT = {
     "cancelled": "cancelled",
@@ -26,17 +28,35 @@ CUT_SHORT = {
 
 
 class Transcript:
-    """Messages in order, printed as they come. A call's line waits for its result."""
+    """Messages in order, printed as they come. A call's line waits for its result, and a turn's end for its last
+    message."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._calls: dict[str, ToolCallPart] = {}
+        self._ends: dict[int, EndedTurn] = {}
+        self._turn = 0
+
+    def learn(self, ends: Iterable[EndedTurn]) -> None:
+        """How the turns ended whose messages are added next."""
+        self._ends.update({end.turn: end for end in ends})
 
     def add(self, message: Message) -> None:
+        if message.turn != self._turn:
+            self.end_turn()
+            self._turn = message.turn
         for part in message.parts:
             self._part(part, from_user=message.role == "user")
-        if cut := CUT_SHORT.get(message.stop_reason or ""):
+        if message.turn not in self._ends and (cut := CUT_SHORT.get(message.stop_reason or "")):
             self._write(paint(f"[{cut}]", RED))
+
+    def end_turn(self) -> None:
+        """That of the newest message, if it has ended."""
+        if end := self._ends.pop(self._turn, None):
+            self.turn_ended(end)
+
+    def turn_ended(self, end: EndedTurn) -> None:
+        self._write(paint(ended_line(end), DIM if end.reason == "done" else RED))
 
     def _part(self, part: Part, *, from_user: bool) -> None:
         match part:
@@ -67,22 +87,43 @@ class Transcript:
 
     def end(self) -> None:
         for call in self._calls.values():
-            self._write(paint(f"… {call.name} {one_line(subject_of(call.arguments))}", DIM))
+            self._write(paint(f"… {one_line(call_to_come(call.name, subject_of(call.arguments)))}", DIM))
+        self.end_turn()
 
 
 def _line(result: ToolResultPart, call: ToolCallPart | None) -> str:
     return call_line(
         result.name,
         subject_of(call.arguments) if call else "",
-        failed=result.is_error,
+        ended=result.ended,
+        reason=result.reason,
         summary=result.display.summary,
         duration_ms=result.duration_ms,
     )
 
 
-def markdown(messages: Iterable[Message], calls: dict[str, ToolCallPart]) -> str:
-    """`calls` remembers the calls of earlier pages until their results come."""
-    return "".join(f"{block}\n\n" for message in messages for block in _blocks(message, calls) if block)
+class Markdown:
+    """Messages in order, page by page."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ToolCallPart] = {}
+        self._ends: dict[int, EndedTurn] = {}
+        self._turn = 0
+
+    def page(self, messages: Iterable[Message], ends: Iterable[EndedTurn]) -> str:
+        self._ends.update({end.turn: end for end in ends})
+        written = ""
+        for message in messages:
+            if message.turn != self._turn:
+                written += self.end()
+                self._turn = message.turn
+            written += "".join(f"{block}\n\n" for block in _blocks(message, self._calls) if block)
+        return written
+
+    def end(self) -> str:
+        """How the newest turn ended, when it did not just end well."""
+        end = self._ends.pop(self._turn, None)
+        return f"**{ended_line(end)}**\n\n" if end and end.reason != "done" else ""
 
 
 def _blocks(message: Message, calls: dict[str, ToolCallPart]) -> Iterable[str]:

@@ -1,16 +1,18 @@
 """What a model, a tool or a file says, fit to show a person: what never reaches a terminal, and what fits a line.
 
-Imports nothing: `openagent run` lives on this too.
+Imports nothing but words: `openagent run` lives on this too.
 """
 
 from __future__ import annotations
 
+from openagent.protocol import words
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from openagent.protocol.events import ContextCollected, IntentDetected
+    from openagent.protocol.sessions import EndedTurn
 
 _ESCAPE = "\x1b"
 _INTRODUCERS = {"[": "\x9b", "]": "\x9d", "P": "\x90", "X": "\x98", "^": "\x9e", "_": "\x9f"}
@@ -111,24 +113,41 @@ def ago(at: float, now: float) -> str:
     return "just now"
 
 
-def call_line(tool: str, subject: str, *, failed: bool, summary: str, duration_ms: float) -> str:
-    """One tool call: `✓ edited core/turn.py +12 −3 · 4 ms`."""
-    done = _DONE.get(tool, tool)
+def call_line(
+    tool: str, subject: str, *, ended: str, reason: str = "", summary: str = "", duration_ms: float = 0.0
+) -> str:
+    """One tool call: `✓ edited core/turn.py +12 −3 · 4 ms`, `✗ denied: edit core/turn.py (the user said no)`."""
+    mark, what = words.MARKS.get(ended, "✗"), words.call_ended(tool, subject, ended)
+    if ended not in ("done", "failed"):
+        why = f" ({one_line(reason)})" if reason else ""
+        return f"{mark} {one_line(what)}{why}"
     changed = summary if summary.startswith("+") else ""
-    facts = [one_line(f"{done} {subject} {changed}"), "" if changed else one_line(summary), duration(duration_ms)]
-    return f"{'✗' if failed else '✓'} {' · '.join(fact for fact in facts if fact)}"
+    facts = [one_line(f"{what} {changed}"), "" if changed else one_line(summary), duration(duration_ms)]
+    return f"{mark} {' · '.join(fact for fact in facts if fact)}"
 
 
-_DONE = {"edit_file": "edited", "read_file": "read", "write_file": "wrote", "shell": "ran"}
+def end_line(reason: str, *, by: str = "", error: tuple[str, str] = ("", ""), figures: str = "") -> str:
+    """How a turn ended, and what to do next: `■ Stopped from tui (3 steps). Send a message to go on.` `error` is its
+    message and hint."""
+    told, following = words.turn_ended(reason, by=by, message=error[0], hint=error[1])
+    if figures:
+        told = f"{told.rstrip('.')} ({figures})."
+    return clean(f"{words.turn_mark(reason)} {told} {following}".rstrip())
 
 
-_SUBJECTS = ("command", "path", "file", "pattern", "query", "url")
+def ended_line(end: EndedTurn) -> str:
+    error = (end.error.message, end.error.hint) if end.error else ("", "")
+    figures = turn_figures(end.steps, end.cost_usd, end.duration_ms)
+    return end_line(end.reason, by=end.by, error=error, figures=figures)
 
 
-def subject_of(arguments: dict[str, Any]) -> str:
-    """What stands for a whole call on one line."""
-    named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
-    return str(named or next((value for value in arguments.values() if isinstance(value, str)), ""))
+def turn_figures(steps: int, cost_usd: float, duration_ms: float) -> str:
+    facts = [f"{steps} {'step' if steps == 1 else 'steps'}"]
+    if cost_usd:
+        facts.append(f"${cost_usd:.4f}")
+    if duration_ms:
+        facts.append(duration(duration_ms))
+    return ", ".join(facts)
 
 
 def collected(event: ContextCollected) -> str:

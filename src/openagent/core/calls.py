@@ -36,6 +36,7 @@ from openagent.protocol.events import (
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import PermissionAsk, PlanItem, Question
+from openagent.protocol.words import subject_of
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -299,6 +300,7 @@ def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
         is_error=outcome.is_error,
         ended=performed.ended,
         reason=performed.reason,
+        subject=performed.summary or subject_of(call.arguments),
         summary=outcome.display.summary,
         duration_ms=performed.duration_ms,
         exit_code=outcome.display.exit_code,

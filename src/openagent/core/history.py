@@ -6,6 +6,7 @@ from typing import Literal
 from openagent.protocol.events import ToolFinished
 from openagent.protocol.messages import CallEnd, Message, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import TurnEnd
+from openagent.protocol.words import subject_of
 
 Stage = Literal["waiting", "asked", "questioned", "begun"]
 """waiting: for calls before it; asked: a person was asked whether it may run; questioned: it runs, and has asked a
@@ -41,10 +42,10 @@ class OpenCalls:
     def reached(self, call_id: str, stage: Stage) -> None:
         self._stages[call_id] = stage
 
-    def stopped(self, end: TurnEnd, by: str) -> list[ToolResultPart]:
+    def stopped(self, end: TurnEnd, by: str) -> list[tuple[ToolCallPart, ToolResultPart]]:
         """The results of those that their turn's end leaves open."""
         why = "the user stopped the turn" if end == "cancelled" and by else _WHY.get(end, "the turn ended")
-        return [_stopped(call, self._stages.get(call.id, "waiting"), why) for call in self._calls.values()]
+        return [(call, _stopped(call, self._stages.get(call.id, "waiting"), why)) for call in self._calls.values()]
 
 
 def _stopped(call: ToolCallPart, stage: Stage, why: str) -> ToolResultPart:
@@ -60,8 +61,13 @@ def closed(call: ToolCallPart, ended: CallEnd, text: str, reason: str) -> ToolRe
     return ToolResultPart(call_id=call.id, name=call.name, text=text, is_error=True, ended=ended, reason=reason)
 
 
-def finished(result: ToolResultPart) -> ToolFinished:
+def finished(call: ToolCallPart, result: ToolResultPart) -> ToolFinished:
     """What clients are told of a result that no tool gave."""
     return ToolFinished(
-        call_id=result.call_id, tool=result.name, is_error=True, ended=result.ended, reason=result.reason
+        call_id=call.id,
+        tool=call.name,
+        is_error=True,
+        ended=result.ended,
+        reason=result.reason,
+        subject=subject_of(call.arguments),
     )

@@ -50,7 +50,7 @@ async def recover_turn(session: "Session", turn: int) -> None:
     await session.record(
         *(PermissionResolved(ask_id=ask, decision="deny", by="turn ended") for ask in _asks_without_answer(told)),
         *(MessageAdded(message=message) for message in messages),
-        *(finished(result) for result in results),
+        *(finished(call, result) for call, result in zip(open_calls, results, strict=True)),
         *([UsageUpdated(usage=usage, last=owed[-1].usage, last_cost_usd=owed[-1].cost_usd)] if owed else []),
         _end(turn, [message for message in newest if message.turn == turn], owed),
         StatusChanged(status="idle"),

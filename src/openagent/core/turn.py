@@ -229,14 +229,14 @@ class Turn:
         if session.draft is not None and (partial := session.draft.parts):
             add("assistant", partial, _CUT_SHORT.get(reason, "error"))
         closed = session.open_calls.stopped(reason, self._stopped_by)
-        for result in closed:
+        for _, result in closed:
             add("tool", [result])
         session.draft = None
         totals = session.info.usage
         records, usage = self._account(session.info.message_count, totals.context_tokens, totals.context_window)
         await session.record(
             *(MessageAdded(message=message) for message in messages),
-            *(finished(result) for result in closed),
+            *(finished(call, result) for call, result in closed),
             *([ErrorRaised(error=error)] if error and not session.has_told(error) else []),
             TurnCompleted(
                 turn=self.number,

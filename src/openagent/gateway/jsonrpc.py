@@ -336,6 +336,8 @@ def _turn(event: e.TurnCompleted) -> dict[str, Any]:
         "output": event.usage.output_tokens,
         "cost": event.cost_usd,
         "duration_ms": event.duration_ms,
+        "by": event.by,
+        "error": _error(event.error) if event.error else None,
     }
 
 
@@ -358,6 +360,8 @@ def _tool_result(message: Message) -> dict[str, Any] | None:
         "name": result.name,
         "result": result.text,
         "is_error": result.is_error,
+        "ended": result.ended,
+        "reason": result.reason,
         "display": result.display,
         "duration_ms": result.duration_ms,
     }

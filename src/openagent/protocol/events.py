@@ -159,6 +159,8 @@ class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
     ended: CallEnd = "done"
     reason: str = ""
     """In a few words why it did not end as done."""
+    subject: str = ""
+    """What the call is about: a command, a path."""
     summary: str = ""
     duration_ms: float = 0.0
     exit_code: int | None = None

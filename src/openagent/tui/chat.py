@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message as UiMessage
 from textual.widget import Widget
 
-from openagent.client.text import clean, told
+from openagent.client.text import clean, ended_line, told
 from openagent.protocol.events import ToolFinished, ToolStarted
 from openagent.protocol.messages import (
     ImagePart,
@@ -19,7 +19,7 @@ from openagent.protocol.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from openagent.protocol.sessions import LiveAnswer
+from openagent.protocol.sessions import EndedTurn, LiveAnswer
 from openagent.tui.said import Note, Said
 from openagent.tui.thought import Thought
 from openagent.tui.tool_call import ToolCall
@@ -77,6 +77,8 @@ class Chat(VerticalScroll):
         super().__init__(can_focus=True)
         self.oldest = 0
         """The number of the oldest message shown; 0: none yet."""
+        self._turns: dict[int, int] = {}
+        """The turns of the messages shown, by number."""
         self.has_more = False
         self.has_newer = False
         """The end of the conversation was put away while somebody read further up: what comes is not shown."""
@@ -129,26 +131,34 @@ class Chat(VerticalScroll):
         else:
             self.scroll_page_down(animate=False)
 
-    async def begin(self, messages: Sequence[Message], *, has_more: bool, rewound: Ranges = ()) -> None:
+    async def begin(
+        self,
+        messages: Sequence[Message],
+        *,
+        has_more: bool,
+        rewound: Ranges = (),
+        ends: Sequence[EndedTurn] = (),
+    ) -> None:
         """Start afresh with the newest messages."""
         await self.remove_children()
         self._unsaid.clear()
         self._rewound = list(rewound)
         self._calls.clear()
         self._numbers.clear()
+        self._turns.clear()
         self._live_number, self._live_thought, self._live_answer = 0, None, None
         self.has_more, self.has_newer = has_more, False
         self.oldest = messages[0].number if messages else 0
-        await self.mount_all([widget for message in messages for widget in self._widgets(message)])
+        await self.mount_all(self._page(messages, ends, whole=True))
         self._grey_out()
         self.anchor()
 
-    async def prepend(self, messages: Sequence[Message], *, has_more: bool) -> None:
+    async def prepend(self, messages: Sequence[Message], *, has_more: bool, ends: Sequence[EndedTurn] = ()) -> None:
         self.has_more = has_more
         if not messages:
             return
-        self.oldest = messages[0].number
-        widgets = [widget for message in messages for widget in self._widgets(message)]
+        below, self.oldest = self.oldest, messages[0].number
+        widgets = self._page(messages, ends, whole=self._turns.get(below) != messages[-1].turn)
         first = self.children[0] if self.children else None
         await self.mount_all(widgets, before=first)
         self._grey_out()
@@ -199,6 +209,7 @@ class Chat(VerticalScroll):
             return
         self._unsaid.pop(message.number, None)
         if message.role == "assistant" and message.number == self._live_number:
+            self._turns[message.number] = message.turn
             await self.catch_up(LiveAnswer(message.number, message.parts))
             await self._end_live()
             new = [self._call(part) for part in message.tool_calls if part.id not in self._calls]
@@ -207,8 +218,6 @@ class Chat(VerticalScroll):
             await self._append(self._widgets(message))
         if not self.oldest:
             self.oldest = message.number
-        if message.role == "assistant" and (cut := CUT_SHORT.get(message.stop_reason or "")):
-            await self.note(cut, "warning")
 
     def sleep(self) -> None:
         """Nobody looks: what streams is kept and not drawn."""
@@ -295,8 +304,10 @@ class Chat(VerticalScroll):
     async def forget_waiting(self) -> None:
         await self.query(".waiting").remove()
 
-    async def turn_ended(self) -> None:
+    async def end_turn(self, end: EndedTurn) -> None:
         await self._end_live()
+        if note := _end_note(end):
+            await self._append([note], self.newest)
 
     def newest_call(self) -> ToolCall | None:
         return next((child for child in reversed(self.children) if isinstance(child, ToolCall)), None)
@@ -309,8 +320,25 @@ class Chat(VerticalScroll):
         begin = next((place for place in range(len(said) - 1, -1, -1) if said[place][0] == "user"), 0)
         return "\n\n".join(text for source, text in said[begin:] if source in sources)
 
+    def _page(self, messages: Sequence[Message], ends: Sequence[EndedTurn], *, whole: bool) -> list[Widget]:
+        """A turn's end stands below its last message. `whole`: the page's last turn has no more messages below."""
+        known = {end.turn: end for end in ends}
+        widgets: list[Widget] = []
+        for place, message in enumerate(messages, 1):
+            following = messages[place] if place < len(messages) else None
+            widgets += self._widgets(message)
+            is_last = following.turn != message.turn if following else whole
+            end = known.get(message.turn) if is_last else None
+            if end is None and (cut := CUT_SHORT.get(message.stop_reason or "")) and message.turn not in known:
+                widgets.append(Note(cut, "warning"))
+            elif end is not None and (note := _end_note(end)):
+                self._numbers[note] = message.number
+                widgets.append(note)
+        return widgets
+
     def _widgets(self, message: Message) -> list[Widget]:
         widgets: list[Widget] = []
+        self._turns[message.number] = message.turn
         for part in message.parts:
             widget = self._part(part, from_user=message.role == "user")
             if widget is not None:
@@ -398,6 +426,14 @@ class Chat(VerticalScroll):
         self._calls = {id_: call for id_, call in self._calls.items() if call not in gone}
         await self.remove_children(widgets)
         self.oldest = min(self._numbers.values(), default=self.oldest)
+        self._turns = {number: turn for number, turn in self._turns.items() if number >= self.oldest}
+
+
+def _end_note(end: EndedTurn) -> Note | None:
+    """A turn that just ended well needs no word: its answer is there."""
+    if end.reason == "done":
+        return None
+    return Note(ended_line(end), "error" if end.error or end.reason == "error" else "warning")
 
 
 def _source(widget: Widget) -> tuple[str, str]:

@@ -7,8 +7,6 @@ from openagent.protocol import events as e
 def note_for(event: e.AnyEvent) -> tuple[str, str] | None:  # noqa: PLR0911
     """The words and their kind (empty, warning, error)."""
     match event:
-        case e.PermissionNoted(decision="deny"):
-            return f"denied: {event.tool}. {event.reason}", "error"
         case e.HookRan() if event.outcome != "done":
             return f"hook {event.hook} {event.outcome}: {event.detail}", "warning"
         case e.BackgroundStarted():

@@ -18,7 +18,7 @@ from openagent.protocol import events as e
 from openagent.protocol import ops
 from openagent.protocol.agents import AgentsList, AgentTree
 from openagent.protocol.customizing import CommandsList, SlashCommands
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
@@ -73,6 +73,8 @@ class Followed(Rows):
         self._left_off: int | None = None
         """The message somebody had read up to, when the conversation's end is fetched again."""
         self.loading_older = False
+        self._told: ErrorInfo | None = None
+        """The newest error: when it is what ends the turn, once is enough."""
         self._runs: dict[str, str] = {}
         """Commands typed here, by op, and the calls they became."""
         self._takers: dict[type[e.Event], Callable[[Any], Awaitable[None]]] = {
@@ -191,7 +193,9 @@ class Followed(Rows):
 
     async def _begin(self, snapshot: Snapshot) -> None:
         self.info = snapshot.info
-        await self.chat.begin(snapshot.messages, has_more=snapshot.has_more, rewound=snapshot.rewound)
+        await self.chat.begin(
+            snapshot.messages, has_more=snapshot.has_more, rewound=snapshot.rewound, ends=snapshot.turns
+        )
         if not snapshot.messages and not snapshot.live:
             await self.chat.welcome()
         if snapshot.live:
@@ -241,6 +245,7 @@ class Followed(Rows):
         if taker := self._takers.get(type(event)):
             await taker(event)
         elif noted := note_for(event):
+            self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
             await self.chat.note(*noted)
 
     def _learn(self, info: SessionInfo, event: e.AnyEvent) -> None:
@@ -310,11 +315,9 @@ class Followed(Rows):
         self.side.show_agents(self.agents)
 
     async def _turn_completed(self, event: e.TurnCompleted) -> None:
-        await self.chat.turn_ended()
         await self.asks.remove_children()
-        if event.reason != "done":
-            why = f" {event.error.message} {event.error.hint}" if event.error else ""
-            await self.chat.note(f"— {event.reason.replace('_', ' ')}.{why}", "error" if event.error else "warning")
+        told, self._told = self._told, None
+        await self.chat.end_turn(replace(event.ended, error=None) if event.error == told else event.ended)
         if not self.prompt.has_focus and self.screen.focused is None:
             self.prompt.focus()
         if self.info is not None:

@@ -153,6 +153,6 @@ class SessionView(Followed):
                 ops.MessagePage,
             )
             if page is not None:
-                await self.chat.prepend(page.messages, has_more=page.has_more)
+                await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
         finally:
             self.loading_older = False

@@ -8,15 +8,21 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from openagent.client.text import call_line, clean, one_line, subject_of
+from openagent.client.text import call_line, clean, one_line
 from openagent.protocol.events import ToolFinished
-from openagent.protocol.messages import ToolResultPart
+from openagent.protocol.messages import CallEnd, ToolResultPart
+from openagent.protocol.words import call_going_on, call_to_come, subject_of
 from openagent.tui.diff import coloured
 from openagent.tui.foldable import Foldable
 
 TAIL = 20_000
 """Characters of live output that are kept and shown; the full view has all of a result."""
-_DOING = {"edit_file": "editing", "read_file": "reading", "write_file": "writing", "shell": "running"}
+_COLOURS: dict[str, str] = {
+    "done": "$success",
+    "stopped": "$warning",
+    "interrupted": "$warning",
+    "not_run": "$foreground-muted",
+}
 
 
 class ToolCall(Foldable):
@@ -33,16 +39,16 @@ class ToolCall(Foldable):
         self._output = ""
         self._result: ToolResultPart | None = None
         self._line = ""
-        self._failed = False
+        self._ended: CallEnd = "done"
         self._shown: Static | None = None
 
     def headline(self) -> Content:
         if not self._line:
-            doing = _DOING.get(self._tool, self._tool)
-            mark = ("● ", "$primary") if self.has_class("running") else ("○ ", "$foreground-muted")
-            return Content.assemble(mark, one_line(f"{doing} {self._subject}"))
+            if self.has_class("running"):
+                return Content.assemble(("● ", "$primary"), one_line(call_going_on(self._tool, self._subject)))
+            return Content.assemble(("○ ", "$foreground-muted"), one_line(call_to_come(self._tool, self._subject)))
         mark, rest = self._line[:1], self._line[1:]
-        return Content.assemble((mark, "$error" if self._failed else "$success"), rest)
+        return Content.assemble((mark, _COLOURS.get(self._ended, "$error")), rest)
 
     def inside(self) -> Widget:
         self._shown = Static(self._contents(), markup=False)
@@ -79,18 +85,21 @@ class ToolCall(Foldable):
             self._shown.update(self._contents())
 
     def finish(self, event: ToolFinished) -> None:
-        self._end(event.summary, failed=event.is_error, duration_ms=event.duration_ms)
+        self._subject = self._subject or _besides(self._tool, event.subject)
+        self._end(event.summary, event.ended, event.reason, event.duration_ms)
 
     def take_result(self, result: ToolResultPart) -> None:
         self._result = result
         if not self._line:
-            self._end(result.display.summary, failed=result.is_error, duration_ms=result.duration_ms)
+            self._end(result.display.summary, result.ended, result.reason, result.duration_ms)
         else:
             self._update()
 
-    def _end(self, summary: str, *, failed: bool, duration_ms: float) -> None:
-        self._failed = failed
-        self._line = call_line(self._tool, self._subject, failed=failed, summary=summary, duration_ms=duration_ms)
+    def _end(self, summary: str, ended: CallEnd, reason: str, duration_ms: float) -> None:
+        self._ended = ended
+        self._line = call_line(
+            self._tool, self._subject, ended=ended, reason=reason, summary=summary, duration_ms=duration_ms
+        )
         self.remove_class("running")
         self._update()
 

@@ -2560,6 +2560,7 @@ export interface ToolFinished {
   is_error?: boolean
   ended?: "denied" | "done" | "failed" | "interrupted" | "not_run" | "stopped"
   reason?: string
+  subject?: string
   summary?: string
   duration_ms?: number
   exit_code?: number | null

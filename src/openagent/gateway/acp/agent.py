@@ -19,7 +19,7 @@ from openagent.protocol import events as e
 from openagent.protocol import ops
 from openagent.protocol.customizing import SlashCommand, SlashCommands
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.sessions import EndedTurn, SessionInfo, SettingsChange, Snapshot
 
 RESOURCE_NOT_FOUND = -32002
 PAGE = 200
@@ -214,14 +214,21 @@ class Agent:
 
     async def _replay(self, feed: Feed, snapshot: Snapshot) -> None:
         last = snapshot.messages[-1].number if snapshot.messages else 0
-        number = 0
+        number = turn = 0
+        ends: dict[int, EndedTurn] = {}
         while number < last:
             op = ops.MessagesPage(id=self._link.next_id(), session=feed.info.id, after=number, limit=PAGE)
             page = await self._link.request(op, ops.MessagePage)
+            ends |= {end.turn: end for end in page.turns}
             for message in page.messages:
+                if message.turn != turn and (end := ends.get(turn)):
+                    feed.turn_ended(end)
+                turn = message.turn
                 if message.number <= last:
                     feed.message(message)
             number = page.messages[-1].number if page.messages else last
+        if end := ends.get(turn):
+            feed.turn_ended(end)
         if snapshot.live:
             feed.catch_up(snapshot.live)
 

@@ -11,22 +11,19 @@ from openagent.gateway.acp.content import block_of, text_block
 from openagent.gateway.acp.options import config_options
 from openagent.gateway.acp.wire import Capabilities, Editor
 from openagent.protocol import events as e
+from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import ImagePart, Message, TextPart, ThinkingPart, ToolResultPart
-from openagent.protocol.sessions import LiveAnswer, PermissionAsk, PlanItem, SessionInfo
+from openagent.protocol.sessions import EndedTurn, LiveAnswer, PermissionAsk, PlanItem, SessionInfo
 from openagent.protocol.usage import SessionUsage
+from openagent.protocol.words import turn_ended
 
 OUTPUT_KEPT = 32_000
 """Characters of a running command's output that are shown."""
 OUTPUT_EVERY = 0.1
 """Seconds between two such pictures."""
 _PLAN_STATES = {"pending": "pending", "active": "in_progress", "done": "completed"}
-_LEFT_UNDONE = {
-    "budget": "The turn ended because its budget is spent.",
-    "loop": "The turn ended because the same call was made over and over.",
-    "step_limit": "The turn ended because it took as many steps as it may.",
-    "time_limit": "The turn ended because it took as long as it may.",
-    "interrupted": "The turn was interrupted because the daemon ended.",
-}
+_SAID_ITSELF = ("done", "error", "cancelled", "max_tokens", "refused")
+"""Ends of a prompt that its reply tells the editor."""
 
 
 @dataclass
@@ -71,7 +68,6 @@ class Feed:
             e.BudgetWarning: lambda event: self._notice(
                 "warning", f"{event.spent:g} of {event.limit:g} {event.unit} spent."
             ),
-            e.PermissionNoted: lambda event: self._notice("warning", f"Denied: {event.tool}. {event.reason}"),
             e.CheckpointRestored: lambda event: self._notice("info", f"Went back to before turn {event.turn}."),
             e.LoginRequired: lambda event: self._notice(
                 "error", f"Log in again: openagent auth login {event.provider}. {event.reason}"
@@ -209,26 +205,31 @@ class Feed:
         if call.terminal:
             if not call.output:
                 self._terminal_output(result.call_id, result.text)
-            self._end(result.call_id, call, is_error=result.is_error, exit_code=result.display.exit_code)
+            self._end(result.call_id, call, result, exit_code=result.display.exit_code)
         else:
-            content = calls.outcome(result, self.info.cwd)
-            self._end(result.call_id, call, is_error=result.is_error, content=content)
+            self._end(result.call_id, call, result, content=calls.outcome(result, self.info.cwd))
 
     def _tool_finished(self, event: e.ToolFinished) -> None:
         call = self._calls.get(event.call_id)
         if call is not None and not call.finished:  # a person's own call, which leaves no result in the history
             content = {"content": calls.running(call.output)} if call.output and not call.terminal else {}
-            self._end(event.call_id, call, is_error=event.is_error, exit_code=event.exit_code, **content)
+            self._end(event.call_id, call, event, exit_code=event.exit_code, **content)
         self._calls.pop(event.call_id, None)
 
-    def _end(self, call_id: str, call: _Call, *, is_error: bool, exit_code: Any = None, **fields: Any) -> None:
+    def _end(
+        self, call_id: str, call: _Call, end: ToolResultPart | e.ToolFinished, *, exit_code: Any = None, **fields: Any
+    ) -> None:
         call.finished = True
         if call.picture is not None:
             call.picture.cancel()
         if call.terminal:
             ended = {"terminal_id": call_id, "exit_code": exit_code, "signal": None}
             fields["_meta"] = {"terminal_exit": ended}
-        self._call_update(call_id, status="failed" if is_error else "completed", **fields)
+        if end.ended not in ("done", "failed"):
+            # Editors know only completed and failed: the title says the rest.
+            why = f" ({end.reason})" if end.reason else ""
+            fields["title"] = f"{end.ended.replace('_', ' ')}: {calls.title_of(call.tool, call.arguments)}{why}"
+        self._call_update(call_id, status="failed" if end.is_error else "completed", **fields)
 
     # What else changes
 
@@ -258,12 +259,14 @@ class Feed:
         self.update("config_option_update", configOptions=config_options(self.info.settings, self.models))
 
     def _turn_completed(self, event: e.TurnCompleted) -> None:
-        for call_id, call in self._calls.items():
-            if not call.finished:
-                self._end(call_id, call, is_error=True)
         self._calls.clear()
-        if text := _LEFT_UNDONE.get(event.reason):
-            self.tell(text)
+        if event.op_id not in self.own_ops or event.reason not in _SAID_ITSELF:
+            self.turn_ended(event.ended)
+
+    def turn_ended(self, end: EndedTurn) -> None:
+        if end.reason != "done":
+            error = end.error or ErrorInfo("internal", "")
+            self.tell(" ".join(turn_ended(end.reason, by=end.by, message=error.message, hint=error.hint)).rstrip())
 
     def _collected(self, event: e.ContextCollected) -> None:
         if self._can.shows_compaction:

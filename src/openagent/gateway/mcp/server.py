@@ -21,7 +21,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import Field
 
 from openagent import __version__
-from openagent.gateway.mcp.sessions import Ask, Awaited, Sessions, transcript
+from openagent.gateway.mcp.sessions import Ask, Awaited, Sessions, told_end, transcript
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import PermissionAsk, SessionInfo, SettingsChange
@@ -119,11 +119,11 @@ class Desk:
         """Read a session's last messages, and what it waits for."""
         try:
             info = await self._sessions.info(session)
-            messages = await self._sessions.messages(info.id, max(1, min(last, TRANSCRIPT_MESSAGES)))
+            messages, ends = await self._sessions.messages(info.id, max(1, min(last, TRANSCRIPT_MESSAGES)))
             waiting = [_ask_told(ask) for ask in await self._sessions.open_asks(info.id)]
         except OpenAgentError as problem:
             return _refused(problem)
-        return _told({**_described(info), "waiting_for": waiting}, transcript(info, messages))
+        return _told({**_described(info), "waiting_for": waiting}, transcript(info, messages, ends))
 
     async def cancel_turn(self, session: SessionId) -> CallToolResult:
         """Stop what a session is doing. What it has said and done stays."""
@@ -155,7 +155,7 @@ class Desk:
 
     async def transcript(self, session: str) -> str:
         info = await self._sessions.info(session)
-        return transcript(info, await self._sessions.messages(info.id, TRANSCRIPT_MESSAGES))
+        return transcript(info, *await self._sessions.messages(info.id, TRANSCRIPT_MESSAGES))
 
     async def _id(self, session: str) -> str:
         return (await self._sessions.info(session)).id
@@ -260,7 +260,7 @@ def _ended(event: e.TurnCompleted) -> CallToolResult:
     }
     if event.error is not None:
         told["error"] = f"{event.error.message} {event.error.hint}".strip()
-    text = event.text or told.get("error", "") or f"The turn ended: {event.reason}."
+    text = event.text or told_end(event.ended)
     return _told(told, text, is_error=event.reason == "error")
 
 

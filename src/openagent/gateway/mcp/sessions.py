@@ -1,7 +1,7 @@
 """Sessions as another agent uses them: send a message, see what comes of it, answer what is asked meanwhile."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,9 +11,10 @@ from msgspec import Struct
 from openagent.gateway.jsonrpc import Link
 from openagent.protocol import events as e
 from openagent.protocol import ops
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from openagent.protocol.sessions import PermissionAsk, Question, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.sessions import EndedTurn, PermissionAsk, Question, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.words import turn_ended
 
 PAGE = 200
 _RESULT_SHOWN = 2000
@@ -121,9 +122,10 @@ class Sessions:
             async for event in self._until_ended(queue, awaited):
                 yield event
 
-    async def messages(self, session: str, last: int) -> "list[Message]":
-        """The newest ones, oldest first."""
+    async def messages(self, session: str, last: int) -> "tuple[list[Message], dict[int, EndedTurn]]":
+        """The newest ones, oldest first, and how their turns ended."""
         found: list[Message] = []
+        ends: dict[int, EndedTurn] = {}
         before: int | None = None
         while len(found) < last:
             op = ops.MessagesPage(
@@ -131,10 +133,11 @@ class Sessions:
             )
             page = await self._link.request(op, ops.MessagePage)
             found = [*page.messages, *found]
+            ends |= {end.turn: end for end in page.turns}
             if not page.has_more or not page.messages:
                 break
             before = page.messages[0].number
-        return found
+        return found, ends
 
     async def _until_ended(
         self, queue: "asyncio.Queue[e.AnyEvent]", awaited: Awaited
@@ -235,9 +238,15 @@ def _asked(session: str, ask: Ask) -> e.AnyEvent:
     return e.PermissionRequested(session=session, ask=ask)
 
 
-def transcript(info: SessionInfo, messages: "list[Message]") -> str:
+def told_end(end: EndedTurn) -> str:
+    error = end.error or ErrorInfo("internal", "")
+    return " ".join(turn_ended(end.reason, by=end.by, message=error.message, hint=error.hint)).rstrip()
+
+
+def transcript(info: SessionInfo, messages: "list[Message]", ends: Mapping[int, EndedTurn]) -> str:
     lines = [f"# {info.name or 'Unnamed'}", f"{info.id} · {info.cwd} · {info.settings.mode} mode · {info.status}"]
-    for message in messages:
+    for place, message in enumerate(messages, 1):
+        following = messages[place] if place < len(messages) else None
         for part in message.parts:
             match part:
                 case TextPart():
@@ -245,7 +254,13 @@ def transcript(info: SessionInfo, messages: "list[Message]") -> str:
                 case ToolCallPart():
                     lines.append(f"\n**{part.name}** `{part.arguments}`"[:_RESULT_SHOWN])
                 case ToolResultPart():
-                    lines.append(f"\n```\n{part.text[:_RESULT_SHOWN]}\n```")
+                    ended = (
+                        "" if part.ended == "done" else f"\n{part.ended.replace('_', ' ')}: {part.reason}".rstrip(": ")
+                    )
+                    lines.append(f"{ended}\n```\n{part.text[:_RESULT_SHOWN]}\n```")
                 case _:
                     pass
+        end = ends.get(message.turn) if following is None or following.turn != message.turn else None
+        if end is not None and end.reason != "done":
+            lines.append(f"\n**{told_end(end)}**")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,77 @@
+"""How calls and turns are spoken of, in one place for every client.
+
+What is done stands in the past tense, what runs in the present, and what did not come to be done says why.
+Imports nothing: `openagent run` lives on this too.
+"""
+
+from __future__ import annotations
+
+MARKS = {"done": "✓", "failed": "✗", "denied": "✗", "stopped": "■", "interrupted": "■", "not_run": "–"}
+"""By how a call ended."""
+
+_VERBS = {
+    "edit_file": ("edit", "editing", "edited"),
+    "read_file": ("read", "reading", "read"),
+    "write_file": ("write", "writing", "wrote"),
+    "shell": ("run", "running", "ran"),
+}
+_SUBJECTS = ("command", "path", "file", "pattern", "query", "url")
+
+
+def subject_of(arguments: dict[str, object]) -> str:
+    """What stands for a whole call on one line."""
+    named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
+    return str(named or next((value for value in arguments.values() if isinstance(value, str)), ""))
+
+
+def call_to_come(tool: str, subject: str) -> str:
+    """A call that has not begun: `edit app.py`."""
+    return f"{_VERBS.get(tool, (tool,))[0]} {subject}".rstrip()
+
+
+def call_going_on(tool: str, subject: str) -> str:
+    """`editing app.py`"""
+    return f"{_VERBS.get(tool, (tool, tool))[1]} {subject}".rstrip()
+
+
+def call_ended(tool: str, subject: str, ended: str) -> str:
+    """`edited app.py`, `denied: edit app.py`, `not run: edit app.py`"""
+    if ended == "done":
+        return f"{_VERBS.get(tool, (tool, tool, tool))[2]} {subject}".rstrip()
+    return f"{ended.replace('_', ' ')}: {call_to_come(tool, subject)}"
+
+
+_TURNS = {
+    "done": ("Done.", ""),
+    "cancelled": ("Stopped.", "Send a message to go on."),
+    "interrupted": ("Interrupted: the daemon stopped in the middle of it.", "Send a message to go on."),
+    "step_limit": ("Stopped at the limit of steps.", "Send a message to go on, or raise max_steps."),
+    "time_limit": ("Stopped: its time was up.", "Send a message to go on, or raise turn_timeout."),
+    "budget": ("Stopped: the budget is used up.", "Raise the budget to go on."),
+    "loop": (
+        "Stopped: the model made the same call again and again.",
+        "Say what it should do instead.",
+    ),
+    "max_tokens": (
+        "The answer was cut off at the longest that is allowed.",
+        "Send a message to go on, or raise max_output_tokens.",
+    ),
+    "refused": ("The model refused to answer.", "Say it in other words, or choose another model."),
+    "error": ("Failed.", ""),
+}
+
+
+def turn_ended(reason: str, *, by: str = "", message: str = "", hint: str = "") -> tuple[str, str]:
+    """What became of a turn, and what to do next. `message` and `hint` are those of its error, if it had one."""
+    told, following = _TURNS.get(reason, (f"Ended: {reason.replace('_', ' ')}.", ""))
+    if reason == "cancelled" and by:
+        told = f"Stopped from {by}."
+    if message:
+        told = f"Failed: {message}" if reason == "error" else message
+    return told, hint or following
+
+
+def turn_mark(reason: str) -> str:
+    if reason == "done":
+        return "—"
+    return "✗" if reason in ("error", "refused") else "■"

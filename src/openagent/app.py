@@ -7,7 +7,6 @@ already accepting connections; ops that arrive meanwhile wait for it.
 import argparse
 import asyncio
 import contextlib
-import functools
 import gc
 import logging
 import os
@@ -107,9 +106,8 @@ async def _load(
     door.access.set_result(services.access)
     daemon.ready(manager, configs.show)
     services.start(when_loaded)
-    assert services.team is not None
-    await services.team.recover(manager)
-    services.presence.keep_up(functools.partial(services.team.recover, manager), manager.drop_lost)
+    await manager.recover_all()
+    services.presence.keep_up(manager.recover_all, manager.drop_lost)
     return manager, services
 
 

@@ -144,6 +144,7 @@ def build_manager(
         open_workspace=safety.open_workspace,
         rules=team.lineage.rules,
         stop_started_in=team.stop_started_in,
+        copy_left=team.copy_left,
         notices=lambda workspace: [
             *safety.notices(workspace),
             *custom.notices(workspace),

@@ -58,6 +58,7 @@ class Conversation:
             e.BackgroundStarted: lambda event: self.note(
                 f"{event.command_id} goes on in the background: {one_line(event.command)}", DIM
             ),
+            e.BackgroundFinished: self._background_finished,
             e.SubagentStarted: lambda event: self.note(
                 f"→ {event.template} ({event.child}): {one_line(event.task)}", DIM
             ),
@@ -119,6 +120,10 @@ class Conversation:
 
     def note(self, text: str, style: str) -> None:
         self._print(paint(clean(text), style))
+
+    def _background_finished(self, event: e.BackgroundFinished) -> None:
+        if event.lost:
+            self.note(f"{event.command_id} was killed in the background: the daemon or its session ended.", YELLOW)
 
     def _subagent_finished(self, event: e.SubagentFinished) -> None:
         ended = "is done" if event.reason == "done" else f"ended: {event.reason.replace('_', ' ')}"

@@ -16,7 +16,7 @@ from openagent.core.unreadable import syntax_error
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import Shell
-from openagent.plugins.store import AuditEntry
+from openagent.plugins.store import AuditEntry, BackgroundWork
 from openagent.plugins.tool import Tool, ToolOutcome
 from openagent.plugins.workspace import WriteWindow
 from openagent.policy.facts import CallFacts, Decision
@@ -164,6 +164,8 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
         duration_ms = round((time.monotonic() - began) * 1000, 3)
         if tool.effect == "execute" and (background := outcome.display.background):
             await session.undo.goes_on(window, background)
+            for_model = call.id in session.open_calls
+            session.background.begin(BackgroundWork(background, "command", summary, for_model=for_model))
             session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
     effect = tool.effect_of(call.arguments)
     return Performed(outcome, decision, duration_ms, summary, effect, files=context.files)

@@ -78,6 +78,10 @@ async def _nothing_to_stop(_session: str, _turns: Container[int]) -> Sequence[st
     return ()
 
 
+async def _no_copy(_session: str) -> str:
+    return ""
+
+
 @dataclass(kw_only=True)
 class Runtime:
     store: Store
@@ -113,6 +117,9 @@ class Runtime:
     """Write an "always allow this" to the user's rules. Raises OpenAgentError when that cannot be done."""
     stop_started_in: Callable[[str, Container[int]], Awaitable[Sequence[str]]] = _nothing_to_stop
     """Ends what a session started in the background in turns that are taken back: their sub-agents' names."""
+    copy_left: Callable[[str], Awaitable[str]] = _no_copy
+    """A sub-agent's session to the copy with edits of it that have not come back; empty when there are none. Loads no
+    session."""
     gate: Gate = field(default_factory=OpenGate)
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     """Seconds after which a permission request that nobody answered is denied."""

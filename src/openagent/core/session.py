@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from openagent.core.asking import Asking
 from openagent.core.asks import Asks
+from openagent.core.background import Background
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
 from openagent.core.gates import SessionGate
@@ -44,6 +45,7 @@ from openagent.plugins.tool import Tool, ToolOutcome, has_tool
 from openagent.plugins.view_log import REWIND, load_shown
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
+    BackgroundFinished,
     ContextCollected,
     ErrorRaised,
     Event,
@@ -102,6 +104,7 @@ class Session:
         self.env: Mapping[str, str] = {}
         """Of whoever sent the message of the newest turn; until there is one, of whoever made the session."""
         self.seen = SeenFiles(self)
+        self.background = Background(self, stored.background)
         self.someone_can_answer = someone_can_answer
         self.lock = asyncio.Lock()
         """Held while something is stored and published, and while a client takes its snapshot."""
@@ -171,6 +174,9 @@ class Session:
 
     def post(self, *events: Event, op_id: str = "", audit: Sequence[AuditEntry] = ()) -> None:
         """Record soon, without waiting for it."""
+        for event in events:
+            if isinstance(event, BackgroundFinished):
+                self.background.end(event.command_id)
         self._posted.extend(self._stamp(event, op_id) for event in events)
         self._posted_audit.extend(audit)
         if self._post_timer is None:
@@ -195,6 +201,7 @@ class Session:
         plan: Sequence[PlanItem] | None = None,
         collection: CollectionRecord | None = None,
         seen: SeenRecord | None = None,
+        ended: Sequence[str] = (),
     ) -> None:
         """Store events and whatever else belongs to them in one transaction, then publish the events.
 
@@ -207,6 +214,7 @@ class Session:
                 stamped = [_numbered(event, collection.id) for event in stamped]
             posted, self._posted = self._posted, []
             posted_audit, self._posted_audit = self._posted_audit, []
+            begun, over = self.background.news()
             if self._post_timer is not None:
                 self._post_timer.cancel()
                 self._post_timer = None
@@ -226,15 +234,23 @@ class Session:
                 collection=collection,
                 drop_draft=drop_draft,
                 seen=seen,
+                ended=ended,
             )
+            beside = Batch(session=self.id, events=posted, audit=posted_audit, begun=begun, ended=over)
             try:
-                both = msgspec.structs.replace(own, events=[*posted, *stamped], audit=[*posted_audit, *audit])
+                both = msgspec.structs.replace(
+                    own,
+                    events=[*posted, *stamped],
+                    audit=[*posted_audit, *audit],
+                    begun=begun,
+                    ended=[*over, *ended],
+                )
                 await self._commit(both, changes or {})
             except Exception:
-                if not posted and not posted_audit:
+                if not posted and not posted_audit and not begun and not over:
                     raise
                 # One of the two cannot be stored: the other does not go with it.
-                await self._commit_posted(Batch(session=self.id, events=posted, audit=posted_audit))
+                await self._commit_posted(beside)
                 if own != Batch(session=self.id):
                     await self._commit(own, changes or {})
 
@@ -337,9 +353,13 @@ class Session:
         changed = [event.status for event in events if isinstance(event, StatusChanged)]
         return {"status": changed[-1]} if changed else {}
 
+    @property
+    def _has_posted(self) -> bool:
+        return bool(self._posted or self._posted_audit or self.background.has_news)
+
     def _flush_soon(self) -> None:
         self._post_timer = None
-        if (self._posted or self._posted_audit) and self._flushing is None:
+        if self._has_posted and self._flushing is None:
             self._flushing = asyncio.create_task(self._flush())
 
     async def _flush(self) -> None:
@@ -347,7 +367,7 @@ class Session:
             await self.record()
         finally:
             self._flushing = None
-            if (self._posted or self._posted_audit) and self._post_timer is None:  # while this was being stored
+            if self._has_posted and self._post_timer is None:  # while this was being stored
                 self._flush_soon()
 
     # Turns
@@ -620,12 +640,12 @@ class Session:
 
     async def recover(self) -> None:
         """Close what a crash left open, so that the history is one every provider accepts."""
-        if not self._open_turn:
-            if self.info.status not in ("idle", "error"):  # a person's own call was running
-                await self.record(StatusChanged(status="idle"))
-            return
-        turn, self._open_turn = self._open_turn, 0
-        await recover_turn(self, turn)
+        if self._open_turn:
+            turn, self._open_turn = self._open_turn, 0
+            await recover_turn(self, turn)
+        elif self.info.status not in ("idle", "error"):  # a person's own call was running
+            await self.record(StatusChanged(status="idle"))
+        await self.background.tell_lost()
 
     async def close(self) -> None:
         """A running turn is interrupted and saved; what is queued stays in the store for the next start."""
@@ -633,7 +653,7 @@ class Session:
         await self.cancel(reason="interrupted")
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
-        if self._posted or self._posted_audit:
+        if self._has_posted:
             await self.record()
         await self.outbox.close(CLOSE_PATIENCE)
         if self._shell is not None:

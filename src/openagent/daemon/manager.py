@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -261,28 +261,23 @@ class SessionManager:
             )
         return {"message_count": through, "turn_count": page[0].turn}
 
-    async def recover_all(self) -> Sequence[str]:
-        """After a crash: close every turn that was left open, so that lists tell the truth. Returns where there were
-        such."""
-        unfinished = await self.runtime.store.unfinished_sessions()
-        return [session for session in unfinished if await self._can_load(session)]
-
-    async def go_on(self) -> None:
-        """With the messages that were waiting when a daemon ended: a session that is loaded says what waits in it."""
+    async def recover_all(self) -> None:
+        """After a crash: close every turn that was left open, so that lists tell the truth, and go on with the messages
+        that were waiting."""
         store = self.runtime.store
-        for session in await store.waiting_sessions():
+        for session in await store.unfinished_sessions():
+            await self._recover(session)
+        for session in await store.waiting_sessions():  # one that is loaded says what waits in it
             workspace = Path((await store.session(session)).info.cwd)
             is_here = await asyncio.to_thread(workspace.is_dir)  # and not on another daemon's machine
             if is_here:
-                await self._can_load(session)
+                await self._recover(session)
 
-    async def _can_load(self, session: str) -> bool:
+    async def _recover(self, session: str) -> None:
         try:
             await self.get(session)
         except OpenAgentError as problem:  # another daemon was faster
             _log.warning("not recovered", extra={"session": session, "reason": str(problem)})
-            return False
-        return True
 
     async def close(self) -> None:
         await self._roster.close()

@@ -1,7 +1,7 @@
 """Where everything is kept. One call, one transaction."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -100,6 +100,22 @@ class SeenRecord(Struct, frozen=True):
     files: list[FileSeen]
 
 
+class BackgroundWork(Struct, frozen=True, omit_defaults=True):
+    """Something that a session has at work beside its turn, and that cannot outlive the daemon."""
+
+    id: str
+    """What the model, or the caller, knows it by."""
+    kind: Literal["agent", "command"]
+    what: str
+    """The task, or the command."""
+    child: str = ""
+    """The sub-agent's session, once there is one."""
+    template: str = ""
+    at: float = 0.0
+    for_model: bool = True
+    """The model knows of it. A person's own command is none of its business."""
+
+
 class McpServerRecord(Struct, frozen=True):
     """An MCP server that was added."""
 
@@ -130,6 +146,10 @@ class Batch(Struct):
     plan: Sequence[PlanItem] | None = None
     collection: CollectionRecord | None = None
     seen: SeenRecord | None = None
+    begun: Sequence[BackgroundWork] = ()
+    """New, or in the place of those with their ids."""
+    ended: Sequence[str] = ()
+    """Ids of what goes on no longer."""
     drop_draft: bool = False
     """What was kept of an answer while it streamed is no longer needed."""
     again: bool = False
@@ -143,6 +163,8 @@ class StoredSession(Struct, frozen=True):
     """The turn that was started and not completed; 0 when there is none."""
     plan: list[PlanItem]
     queued: list[QueuedMessage]
+    background: list[BackgroundWork] = []
+    """What has begun and not ended."""
     below: SessionUsage = SessionUsage()
     """What the sessions that work for it, and theirs, have used together."""
 

@@ -454,6 +454,8 @@ class BackgroundFinished(Event, frozen=True, kw_only=True, tag="background.finis
     command_id: str
     exit_code: int | None
     duration_ms: float = 0.0
+    lost: bool = False
+    """It ended with the daemon, or when its session was put away; nobody knows how far it had come."""
 
 
 class TerminalOutput(Event, frozen=True, kw_only=True, tag="terminal.output"):

@@ -5,6 +5,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,6 +19,7 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
+from openagent.plugins.store import BackgroundWork
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
 from openagent.plugins.workspace import Caller, Copy, Merged
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
@@ -82,36 +84,48 @@ class AgentService:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def tell_cut_off(self, sessions: Sequence[str]) -> None:
-        """After a crash: whoever looks at a caller sees what became of its sub-agents, and where their edits are."""
-        for name in sessions:
-            session = await self._manager.get(name)
-            for elder in self._manager.elders(session.info)[:1]:
-                copy = self._copies.copy_of(session.workspace)
-                elder.post(_finished(session.info, Report(session.id, session.info.template, "interrupted", copy=copy)))
+    async def copy_left(self, session: str) -> str:
+        """The copy with edits of a sub-agent that have not come back; empty when there are none."""
+        try:
+            info = (await self._manager.runtime.store.session(session)).info
+        except OpenAgentError:  # it was deleted
+            return ""
+        copy = self._copies.copy_of(Path(info.cwd))
+        try:
+            return copy if copy and await self._copies.diff(copy) else ""
+        except OpenAgentError:
+            return copy
 
     # What a model calls
 
     async def delegate(self, context: ToolContext, work: Sequence[Assignment], *, background: bool) -> ToolOutcome:
         parent = await self._manager.get(context.session)
         chosen = [await self._templates.find(each.template, parent.workspace) for each in work]
-        tasks: list[asyncio.Task[Report]] = []
-        for info, each in zip(chosen, work, strict=True):
-            tasks.append(self._spawn(self.work(parent, info, each.task, context.call_id, background=background)))
         if background:
-            return self._in_background(parent, tasks, chosen)
-        reports = await asyncio.gather(*tasks)
-        return told(reports)
+            return self._in_background(parent, chosen, work, context.call_id)
+        tasks = [
+            self._spawn(self.work(parent, info, each.task, context.call_id))
+            for info, each in zip(chosen, work, strict=True)
+        ]
+        try:
+            return told(await asyncio.gather(*tasks))
+        except asyncio.CancelledError:
+            if self._closing:  # the turn is interrupted in a moment, and does nothing more until then
+                await asyncio.get_running_loop().create_future()
+            raise
 
     def _in_background(
-        self, parent: Session, tasks: "list[asyncio.Task[Report]]", chosen: Sequence[TemplateInfo]
+        self, parent: Session, chosen: Sequence[TemplateInfo], work: Sequence[Assignment], call_id: str
     ) -> ToolOutcome:
-        names = [
-            self.background.start(parent, info.template.name, task) for task, info in zip(tasks, chosen, strict=True)
-        ]
-        lines = [f"{name} works in the background." for name in names]
+        lines: list[str] = []
+        for info, each in zip(chosen, work, strict=True):
+            name = f"{info.template.name}-{uuid4().hex[:6]}"
+            parent.background.begin(BackgroundWork(name, "agent", each.task, template=info.template.name))
+            task = self._spawn(self.work(parent, info, each.task, call_id, background=name))
+            self.background.start(parent, name, task)
+            lines.append(f"{name} works in the background.")
         lines.append("Each answer arrives as a message; `agent_result` reads or awaits one earlier.")
-        return ToolOutcome("\n".join(lines), display=Display(summary=f"{len(tasks)} in the background"))
+        return ToolOutcome("\n".join(lines), display=Display(summary=f"{len(work)} in the background"))
 
     async def result(self, context: ToolContext, agent: str, *, wait: float, cancel: bool) -> ToolOutcome:
         return await self.background.result(context.session, agent, wait=wait, cancel=cancel, doing=self._doing)
@@ -130,7 +144,12 @@ class AgentService:
         found: list[AgentInfo] = []
         for root in roots:
             info = (await self._manager.get(root)).info
-            found += self._tree(info, await store.descendants(root))
+            family = await store.descendants(root)
+            for each in family:
+                if each.status not in ("idle", "error"):  # a daemon that died has left it so, unless it is at work
+                    with suppress(OpenAgentError):
+                        await self._manager.get(each.id)
+            found += self._tree(info, family)
         ends = await store.last_ends([each.session.id for each in found])
         return AgentTree([msgspec.structs.replace(each, ended=ends.get(each.session.id)) for each in found])
 
@@ -171,26 +190,28 @@ class AgentService:
         task: str,
         call_id: str = "",
         *,
-        background: bool = False,
+        background: str = "",
         held: Settings | None = None,
     ) -> Report:
-        """From its start to its edits being merged. Cancel it to end the sub-agent. `held` is what it may have at most,
-        where that is not what its caller has."""
+        """From its start to its edits being merged. Cancel it to end the sub-agent. `background` names one that its
+        caller does not wait for; `held` is what it may have at most, where that is not what its caller has."""
         by = Caller(parent.id, parent.info.turn_count, call_id)
         async with self._slot(parent):
             try:
                 session, copy = await self._create(parent, info, task, held or parent.info.settings)
             except OpenAgentError as problem:
                 return Report("", info.template.name, "error", error=problem.info)
-            watch = AgentWatch(parent, session, info.template.name, self._lineage, background=background)
+            template, known_as = info.template.name, background or session.id
+            watch = AgentWatch(parent, session, template, self._lineage, background=bool(background))
             watch.task = asyncio.current_task()
             watch.within_caller = held is None
             self.watches[session.id] = watch
             self._bus.watch(session.id, watch.hear)
             self._bus.watch(parent.id, watch.hear_parent)
             started = time.monotonic()
+            parent.background.begin(BackgroundWork(known_as, "agent", task, child=session.id, template=template))
             try:
-                await parent.record(_started(session.info, task, call_id, copy, background=background))
+                await parent.record(_started(session.info, task, call_id, copy, background=bool(background)))
                 where = session.workspace  # until its copy is merged
                 await _to_the_end(session.send([TextPart(moved(task, parent.workspace, where))], ""))
                 completed = await self._its_end(session, watch)
@@ -202,8 +223,9 @@ class AgentService:
             except asyncio.CancelledError:
                 # Whoever cancels waits for the turn to end, and for nothing slower.
                 self.background.drop(session.id)
-                await session.cancel()
+                await session.cancel(reason="interrupted" if self._closing else "cancelled")
                 if not self._closing:
+                    parent.background.end(known_as)
                     self._spawn(self._leave(parent, session, copy))
                 raise
             finally:
@@ -211,6 +233,8 @@ class AgentService:
                 self._bus.unwatch(session.id, watch.hear)
                 self._bus.unwatch(parent.id, watch.hear_parent)
                 del self.watches[session.id]
+            if not background:  # whose caller hears of it later
+                parent.background.end(known_as)
             parent.post(_finished(session.info, report, (time.monotonic() - started) * 1000))
             return report
 

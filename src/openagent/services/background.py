@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Container, Coroutine
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 from openagent.core.session import Session
 from openagent.daemon.manager import SessionManager
@@ -42,12 +41,10 @@ class BackgroundAgents:
         self._of: dict[str, dict[str, Unawaited]] = {}
         """By caller and name. One that has been told of is forgotten."""
 
-    def start(self, parent: Session, template: str, work: "asyncio.Task[Report]") -> str:
-        name = f"{template}-{uuid4().hex[:6]}"
+    def start(self, parent: Session, name: str, work: "asyncio.Task[Report]") -> None:
         one = Unawaited(name, parent.info.turn_count, work)
         self._of.setdefault(parent.id, {})[name] = one
         one.delivery = self._spawn(self._deliver(parent.id, one))
-        return name
 
     def deliveries(self, session: str) -> "list[asyncio.Task[None]]":
         """Of those whose end the session has not heard of."""
@@ -63,6 +60,7 @@ class BackgroundAgents:
         heading = f"[The background sub-agent {one.name} has ended. What follows is its report, not a person's words.]"
         try:
             session = await self._manager.get(parent)
+            session.background.end(one.name)
             sent = await session.inbox.send([TextPart(f"{heading}\n\n{told([one.work.result()]).text}")], "")
             one.message = sent.queued
             self._forget_heard(session)
@@ -93,6 +91,7 @@ class BackgroundAgents:
             one.fetched = False
             return ToolOutcome(f"{name} is still at work.{doing(one.work)}")
         self._forget(session, one)
+        self._end(session, one.name)
         if one.work.cancelled():
             return ToolOutcome(f"{name} was ended before it was done.")
         return told([one.work.result()])
@@ -107,6 +106,7 @@ class BackgroundAgents:
                 one.work.cancel()
                 stopped.append(one)
                 self._forget(session, one)
+                self._end(session, one.name)
         if stopped:
             await asyncio.wait([one.work for one in stopped], timeout=ENDING)
         await self._withdraw(session, {one.message for one in stopped if one.message})
@@ -130,6 +130,11 @@ class BackgroundAgents:
         for one in self._of.pop(session, {}).values():
             one.fetched = True
             one.work.cancel()
+            self._end(session, one.name)
+
+    def _end(self, session: str, name: str) -> None:
+        if loaded := self._manager.loaded(session):
+            loaded.background.end(name)
 
     def _forget(self, session: str, one: Unawaited) -> None:
         mine = self._of.get(session, {})

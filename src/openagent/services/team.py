@@ -53,12 +53,9 @@ class Team:
         """Ends a session's background sub-agents that were started in these turns."""
         return await self._agents.background.stop_started_in(session, turns) if self._agents else []
 
-    async def recover(self, manager: SessionManager) -> None:
-        """After a crash: turns left open are closed, and callers are told of their sub-agents."""
-        cut_off = await manager.recover_all()
-        if self._agents:
-            await self._agents.tell_cut_off(cut_off)
-        await manager.go_on()
+    async def copy_left(self, session: str) -> str:
+        """The copy with edits of a sub-agent that have not come back."""
+        return await self._agents.copy_left(session) if self._agents else ""
 
     async def close(self) -> None:
         if self._agents:

@@ -38,6 +38,10 @@ def commit(
         sessions.dequeue(connection, batch.session, batch.unqueued)
     if batch.collection is not None:
         sessions.insert_collection(connection, batch.session, batch.collection)
+    if batch.begun:
+        sessions.begin_work(connection, batch.session, batch.begun)
+    if batch.ended:
+        sessions.end_work(connection, batch.session, batch.ended)
     if batch.seen is not None:
         sessions.insert_seen(connection, batch.session, batch.seen)
     if batch.raw is None:

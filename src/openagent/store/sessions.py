@@ -19,14 +19,14 @@ from sqlalchemy import (
     update,
 )
 
-from openagent.plugins.store import CollectionRecord, FileSeen, Holder, SeenRecord, StoredSession
+from openagent.plugins.store import BackgroundWork, CollectionRecord, FileSeen, Holder, SeenRecord, StoredSession
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
 from openagent.store import rows
 from openagent.store.events import insert_events
 from openagent.store.hot import HotStatement
-from openagent.store.tables import collections, files_seen, inbox, messages, raw_exchanges, sessions, turns
+from openagent.store.tables import background, collections, files_seen, inbox, messages, raw_exchanges, sessions, turns
 
 PREFIX_LENGTH = 6
 """An id may be shortened to this many characters."""
@@ -63,6 +63,12 @@ _insert_collection = insert(collections)
 _collections_of = (
     select(collections.c.record).where(collections.c.session_id == bindparam("session")).order_by(collections.c.id)
 )
+_insert_work = HotStatement(insert(background))
+_delete_work = HotStatement(
+    delete(background).where(background.c.session_id == bindparam("session"), background.c.id == bindparam("work"))
+)
+_work_of = select(background.c.work).where(background.c.session_id == bindparam("session")).order_by(background.c.id)
+_work_decoder = msgspec.json.Decoder(BackgroundWork)
 _insert_seen = HotStatement(insert(files_seen))
 _seen_of = (
     select(files_seen.c.message_number, files_seen.c.files)
@@ -114,11 +120,13 @@ def one(connection: Connection, session: str) -> StoredSession:
         row = _only_match(connection, session)
     queued = connection.execute(_queued_of, {"session": row["id"]}).scalars()
     below = connection.execute(_used_below, {"session": row["id"]}).scalars()
+    work = connection.execute(_work_of, {"session": row["id"]}).scalars()
     return StoredSession(
         info=rows.session_info(row),
         open_turn=row["open_turn"],
         plan=rows.plan_items(row["plan"]),
         queued=[_queued_decoder.decode(message) for message in queued],
+        background=sorted((_work_decoder.decode(each) for each in work), key=lambda each: each.at),
         below=rows.sum_of_usage(below),
     )
 
@@ -249,3 +257,12 @@ def insert_seen(connection: Connection, session: str, record: SeenRecord) -> Non
 def seen_of(connection: Connection, session: str) -> list[SeenRecord]:
     found = connection.execute(_seen_of, {"session": session})
     return [SeenRecord(row.message_number, _seen_decoder.decode(row.files)) for row in found]
+
+
+def begin_work(connection: Connection, session: str, begun: Sequence[BackgroundWork]) -> None:
+    end_work(connection, session, [work.id for work in begun])
+    _insert_work.run(connection, [{"session_id": session, "id": work.id, "work": rows.to_json(work)} for work in begun])
+
+
+def end_work(connection: Connection, session: str, ended: Sequence[str]) -> None:
+    _delete_work.run(connection, [{"session": session, "work": work} for work in ended])

@@ -158,6 +158,15 @@ drafts = Table(
 )
 Index("drafts_of_a_session", drafts.c.session_id, drafts.c.position)
 
+background = Table(
+    "background",
+    metadata,
+    _session_key(),
+    Column("id", String, nullable=False),
+    Column("work", Text, nullable=False),
+    PrimaryKeyConstraint("session_id", "id"),
+)
+
 files_seen = Table(
     "files_seen",
     metadata,

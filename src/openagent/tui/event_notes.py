@@ -11,6 +11,8 @@ def note_for(event: e.AnyEvent) -> tuple[str, str] | None:  # noqa: PLR0911
             return f"hook {event.hook} {event.outcome}: {event.detail}", "warning"
         case e.BackgroundStarted():
             return f"{event.command_id} goes on in the background: {one_line(event.command)}", ""
+        case e.BackgroundFinished(lost=True):
+            return f"{event.command_id} was killed in the background: the daemon or its session ended.", "warning"
         case e.RetryScheduled():
             return f"{event.error.message} Trying again in {event.delay_s:g} s.", "warning"
         case e.ProviderFailedOver():

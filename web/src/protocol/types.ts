@@ -161,6 +161,7 @@ export interface BackgroundFinished {
   command_id: string
   exit_code: number | null
   duration_ms?: number
+  lost?: boolean
 }
 
 export interface BackgroundStarted {

@@ -388,6 +388,8 @@ function noteFor(event: AnyEvent): Said | null {
     case 'background.started':
       return { tone: 'plain', text: `In the background: ${event.command}` }
     case 'background.finished':
+      if (event.lost)
+        return { tone: 'warn', text: `${event.command_id} was killed in the background: the daemon or its session ended.` }
       return { tone: 'plain', text: `The background command ended with exit code ${event.exit_code ?? '?'}.` }
     case 'error':
       return problem(event.error)

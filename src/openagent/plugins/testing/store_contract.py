@@ -17,6 +17,7 @@ import pytest
 
 from openagent.plugins.store import (
     AuditEntry,
+    BackgroundWork,
     Batch,
     CollectionRecord,
     DraftPiece,
@@ -456,6 +457,18 @@ class StoreContract:
             await store.fork_session(SESSION, fork, through, [])
             assert await store.files_seen(fork.id) == expected
         assert await store.files_seen("nobody") == []
+
+    async def test_what_is_at_work_beside_a_turn_is_known_until_it_has_ended(self, store: Store) -> None:
+        await created(store)
+        agent = BackgroundWork("coder-1", "agent", "a task", template="coder", at=1.0)
+        command = BackgroundWork("bg1", "command", "sleep", at=2.0, for_model=False)
+        await store.commit(Batch(SESSION, begun=[command, agent]))
+        assert (await store.session(SESSION)).background == [agent, command]
+        known = msgspec.structs.replace(agent, child=OTHER)
+        await store.commit(Batch(SESSION, begun=[known], ended=["bg1", "nobody"]))
+        assert (await store.session(SESSION)).background == [known]
+        await store.fork_session(SESSION, session_info("fork", forked_from=SESSION), None, [])
+        assert (await store.session("fork")).background == []
 
     async def test_a_draft_grows_until_it_is_dropped_or_begun_anew(self, store: Store) -> None:
         await created(store)

@@ -74,6 +74,44 @@ async def test_what_was_opened_after_a_search_is_found_sooner_by_similar_questio
     assert other.hits[0].path != "tills.py"
 
 
+async def test_code_that_was_answered_from_without_opening_it_is_found_as_before(tmp_path: Path) -> None:
+    search = {"tool_calls": [{"name": "search_code", "arguments": {"query": "round the price", "count": 1}}]}
+    script = {"steps": [search, {"text": "To two places, halves to even."}], "loop": True}
+    async with house(tmp_path, script) as h, await h.client() as client:
+        for name in ("bills", "tills", "wills"):
+            (h.workspace / f"{name}.py").write_text("def round_price(price):\n    return round(price, 2)\n")
+        (h.workspace / "other.py").write_text("def price_list(shop):\n    return shop.items\n")
+        cwd, query = str(h.workspace), "how is a price rounded, round price"
+        await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
+        before = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+        for _ in range(4):
+            await one_turn(h, client)
+        info = await ask(client, IndexAsk, IndexInfo, cwd=cwd)
+        after = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+    assert (info.shown, info.useful) == (4, 0)
+    assert [hit.path for hit in after.hits] == [hit.path for hit in before.hits]
+
+
+async def test_code_that_an_answer_names_was_of_use(tmp_path: Path) -> None:
+    script = [
+        {"tool_calls": [{"name": "search_code", "arguments": {"query": "round the price", "count": 10}}]},
+        {"text": "Look at `tills.py`: it rounds to two places."},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        for name in ("bills", "tills", "wills"):
+            (h.workspace / f"{name}.py").write_text("def round_price(price):\n    return round(price, 2)\n")
+        cwd, query = str(h.workspace), "how is a price rounded, round price"
+        await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
+        before = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+        await one_turn(h, client)
+        while not (info := await ask(client, IndexAsk, IndexInfo, cwd=cwd)).useful:
+            pass
+        after = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+    assert (info.shown, info.useful) == (3, 1)
+    assert before.hits[0].path != "tills.py"
+    assert after.hits[0].path == "tills.py"
+
+
 async def test_a_watched_workspace_is_up_to_date_after_every_change(tmp_path: Path) -> None:
     async with house(tmp_path, []) as h, await h.client() as client:
         cwd = str(h.workspace)

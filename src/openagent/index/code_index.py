@@ -111,8 +111,8 @@ class CodeIndex:
     async def used(self, workspace: Path, session: str, path: str, lines: tuple[int, int] | None = None) -> None:
         await self._writing(workspace, lambda database: usefulness.used(database, session, path, lines))
 
-    async def passed_over(self, workspace: Path, session: str) -> None:
-        await self._writing(workspace, lambda database: usefulness.passed_over(database, session))
+    async def answered(self, workspace: Path, session: str, since: float, answer: str) -> None:
+        await self._writing(workspace, lambda database: usefulness.answered(database, session, since, answer))
 
     async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[SymbolPlace]:
         found = await self._reading(workspace, lambda database: database.symbols(name, limit))

@@ -1,9 +1,11 @@
 """What was shown of a workspace, whether it was used, and what that says about the next search.
 
-A piece that was opened or changed after it was shown for a question counts for later questions in similar words; one
-that was passed over counts a little against.
+A piece that was opened, changed or named in the answer after it was shown for a question counts for later questions in
+similar words. One that was passed over for another of the same list counts a little against. Where nothing was used,
+nothing is known: code that is good enough is answered from without another look at it.
 """
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -17,6 +19,10 @@ _LOOKED_AT = 2000
 _SIMILAR = 0.25
 """Shared words over all words, from which on two questions are about the same."""
 _PASSED_OVER = -0.25
+_NAMES = re.compile(r"[\w./-]*\w")
+"""Words, dotted names and paths of an answer."""
+_SHORTEST_NAME = 4
+"""Shorter names are words of any answer: `run`, `get`, `id`."""
 
 
 def shown(database: Database, session: str, call: str, query: str, hits: Sequence[Hit]) -> None:
@@ -43,12 +49,33 @@ def used(database: Database, session: str, path: str, lines: tuple[int, int] | N
     database.commit()
 
 
-def passed_over(database: Database, session: str) -> None:
-    """What was shown and not used by now was of no use."""
-    database.connection.execute(
-        "UPDATE context_refs SET was_useful = 0 WHERE session = ? AND was_useful IS NULL", (session,)
-    )
+def answered(database: Database, session: str, since: float, answer: str) -> None:
+    """The session ended its turn with this answer: what it was shown since then is judged."""
+    connection = database.connection
+    rows = connection.execute(
+        "SELECT id, call, shown_at, path, symbol, was_useful FROM context_refs WHERE session = ? AND shown_at >= ?",
+        (session, since),
+    ).fetchall()
+    said = set(_NAMES.findall(answer))
+    named = {row[0] for row in rows if row[5] is None and _is_named(row[3], row[4], said)}
+    lists_used = {(call, at) for number, call, at, _, _, useful in rows if useful or number in named}
+    passed_over = [
+        number
+        for number, call, at, _, _, useful in rows
+        if useful is None and number not in named and (call, at) in lists_used
+    ]
+    connection.executemany("UPDATE context_refs SET was_useful = 1 WHERE id = ?", [(number,) for number in named])
+    connection.executemany("UPDATE context_refs SET was_useful = 0 WHERE id = ?", [(number,) for number in passed_over])
     database.commit()
+
+
+def _is_named(path: str, symbol: str, said: set[str]) -> bool:
+    name = symbol.rpartition(".")[2]
+    return path in said or path.rpartition("/")[2] in said or (len(name) >= _SHORTEST_NAME and name in _words_of(said))
+
+
+def _words_of(said: set[str]) -> set[str]:
+    return {word for name in said for word in re.split(r"[^\w]", name)}
 
 
 def learned(database: Database, query: str) -> tuple[list[int], set[int]]:

@@ -71,7 +71,7 @@ class IndexStatus(Struct, frozen=True):
     shown: int = 0
     """Pieces that sessions were shown, as far as it is remembered."""
     useful: int = 0
-    """And opened or changed afterwards."""
+    """And opened, changed or named in an answer afterwards."""
 
 
 class Index(Protocol):
@@ -99,8 +99,8 @@ class Index(Protocol):
         """A session opened or changed a file, or these lines of it."""
         ...
 
-    async def passed_over(self, workspace: Path, session: str) -> None:
-        """A session is done with what it was shown; what it did not use was of no use."""
+    async def answered(self, workspace: Path, session: str, since: float, answer: str) -> None:
+        """A turn that began then ended with this answer: what it was shown and names was of use."""
         ...
 
     async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[SymbolPlace]:

@@ -1,4 +1,4 @@
-"""Telling the index which of the pieces that a session was shown it then opened or changed."""
+"""Telling the index which of the pieces that a session was shown it then opened, changed or answered from."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _SEARCH = "search_code"
 _OPENS = frozenset({"read_file", "edit_file", "write_file"})
 _DEFAULT_LINES = 2000
+_CLOCKS = 0.1
+"""Seconds by which the beginning of a turn is told less exactly than what was shown in it."""
 
 
 class IndexLearning:
@@ -49,7 +51,9 @@ class IndexLearning:
 
     def _completed(self, event: TurnCompleted) -> None:
         if (workspace := self._searched.pop(event.session, None)) is not None:
-            self._later(event.session, lambda: self._index.passed_over(workspace, event.session))
+            since = event.at - event.duration_ms / 1000 - _CLOCKS
+            if event.reason == "done":
+                self._later(event.session, lambda: self._index.answered(workspace, event.session, since, event.text))
 
     def _later(self, session: str, work: Callable[[], Awaitable[None]]) -> None:
         """One after the other for each session: what was used is marked before the rest is judged."""

@@ -101,8 +101,7 @@ class Session:
         self.draft_kept = False
         """The store holds pieces of it."""
         self.open_calls = OpenCalls()
-        self.env: Mapping[str, str] = {}
-        """Of whoever sent the message of the newest turn; until there is one, of whoever made the session."""
+        self._env: Mapping[str, str] = {}
         self.seen = SeenFiles(self)
         self.background = Background(self, stored.background)
         self.someone_can_answer = someone_can_answer
@@ -147,6 +146,16 @@ class Session:
     @property
     def workspace(self) -> Path:
         return Path(self.info.cwd)
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Of whoever sent the message of the newest turn; until there is one, of whoever made the session."""
+        return self._turn.env if self._turn is not None else self._env
+
+    @env.setter
+    def env(self, env: Mapping[str, str]) -> None:
+        """A turn that is running keeps its own."""
+        self._env = env
 
     @property
     def scratch(self) -> Path:
@@ -391,9 +400,9 @@ class Session:
         unqueued: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
     ) -> Sent:
-        self.env = env or self.env
-        frozen = self.runtime.freeze(self.workspace, self.env)
-        turn = self._turn = Turn(self, self.info.turn_count + 1, op_id)
+        self._env = env or self._env
+        frozen = self.runtime.freeze(self.workspace, self._env)
+        turn = self._turn = Turn(self, self.info.turn_count + 1, op_id, self._env)
         with frozen.here():
             sent = await self._begin(turn, parts, unqueued)
             self._task = turn.task = asyncio.create_task(

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from openagent.core.asking import Asking
@@ -41,10 +42,11 @@ _CUT_SHORT: dict[TurnEnd, StopReason] = {
 
 
 class Turn:
-    def __init__(self, session: "Session", number: int, op_id: str) -> None:
+    def __init__(self, session: "Session", number: int, op_id: str, env: Mapping[str, str]) -> None:
         self.session = session
         self.number = number
         self.op_id = op_id
+        self.env = env
         self.task: asyncio.Task[None] | None = None
         self.guard = LoopGuard()
         self.text = ""

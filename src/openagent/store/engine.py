@@ -110,6 +110,11 @@ def driver_errors(engine: Engine) -> tuple[type[Exception], ...]:
     return (DBAPIError, engine.dialect.loaded_dbapi.Error)
 
 
+def is_locked(problem: Exception) -> bool:
+    cause = problem.orig if isinstance(problem, DBAPIError) else problem
+    return str(getattr(cause, "sqlite_errorname", "")).startswith("SQLITE_BUSY")
+
+
 def explain(problem: Exception, engine: Engine) -> OpenAgentError:
     """The driver's error in words; never its statement or parameters, which hold what people said."""
     driver, url = engine.dialect.loaded_dbapi, engine.url

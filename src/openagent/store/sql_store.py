@@ -5,6 +5,7 @@ writes and one that reads; PostgreSQL has a few of each.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -40,6 +41,7 @@ from openagent.store.threads import DatabaseThreads
 from openagent.store.writer import SqliteWriter, Writer
 
 _POSTGRES_THREADS = 4
+_MIGRATION_S = 10.0
 _PATIENCE_S = 2.5
 """How long something may wait until the store comes to it. What then takes its time (a fork of a long session) may."""
 
@@ -301,11 +303,22 @@ def _closed() -> OpenAgentError:
     return OpenAgentError("shutting_down", "The store is closed.", hint="Start the daemon again.")
 
 
+def _prepare(engine: Engine) -> None:
+    """Another daemon may be migrating the same file, which takes longer than anybody else waits for a lock."""
+    deadline = time.monotonic() + _MIGRATION_S
+    while True:
+        try:
+            return schema.prepare(engine)
+        except engines.driver_errors(engine) as problem:
+            if not engines.is_locked(problem) or time.monotonic() > deadline:
+                raise
+
+
 def open_store(url: str) -> SqlStore:
     """Opens the database, creates or migrates its tables. Takes a while: call it off the event loop."""
     engine = engines.create(url)
     try:
-        schema.prepare(engine)
+        _prepare(engine)
     except engines.driver_errors(engine) as problem:
         engine.dispose()
         raise engines.explain(problem, engine) from None

@@ -21,7 +21,7 @@ import uvloop
 from openagent import __version__
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Daemon, Place
-from openagent.daemon.lifecycle import READY_FD, HomeLock, report_ready
+from openagent.daemon.lifecycle import READY_FD, HomeLock, report_ready, unusable_home
 from openagent.daemon.logs import start_logging
 from openagent.gateway.ipc import serve_ipc
 from openagent.protocol import locations
@@ -158,13 +158,16 @@ def main(arguments: list[str]) -> int:
         configs = ConfigCache(env)
         settings = configs.load().settings
         lock.acquire()
+        redactor = Redactor()
+        discreet = RedactingFilter(redactor)
+        try:
+            start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty(), filters=[discreet])
+        except OSError as problem:
+            raise unusable_home(home, problem) from None
     except OpenAgentError as problem:
         report_ready(str(problem))
         print(problem, file=sys.stderr)  # noqa: T201
         return 1
-    redactor = Redactor()
-    discreet = RedactingFilter(redactor)
-    start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty(), filters=[discreet])
     web = given.web_socket
     if web is None and settings.web.enabled:
         web = WebAddress(f"{settings.web.host}:{settings.web.port}")

@@ -193,3 +193,16 @@ def test_a_port_that_is_taken_is_named(fresh: Machine, sim: ThreadedSimulator) -
     assert ran.returncode == 1
     assert f"Port {sim.port} on 127.0.0.1 cannot be opened" in ran.stderr
     assert fresh.run("status").returncode == 1
+
+
+@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null/below", "FILE"])
+def test_a_home_that_cannot_be_is_told_in_one_sentence_by_every_command(fresh: Machine, home: str) -> None:
+    fresh.root.joinpath("FILE").touch()
+    home = str(fresh.root / home)
+    nowhere = Machine(fresh.root, fresh.sim, {"OPENAGENT_HOME": home})
+    for command in (["run", "hello"], ["sessions"], ["serve", "--daemon"], ["serve"]):
+        ran = nowhere.run(*command)
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert len(ran.stderr.splitlines()) == 1
+        assert f"The data home {home} cannot be used: " in ran.stderr
+        assert "Set OPENAGENT_HOME" in ran.stderr

@@ -1,18 +1,23 @@
 """Errors a person meets say what happened and what to do."""
 
+import asyncio
 import os
+import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from openagent.plugins.store import Batch
-from openagent.plugins.testing.store_contract import SESSION, created, said, session_info
+from openagent.plugins.testing.store_contract import SESSION, created, filled, said, session_info
 from openagent.protocol.errors import OpenAgentError
 from openagent.store import open_store
 
@@ -148,3 +153,90 @@ async def test_nobody_else_can_read_the_file(tmp_path: Path) -> None:
     assert modes == {"store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600}
     assert os.stat(tmp_path / "new" / "folder").st_mode & 0o777 == 0o700
     await store.close()
+
+
+SPOILT: list[tuple[Callable[[Path], object], str]] = [
+    (lambda path: os.truncate(path, path.stat().st_size // 2), "is damaged"),
+    (lambda path: path.write_bytes(path.read_bytes()[:4096] + os.urandom(path.stat().st_size)), "is damaged"),
+    (lambda path: path.write_bytes(b"my diary\n" * 999), "is not a SQLite database"),
+    (lambda path: (path.write_bytes(b""), os.utime(path, (1, 1))), "is damaged: it is empty"),
+    (lambda path: (path.unlink(), path.mkdir()), "a folder in place of"),
+    (lambda path: change(path, "UPDATE alembic_version SET version_num = '9999'"), "newer OpenAgent"),
+    (lambda path: change(path, "DELETE FROM alembic_version"), "is damaged or another program's"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "told"), SPOILT)
+async def test_a_database_that_cannot_be_used_is_named_with_what_to_do_and_left_as_it_is(
+    tmp_path: Path, spoil: Callable[[Path], object], told: str
+) -> None:
+    path = tmp_path / "store.db"
+    store = open_store(f"sqlite:///{path}")
+    await filled(store, 200)
+    await store.close()
+    spoil(path)
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(OpenAgentError, match=told) as refused:
+        await use(f"sqlite:///{path}")
+    assert str(path) in refused.value.info.message
+    assert refused.value.info.hint
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["bytes", "page", "end", "zeros", "text"]))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damage_of_any_kind_is_told_as_damage_and_without_a_word_of_what_was_said(
+    tmp_path: Path, seed: int, kind: str
+) -> None:
+    async def scene() -> None:
+        good = tmp_path / "good.db"
+        if not good.exists():
+            store = open_store(f"sqlite:///{good}")
+            await filled(store, 60, text="confidential " * 99)
+            await store.close()
+        path = tmp_path / f"{kind}-{seed}.db"
+        path.write_bytes(spoilt(good.read_bytes(), random.Random(seed), kind))
+        await use(f"sqlite:///{path}")
+
+    told = ""
+    try:
+        asyncio.run(scene())
+    except OpenAgentError as problem:
+        told = str(problem)
+    assert "confidential" not in told
+
+
+def spoilt(data: bytes, dice: random.Random, kind: str) -> bytes:
+    changed = bytearray(data)
+    place = dice.randrange(len(data))
+    match kind:
+        case "bytes":
+            for _ in range(dice.choice([1, 10, 200])):
+                changed[dice.randrange(len(data))] = dice.randrange(256)
+        case "page":
+            changed[place & ~4095 : (place & ~4095) + 4096] = dice.randbytes(4096)
+        case "end":
+            del changed[place + 1 :]
+        case "zeros":
+            changed[place : place + 8000] = bytes(len(changed[place : place + 8000]))
+        case _:
+            word = dice.choice([b'"type"', b"line", b"text", b"sessions", b"CREATE", b"{"])
+            return data.replace(word, dice.choice([b"\xff\xfe", b"\0"]) * 3)
+    return bytes(changed)
+
+
+def change(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+async def use(url: str) -> None:
+    store = open_store(url)
+    try:
+        await store.sessions(limit=10)
+        await store.session(SESSION)
+        await store.messages(SESSION, limit=200)
+        await store.events(SESSION, after=0, limit=500)
+    finally:
+        await store.close()

@@ -330,7 +330,7 @@ async def connect(
 async def _open_local(path: str, *, auto_start: bool) -> Transport:
     try:
         return await UnixTransport.open(path)
-    except (FileNotFoundError, ConnectionRefusedError):
+    except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         if not auto_start:
             raise OpenAgentError(
                 "not_found", "No daemon is running.", hint="Start one with `openagent serve --daemon`."

@@ -56,7 +56,7 @@ def _listens(socket: str) -> bool:
     probe = Socket(AF_UNIX, SOCK_STREAM)
     try:
         probe.connect(socket)
-    except (FileNotFoundError, ConnectionRefusedError):
+    except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         return False
     finally:
         probe.close()

@@ -82,7 +82,7 @@ class ThinClient:
         path = locations.socket_path(os.environ)
         try:
             self._socket.connect(path)
-        except (FileNotFoundError, ConnectionRefusedError):
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             if not auto_start:
                 raise
             bring_up(path)

@@ -21,8 +21,14 @@ class HomeLock:
         self._descriptor = -1
 
     def acquire(self) -> None:
-        self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._take()
+        except OSError as problem:
+            raise unusable_home(self._home, problem) from None
+
+    def _take(self) -> None:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -39,11 +45,21 @@ class HomeLock:
         os.close(self._descriptor)
 
 
+def unusable_home(home: Path, problem: OSError) -> OpenAgentError:
+    what = "a file is in the way" if isinstance(problem, FileExistsError) else problem.strerror
+    return OpenAgentError(
+        "config_error",
+        f"The data home {home} cannot be used: {what}"
+        + (f" ({problem.filename})." if problem.filename and str(problem.filename) != str(home) else "."),
+        hint="Set OPENAGENT_HOME to a folder that you can write to.",
+    )
+
+
 def running_pid(home: Path) -> int | None:
     """The daemon's pid, or None when none runs, whatever the PID file says."""
     try:
         descriptor = os.open(home / "daemon.lock", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except OSError:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

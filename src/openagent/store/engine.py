@@ -2,9 +2,14 @@
 
 import os
 import sqlite3
+import stat
+import time
+import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -26,6 +31,11 @@ _SERVER_IS_GONE = ("08", "57P")
 _SERVER_IS_UNWELL = ("53", "58", "55P03", "57014", "25006", "40")
 """And of a full disk, too many connections, I/O errors, locks, a server that only reads, transactions in each other's
 way: another day the same will be stored."""
+_RESTORE = "Restore it from a backup, move it away to start with an empty one, or point store.url to another."
+_AWAY = "Move it away, or point store.url to a file."
+_MAKING_S = 10.0
+UNREADABLE = (UnicodeDecodeError, msgspec.DecodeError, zlib.error)
+"""What reading rows raises when they hold what nobody wrote."""
 _URL_HINT = "Set store.url to `sqlite:///path/to/file.db` or `postgresql://user@host/database`."
 
 
@@ -54,10 +64,15 @@ def _parse(url: str) -> URL:
 
 def _sqlite(url: URL) -> Engine:
     path = Path(url.database or "")
+    _refuse_what_was_emptied(path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Conversations hold secrets: nobody else reads the file, nor the -wal and -shm files that take over its mode.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except IsADirectoryError:
+        raise OpenAgentError(
+            "store_error", f"There is a folder in place of the database file {path}.", hint=_AWAY
+        ) from None
     except OSError as problem:
         raise OpenAgentError(
             "store_error",
@@ -68,6 +83,16 @@ def _sqlite(url: URL) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite_connection)
     event.listen(engine, "begin", _begin_sqlite_transaction)
     return engine
+
+
+def _refuse_what_was_emptied(path: Path) -> None:
+    """No database is left with nothing in it, unless a daemon died in the moment it made it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    if stat.S_ISREG(found.st_mode) and not found.st_size and time.time() - found.st_mtime > _MAKING_S:
+        raise OpenAgentError("store_error", f"The database file {path} is damaged: it is empty.", hint=_RESTORE)
 
 
 def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: Any) -> None:
@@ -107,7 +132,15 @@ def _postgresql(url: URL) -> Engine:
 
 def driver_errors(engine: Engine) -> tuple[type[Exception], ...]:
     """What a transaction may raise: the driver's own errors, bare or wrapped by SQLAlchemy."""
-    return (DBAPIError, engine.dialect.loaded_dbapi.Error)
+    return (DBAPIError, engine.dialect.loaded_dbapi.Error, *UNREADABLE)
+
+
+def place(engine: Engine) -> str:
+    """Of the database, for people."""
+    url = engine.url
+    if url.get_backend_name() == "sqlite":
+        return f"file {url.database}"
+    return url.render_as_string(hide_password=True)
 
 
 def is_locked(problem: Exception) -> bool:
@@ -117,6 +150,26 @@ def is_locked(problem: Exception) -> bool:
 
 def explain(problem: Exception, engine: Engine) -> OpenAgentError:
     """The driver's error in words; never its statement or parameters, which hold what people said."""
+    return damaged(engine) if isinstance(problem, UNREADABLE) else _explain(problem, engine)
+
+
+def damaged(engine: Engine) -> OpenAgentError:
+    what = f"The database {place(engine)} is damaged: what it holds cannot be read."
+    return OpenAgentError("store_error", what, hint=_RESTORE)
+
+
+def is_damaged(engine: Engine) -> bool:
+    """Asked when something was read that nobody could have written. Takes long where there is much."""
+    if engine.dialect.name != "sqlite":
+        return False
+    try:
+        with closing(sqlite3.connect(f"file:{engine.url.database}?mode=ro", uri=True)) as connection:
+            return connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
+    except (sqlite3.Error, UnicodeDecodeError):
+        return True
+
+
+def _explain(problem: Exception, engine: Engine) -> OpenAgentError:
     driver, url = engine.dialect.loaded_dbapi, engine.url
     cause = problem.orig if isinstance(problem, DBAPIError) else problem
     sqlstate = str(getattr(cause, "sqlstate", None) or "")
@@ -152,6 +205,7 @@ def _explain_integrity(problem: Exception, sqlstate: str) -> OpenAgentError:
     )
 
 
+_SIGNS_OF_DAMAGE = ("Could not decode", "no such table", "no such column", "no such index")
 _SQLITE_OUTAGES: dict[str, tuple[str, str]] = {
     "SQLITE_BUSY": ("is locked by another program", "Close the program that uses it, and try again."),
     "SQLITE_LOCKED": ("is locked by another program", "Close the program that uses it, and try again."),
@@ -161,12 +215,15 @@ _SQLITE_OUTAGES: dict[str, tuple[str, str]] = {
     "SQLITE_IOERR": ("cannot be read or written: the disk reported an error", "Check the disk and its free space."),
 }
 _SQLITE_DAMAGE: dict[str, tuple[str, str]] = {
-    "SQLITE_CORRUPT": ("is damaged", "Restore it from a backup, or move it away to start with an empty one."),
-    "SQLITE_NOTADB": ("is not a SQLite database", "Point store.url to another file, or move this one away."),
+    "SQLITE_CORRUPT": ("is damaged", _RESTORE),
+    "SQLITE_NOTADB": ("is not a SQLite database, or its beginning is damaged", _RESTORE),
+    "SQLITE_FORMAT": ("is damaged", _RESTORE),
 }
 
 
 def _explain_sqlite(problem: sqlite3.Error, path: str) -> OpenAgentError:
+    if str(problem).startswith(_SIGNS_OF_DAMAGE):  # and the rest of it may be what people said
+        return OpenAgentError("store_error", f"The database file {path} is damaged.", hint=_RESTORE)
     name = str(getattr(problem, "sqlite_errorname", ""))
     for prefix, (what, hint) in (_SQLITE_OUTAGES | _SQLITE_DAMAGE).items():
         if name.startswith(prefix):

@@ -115,7 +115,9 @@ def message(row: RowMapping) -> Message:
     )
 
 
-def _parts_of(text: str) -> list[Part]:
+def _parts_of(text: str | None) -> list[Part]:
+    if text is None:
+        raise msgspec.DecodeError("an event tells of a message that is not there")
     try:
         return _parts.decode(text)
     except msgspec.ValidationError:

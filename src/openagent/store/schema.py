@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateTable
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.store.engine import READ_ONLY
+from openagent.store.engine import READ_ONLY, place
 from openagent.store.tables import metadata
 
 if TYPE_CHECKING:
@@ -73,8 +73,9 @@ def _create(connection: Connection) -> None:
     if taken := set(inspect(connection).get_table_names()) & set(metadata.tables):
         raise OpenAgentError(
             "store_error",
-            f"The database holds tables of another program: {', '.join(sorted(taken))}.",
-            hint="Point store.url to an empty database.",
+            f"The database {place(connection.engine)} is damaged or another program's: it holds tables "
+            f"({', '.join(sorted(taken)[:3])}, …) and does not say of which version.",
+            hint="Restore it from a backup, or point store.url to an empty database.",
         )
     metadata.create_all(connection, checkfirst=False)
     connection.execute(CreateTable(_versions, if_not_exists=True))
@@ -90,7 +91,8 @@ def _migrate(connection: Connection, found: str) -> None:
     if found not in known:
         raise OpenAgentError(
             "store_error",
-            f"The database was written by a newer OpenAgent (schema {found}; this one knows up to {HEAD}).",
-            hint="Update OpenAgent, or point store.url to another database.",
+            f"The database {place(connection.engine)} was written by a newer OpenAgent (schema {found}; this one knows "
+            f"up to {HEAD}), or is damaged.",
+            hint="Update OpenAgent, restore it from a backup, or point store.url to another database.",
         )
     command.upgrade(config, HEAD)

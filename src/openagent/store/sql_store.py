@@ -297,6 +297,10 @@ class SqlStore:
                 return query(connection, *args, **kwargs)
         except self._driver_errors as problem:
             raise engines.explain(problem, self._engine) from None
+        except (TypeError, ValueError, LookupError):
+            if engines.is_damaged(self._engine):
+                raise engines.damaged(self._engine) from None
+            raise
 
 
 def _closed() -> OpenAgentError:

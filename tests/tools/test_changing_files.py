@@ -77,6 +77,10 @@ async def test_several_edits_are_made_all_or_none(bench: Bench) -> None:
         ({"old": "1\tdef f():\n2\t    pass", "new": "x"}, "It seems to hold the line numbers that read_file shows"),
         ({"old": "def f():\n    return", "new": "x"}, "The nearest lines are:\n1\tdef f():\n2\t    pass"),
         ({"old": "unlike_anything_else_here", "new": "x"}, "is not in a.py. Nothing was written."),
+        (
+            {"old": "the same thing = 0", "new": "the same thing = 1"},
+            "is not in a.py, but its replacement is, at line 3: this edit may have been made already. Nothing",
+        ),
         ({"old": "the same thing = 2", "new": "x"}, "The nearest lines are:\n3\tthe same thing = 1"),
     ],
 )

@@ -13,6 +13,8 @@ from openagent.tools.files import load
 from openagent.tools.near_match import describe_near_match
 
 _LINES_TOLD = 8
+_TELLING = 12
+"""Characters of a replacement that is not found in a file by chance."""
 
 
 class Edit(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,6 +65,12 @@ def _replaced(text: str, edit: Edit, path: str, which: str) -> str:
     if count == 0 and "\r\n" in text and "\r" not in old:
         old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
         count = text.count(old)
+    if count == 0 and len(new.strip()) >= _TELLING and (made := text.find(new)) >= 0:
+        line = text.count("\n", 0, made) + 1
+        raise _refused(
+            f"{which}The text to replace is not in {path}, but its replacement is, at line {line}: "
+            "this edit may have been made already."
+        )
     if count == 0:
         raise _refused(f"{which}The text to replace is not in {path}.{describe_near_match(text, edit.old)}")
     if count > 1 and not edit.all:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from openagent.evals.recordings import read
+from openagent.evals.recordings import Call, Recording, Step, Turn, read
 from openagent.evals.replay import Replayed, placed, replay, script_of
 from openagent.protocol.errors import OpenAgentError
 from openagent.simulator import Simulator
@@ -103,6 +103,21 @@ async def test_a_recording_is_made_again_as_it_was(tmp_path: Path, name: str, wi
         for tool, tally in result.calls.items():
             assert tally.failed_here == tally.failed_there, tool
         assert {"hook.ran", "permission.resolved", "context.collected"} <= met.events
+
+
+async def test_an_edit_that_was_refused_there_at_first_and_made_here_is_no_mystery(tmp_path: Path) -> None:
+    edit = {"path": "till.py", "old": "return sum(items)", "new": "return round(sum(items), 2)"}
+    steps = [Step([Call("edit_file", edit, "Edit", failed=failed)]) for failed in (True, False)]
+    recording = Recording("twice", [Turn("go", steps, "Done.")])
+    async with (
+        Simulator(script_of(recording)) as sim,
+        furnished(tmp_path, sim) as (h, _),
+        await client_of(h, Met()) as client,
+    ):
+        info = await client.create_session(str(h.workspace), model="compatible/scripted", mode="full")
+        (difference,) = (await replay(client, recording, info.id, patience=60)).differences
+    assert difference.made_before
+    assert "this edit may have been made already" in difference.here
 
 
 def test_the_command_replays_through_a_daemon_of_its_own_and_counts(tmp_path: Path) -> None:

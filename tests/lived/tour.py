@@ -75,6 +75,7 @@ async def conversing(root: Path, met: Met) -> None:
         {"text": "Done."},
         {"chunks": ["alpha ", "beta"], "fault": {"name": "stall", "after": 1}},
         {"text": "And now this."},
+        {"text": "And this."},
     ]
     async with Simulator(steps) as sim, furnished(root, sim) as (h, _), await client_of(h, met) as client:
         await say(client, "ping")
@@ -86,14 +87,23 @@ async def conversing(root: Path, met: Met) -> None:
             assert (ended.reason, ended.text) == ("done", "Done.")
             await client.send(session, "and")
             await heard(attachment, e.TextDelta)
-            await client.send(session, "then")
+            for words in ("never mind", "later", "thne"):
+                await client.send(session, words)
             async with await client_of(h, met) as late:
                 await heard(await late.attach(session, after=attachment.seq), e.LiveState)
             await say(client, "turn.cancel", session=session)
             ended, _ = await attachment.until_turn_ends()
             assert ended.reason == "cancelled"
-            ended, _ = await attachment.until_turn_ends()
-            assert ended.reason == "done"
+            held = await say(client, "queue.show", session=session)
+            assert held.held
+            never, later, misspelt = (message.id for message in held.queued)
+            await say(client, "queue.remove", session=session, queued=never)
+            await say(client, "queue.edit", session=session, queued=misspelt, text="then")
+            await say(client, "queue.move", session=session, queued=misspelt, position=1)
+            await say(client, "queue.resume", session=session)
+            for _ in (misspelt, later):
+                ended, _ = await attachment.until_turn_ends()
+                assert ended.reason == "done"
             await say(client, "session.update", session=session, name="A tour", settings={"max_steps": 50})
             assert (await say(client, "session.get", session=session)).name == "A tour"
             assert (await say(client, "session.changes", session=session)).files

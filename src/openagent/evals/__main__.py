@@ -111,7 +111,10 @@ def summary(results: Sequence[Replayed]) -> str:
         lines += ["", f"No counterpart here: {', '.join(f'{name} {count}' for name, count in left_out.most_common())}"]
     differences = [(result.name, each) for result in results for each in result.differences if each.tool != "shell"]
     for name, each in differences[:_MOST_SHOWN]:
-        lines += ["", f"{name}: {each.tool} {msgspec.json.encode(each.arguments).decode()[:200]}", f"  {each.here}"]
+        lines += ["", f"{name}: {each.tool} {msgspec.json.encode(each.arguments).decode()[:200]}"]
+        lines += (
+            ["  made here at the first attempt, which was refused there"] if each.made_before else [f"  {each.here}"]
+        )
     return "\n".join(lines) + "\n"
 
 

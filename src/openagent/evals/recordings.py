@@ -134,7 +134,7 @@ def _put_together(path: Path, parsed: "_Claude | _Codex", known: frozenset[str])
     for task, parent in parsed.tasks.items():
         below[task] = _steps([entry for entry in parsed.heard if entry.below == parent], call)
     turns = [turn for turn in turns if turn.steps or turn.answer]
-    return Recording(path.stem, turns, below, parsed.root, parsed.began, left_out)
+    return Recording(str(path), turns, below, parsed.root, parsed.began, left_out)
 
 
 def _split(heard: Iterable[_Heard]) -> list[tuple[str, list[_Heard]]]:

@@ -45,6 +45,8 @@ class Difference(Struct, frozen=True):
     arguments: dict[str, Any]
     here: str
     there: str
+    made_before: bool = False
+    """The same call was refused there at first, and made here at once: nothing was left to do."""
 
 
 class Replayed(Struct):
@@ -125,6 +127,7 @@ async def replay(client: Client, recording: Recording, session: str, *, patience
     result = Replayed(recording.name, left_out=recording.left_out)
     began = time.monotonic()
     attachment = await client.attach(session)
+    ahead: set[bytes] = set()
     for turn in recording.turns:
         heard: list[Message] = []
         await client.send(session, turn.prompt)
@@ -133,7 +136,7 @@ async def replay(client: Client, recording: Recording, session: str, *, patience
                 result.ends.append(await _until_the_end(client, attachment, turn, heard))
         except TimeoutError:
             result.ends.append(HUNG)
-        _compare(turn, heard, result)
+        _compare(turn, heard, result, ahead)
         if result.ends[-1] == HUNG:
             break
     result.seconds = round(time.monotonic() - began, 3)
@@ -168,7 +171,8 @@ def _answer(turn: Turn, question: Question) -> str:
     return question.choices[0] if question.choices else "As you think best."
 
 
-def _compare(turn: Turn, heard: Sequence[Message], result: Replayed) -> None:
+def _compare(turn: Turn, heard: Sequence[Message], result: Replayed, ahead: set[bytes]) -> None:
+    """`ahead` are calls that were refused there and made here."""
     results = {part.call_id: part for message in heard for part in message.parts if isinstance(part, ToolResultPart)}
     for recorded, made in _pairs(turn, heard):
         result.handed_out += 1
@@ -178,11 +182,14 @@ def _compare(turn: Turn, heard: Sequence[Message], result: Replayed) -> None:
         failed = here is None or here.is_error
         tally.failed_here += failed
         tally.failed_there += bool(recorded.failed)
+        which = msgspec.json.encode((recorded.tool, recorded.arguments))
+        if recorded.failed and not failed:
+            ahead.add(which)
         if failed and recorded.failed is False:
             tally.only_here += 1
             told = here.text if here else "It has no result."
             result.differences.append(
-                Difference(recorded.tool, recorded.arguments, told[:_SHOWN], recorded.result[:_SHOWN])
+                Difference(recorded.tool, recorded.arguments, told[:_SHOWN], recorded.result[:_SHOWN], which in ahead)
             )
 
 

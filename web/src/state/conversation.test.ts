@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { wordsForEnd } from '@/lib/turn-words'
 import { rowsOf } from '@/pages/session/rows'
 import type { AnyEvent, Message, SessionInfo, Snapshot } from '@/protocol/types'
 import { type Conversation, fromSnapshot, OUTPUT_KEPT, reduce, withOlder } from './conversation'
@@ -178,7 +179,35 @@ describe('a conversation', () => {
     expect(reduce(asking, answered).permissions).toEqual([])
     const ended: AnyEvent = { type: 'turn.completed', session: 's', seq: 2, turn: 1, reason: 'cancelled' }
     expect(reduce(asking, ended).permissions).toEqual([])
-    expect(rowsOf(reduce(asking, ended)).at(-1)).toMatchObject({ kind: 'note', note: { text: 'Stopped.' } })
+    expect(reduce(asking, ended).ends[1]).toMatchObject({ reason: 'cancelled' })
+  })
+
+  it('shows how a turn ended below its last message, whether it was watched or is loaded later', () => {
+    const error = { code: 'auth_failed' as const, message: 'The key is refused.', hint: 'Add another.' }
+    const watched = [
+      { type: 'turn.started', session: 's', seq: 1, turn: 1 },
+      { type: 'message.added', session: 's', seq: 2, message: user(1, 'fix it') },
+      { type: 'error', session: 's', seq: 3, error },
+      { type: 'turn.completed', session: 's', seq: 4, turn: 1, reason: 'error', error },
+      { type: 'message.added', session: 's', seq: 5, message: { ...user(2, 'again'), turn: 2 } },
+    ].reduce((state, event) => reduce(state, event as AnyEvent), begin())
+    const loaded = begin({ messages: watched.messages, turns: [{ turn: 1, reason: 'error', error }] })
+    for (const state of [watched, loaded]) {
+      const rows = rowsOf(state)
+      expect(rows.map((row) => row.kind)).toEqual(['user', 'ended', 'user'])
+      expect(rows[1]).toMatchObject({ end: { reason: 'error', error } })
+    }
+    expect(wordsForEnd(loaded.ends[1]!)).toEqual({ text: 'Failed: The key is refused.', next: 'Add another.' })
+  })
+
+  it('knows a call that waits for an answer from one that runs', () => {
+    const call = { type: 'tool_call' as const, id: 'c', name: 'shell', arguments: { command: 'rm x' } }
+    const said = { number: 1, role: 'assistant' as const, turn: 1, parts: [call] }
+    const ask = { id: 'a', call_id: 'c', tool: 'shell', arguments: {}, summary: 'rm x' }
+    const asking = begin({ messages: [said], permissions: [ask] })
+    expect(rowsOf(asking)).toMatchObject([{ kind: 'tool', asking: true }])
+    const denied = reduce(asking, { type: 'permission.resolved', session: 's', seq: 9, ask_id: 'a', decision: 'deny' })
+    expect(rowsOf(denied)).toMatchObject([{ kind: 'tool', asking: false }])
   })
 
   it('forgets a queued message when it is said', () => {

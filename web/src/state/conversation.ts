@@ -1,5 +1,6 @@
 import type {
   AnyEvent,
+  EndedTurn,
   ErrorInfo,
   LiveAnswer,
   Message,
@@ -14,6 +15,13 @@ import type {
 } from '@/protocol/types'
 import { LIVE_ONLY } from '@/protocol/types'
 
+export type CallEnd = NonNullable<ToolResultPart['ended']>
+
+/** How a call ended; the daemon leaves out what goes without saying. */
+export function endOf(told: { ended?: CallEnd; is_error?: boolean }): CallEnd {
+  return told.ended ?? (told.is_error ? 'failed' : 'done')
+}
+
 /** A tool call from its start, as far as the events told. */
 export interface Call {
   tool: string
@@ -23,7 +31,7 @@ export interface Call {
   output: string
   /** How much of the output's beginning was let go of. */
   dropped: number
-  finished: { isError: boolean; summary: string; durationMs: number; exitCode: number | null } | null
+  finished: { ended: CallEnd; reason: string; summary: string; durationMs: number; exitCode: number | null } | null
 }
 
 /** A line between messages: something happened that nobody said. */
@@ -64,6 +72,8 @@ export interface Conversation {
   /** They wait until somebody says go on. */
   held: boolean
   notes: Note[]
+  /** How turns ended, by number: of every turn that is shown and does not run. */
+  ends: Record<number, EndedTurn>
   agents: Record<string, Agent>
   turnStartedAt: number | null
   /** Ranges of message numbers that were taken back. */
@@ -95,6 +105,7 @@ export function fromSnapshot(snapshot: Snapshot, known: Conversation | null): Co
     queued: snapshot.queued ?? [],
     held: snapshot.held ?? false,
     notes: known?.notes ?? [],
+    ends: withEnds({}, snapshot.turns),
     agents: known?.agents ?? {},
     turnStartedAt: isRunning(snapshot.info) ? (known?.turnStartedAt ?? snapshot.info.updated_at) : null,
     rewound: snapshot.rewound ?? [],
@@ -116,9 +127,14 @@ export function withOlder(state: Conversation, page: MessagePage): Conversation 
     ...state,
     messages: [...added, ...state.messages],
     results: resultsOf(added, state.results),
+    ends: withEnds(state.ends, page.turns),
     hasMore: page.has_more,
     rewound: joined(state.rewound, page.rewound ?? []),
   }
+}
+
+function withEnds(known: Record<number, EndedTurn>, more: EndedTurn[] = []): Record<number, EndedTurn> {
+  return { ...known, ...Object.fromEntries(more.map((end) => [end.turn, end])) }
 }
 
 function joined(known: [number, number][], more: [number, number][]): [number, number][] {
@@ -215,6 +231,9 @@ function withInfo(state: Conversation, event: AnyEvent): Conversation {
       return {
         ...change({ status: event.reason === 'error' ? 'error' : 'idle' }),
         turnStartedAt: null,
+        ends: withEnds(state.ends, [endedBy(event)]),
+        // What ends the turn is told with its end.
+        notes: event.error ? state.notes.filter((note) => note.text !== event.error?.message) : state.notes,
         live: null,
         permissions: [],
         questions: [],
@@ -225,6 +244,11 @@ function withInfo(state: Conversation, event: AnyEvent): Conversation {
     default:
       return state
   }
+}
+
+function endedBy(event: Extract<AnyEvent, { type: 'turn.completed' }>): EndedTurn {
+  const { turn, reason, duration_ms, steps, usage, cost_usd, by, error } = event
+  return { turn, reason, ended_at: event.at, duration_ms, steps, usage, cost_usd, by, error }
 }
 
 function grown(state: Conversation, number: number, kind: 'text' | 'thinking', text: string): LiveAnswer | null {
@@ -284,7 +308,7 @@ function withOutput(state: Conversation, id: string, text: string): Conversation
 function withFinished(state: Conversation, event: Extract<AnyEvent, { type: 'tool.finished' }>): Conversation {
   const call = state.calls[event.call_id] ?? {
     tool: event.tool,
-    summary: '',
+    summary: event.subject ?? '',
     arguments: {},
     startedAt: event.at ?? 0,
     output: '',
@@ -294,7 +318,8 @@ function withFinished(state: Conversation, event: Extract<AnyEvent, { type: 'too
   return withCall(state, event.call_id, {
     ...call,
     finished: {
-      isError: event.is_error ?? false,
+      ended: endOf(event),
+      reason: event.reason ?? '',
       summary: event.summary ?? '',
       durationMs: event.duration_ms ?? 0,
       exitCode: event.exit_code ?? null,
@@ -330,25 +355,8 @@ function withNote(state: Conversation, event: AnyEvent): Conversation {
 
 type Said = Pick<Note, 'tone' | 'text'> & { hint?: string }
 
-const ENDS: Record<string, string> = {
-  cancelled: 'Stopped.',
-  step_limit: 'Stopped: the turn took all the steps it may take.',
-  time_limit: 'Stopped: the turn took all the time it may take.',
-  budget: 'Stopped: the budget is used up.',
-  loop: 'Stopped: the same call came again and again.',
-  max_tokens: 'The answer reached its longest allowed length.',
-  refused: 'The model refused to go on.',
-  interrupted: 'The turn was interrupted.',
-  error: 'The turn ended with an error.',
-}
-
 function noteFor(event: AnyEvent): Said | null {
   switch (event.type) {
-    case 'turn.completed':
-      if (event.reason === 'done') return null
-      return event.error
-        ? problem(event.error)
-        : { tone: event.reason === 'cancelled' ? 'plain' : 'warn', text: ENDS[event.reason] ?? event.reason }
     case 'retry.scheduled':
       return {
         tone: 'warn',

@@ -2,10 +2,11 @@ import { ActionIcon } from '@mantine/core'
 import { IconArrowBackUp, IconChevronRight } from '@tabler/icons-react'
 import { memo } from 'react'
 import { modelName, tokens } from '@/lib/format'
+import { wordsForEnd } from '@/lib/turn-words'
 import { Ago } from '@/parts/Ago'
 import { CopyButton, Markdown } from '@/parts/Markdown'
 import { Tip } from '@/parts/Tip'
-import type { Message, NotePart } from '@/protocol/types'
+import type { EndedTurn, Message, NotePart } from '@/protocol/types'
 import type { Note } from '@/state/conversation'
 import { useRowOpen, useThinkingShown } from './open-rows'
 import { Pictures } from './Pictures'
@@ -45,6 +46,7 @@ function Content({ session, row, rewind }: { session: string; row: Row; rewind: 
           state={row.state}
           result={row.result}
           open={row.open}
+          asking={row.asking}
         />
       )
     case 'told':
@@ -53,6 +55,8 @@ function Content({ session, row, rewind }: { session: string; row: Row; rewind: 
       return <Pictures images={[row.image]} />
     case 'note':
       return <NoteRow note={row.note} />
+    case 'ended':
+      return <EndRow end={row.end} />
   }
 }
 
@@ -134,6 +138,19 @@ function ToldRow({ session, rowKey, part }: { session: string; rowKey: string; p
         the model was told · <span className="mono">{part.source}</span>
       </button>
       {open && <div className="thinking-text">{part.text}</div>}
+    </div>
+  )
+}
+
+/** How a turn ended, when it did not just end well: the same line live and a year later. */
+function EndRow({ end }: { end: EndedTurn }) {
+  const { text, next } = wordsForEnd(end)
+  const tone =
+    end.reason === 'error' || end.reason === 'refused' ? 'bad' : end.reason === 'cancelled' ? 'plain' : 'warn'
+  return (
+    <div className={`note note-${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
+      <span>{text}</span>
+      {next && <span className="note-hint">{next}</span>}
     </div>
   )
 }

@@ -5,10 +5,10 @@ import { useNow } from '@/lib/time'
 import { Churn, Diff } from '@/parts/Diff'
 import { CodeBlock } from '@/parts/Markdown'
 import type { Display, ImagePart, ToolCallPart, ToolResultPart } from '@/protocol/types'
-import type { Call } from '@/state/conversation'
+import { type Call, type CallEnd, endOf } from '@/state/conversation'
 import { useRowOpen } from './open-rows'
 import { Pictures } from './Pictures'
-import { wordsFor } from './tool-words'
+import { type Phase, wordsFor } from './tool-words'
 
 /** A diff of at most so many lines is shown without being asked for. */
 const SMALL_DIFF = 16
@@ -20,25 +20,27 @@ interface Props {
   state: Call | null
   result: ToolResultPart | null
   open: boolean
+  /** A person is asked whether it may run. */
+  asking: boolean
 }
 
 /** One line until opened: mark, verb, object, result, time. Open: output as it comes, diff, or what was given and got. */
-export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, result, open: first }: Props) {
+export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, result, open: first, asking }: Props) {
   const display: Display = result?.display ?? {}
   const diff = display.diff ?? ''
   const [open, toggle] = useRowOpen(session, rowKey, first || (diff !== '' && diff.split('\n').length <= SMALL_DIFF))
-  const running = !result && state !== null && !state.finished
-  const failed = result?.is_error ?? state?.finished?.isError ?? false
-  const { verb, object } = wordsFor(call, state?.summary ?? '', running)
+  const phase = phaseOf(state, result, asking)
+  const running = phase === 'running' && state !== null
+  const { verb, object } = wordsFor(call, state?.summary ?? '', phase)
   return (
     <div className="tool">
       <button type="button" className="tool-line" aria-expanded={open} onClick={toggle}>
-        <Mark running={running} failed={failed} waiting={!state && !result} />
+        <Mark phase={phase} />
         {verb && <span className="tool-verb">{verb}</span>}
         <span className="tool-object mono cut" title={object}>
           {object}
         </span>
-        <Outcome display={display} state={state} result={result} running={running} />
+        <Outcome display={display} state={state} result={result} phase={phase} />
         <IconChevronRight size={14} className={open ? 'tool-chevron tool-chevron-open' : 'tool-chevron'} />
       </button>
       {open ? (
@@ -56,24 +58,40 @@ export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, res
   )
 })
 
-function Mark(props: { running: boolean; failed: boolean; waiting: boolean }) {
-  if (props.running) return <span className="tool-mark tool-spinner" role="img" aria-label="running" />
-  if (props.waiting) return <span className="tool-mark dim">·</span>
-  return props.failed ? (
-    <span className="tool-mark tool-failed" role="img" aria-label="failed">
-      ✗
-    </span>
-  ) : (
-    <span className="tool-mark tool-done" role="img" aria-label="done">
-      ✓
+function phaseOf(state: Call | null, result: ToolResultPart | null, asking: boolean): Phase {
+  if (result) return endOf(result)
+  if (state?.finished) return state.finished.ended
+  if (asking) return 'asking'
+  return state ? 'running' : 'waiting'
+}
+
+const MARKS: Record<CallEnd, { sign: string; colour: string }> = {
+  done: { sign: '✓', colour: 'tool-done' },
+  failed: { sign: '✗', colour: 'tool-failed' },
+  denied: { sign: '✗', colour: 'tool-failed' },
+  stopped: { sign: '■', colour: 'tool-stopped' },
+  interrupted: { sign: '■', colour: 'tool-stopped' },
+  not_run: { sign: '–', colour: 'dim' },
+}
+
+function Mark({ phase }: { phase: Phase }) {
+  if (phase === 'running') return <span className="tool-mark tool-spinner" role="img" aria-label="running" />
+  if (phase === 'waiting' || phase === 'asking') return <span className="tool-mark dim">·</span>
+  const { sign, colour } = MARKS[phase]
+  return (
+    <span className={`tool-mark ${colour}`} role="img" aria-label={phase.replace('_', ' ')}>
+      {sign}
     </span>
   )
 }
 
-function Outcome(props: { display: Display; state: Call | null; result: ToolResultPart | null; running: boolean }) {
-  const { display, state, result, running } = props
+function Outcome(props: { display: Display; state: Call | null; result: ToolResultPart | null; phase: Phase }) {
+  const { display, state, result, phase } = props
   const took = result?.duration_ms ?? state?.finished?.durationMs
   const summary = display.summary ?? state?.finished?.summary ?? ''
+  const reason = result?.reason ?? state?.finished?.reason ?? ''
+  if (phase !== 'done' && phase !== 'failed' && phase !== 'running')
+    return <span className="tool-outcome">{reason && <span>{reason}</span>}</span>
   return (
     <span className="tool-outcome">
       {typeof display.added === 'number' && typeof display.removed === 'number' ? (
@@ -81,7 +99,11 @@ function Outcome(props: { display: Display; state: Call | null; result: ToolResu
       ) : (
         summary && <span>{summary}</span>
       )}
-      {running && state ? <Elapsed since={state.startedAt} /> : took !== undefined && <span>{duration(took)}</span>}
+      {phase === 'running' && state ? (
+        <Elapsed since={state.startedAt} />
+      ) : (
+        took !== undefined && <span>{duration(took)}</span>
+      )}
     </span>
   )
 }

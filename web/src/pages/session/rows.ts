@@ -1,4 +1,4 @@
-import type { ImagePart, Message, NotePart, TextPart, ToolCallPart, ToolResultPart } from '@/protocol/types'
+import type { EndedTurn, ImagePart, Message, NotePart, TextPart, ToolCallPart, ToolResultPart } from '@/protocol/types'
 import type { Call, Conversation, Note } from '@/state/conversation'
 
 /** What the chat shows, top to bottom. A row keeps its key from its first letter on, so that nothing jumps. */
@@ -6,10 +6,18 @@ export type Row = { key: string; rewound: boolean } & (
   | { kind: 'user'; message: Message; text: string; images: ImagePart[] }
   | { kind: 'text'; message: Message | null; text: string; live: boolean }
   | { kind: 'thinking'; text: string; live: boolean }
-  | { kind: 'tool'; call: ToolCallPart; state: Call | null; result: ToolResultPart | null; open: boolean }
+  | {
+      kind: 'tool'
+      call: ToolCallPart
+      state: Call | null
+      result: ToolResultPart | null
+      open: boolean
+      asking: boolean
+    }
   | { kind: 'told'; part: NotePart }
   | { kind: 'image'; image: ImagePart }
   | { kind: 'note'; note: Note }
+  | { kind: 'ended'; end: EndedTurn }
 )
 
 export function rowsOf(state: Conversation): Row[] {
@@ -18,9 +26,13 @@ export function rowsOf(state: Conversation): Row[] {
   const first = state.messages[0]?.number ?? 0
   // What stands after a message that is not loaded yet waits for it, unless there is none before.
   if (!state.hasMore) for (const [after, found] of asides) if (after < first) rows.push(...found)
-  for (const message of state.messages) {
-    pushMessage(rows, state, message, isRewound(state, message.number))
+  for (const [index, message] of state.messages.entries()) {
+    const rewound = isRewound(state, message.number)
+    pushMessage(rows, state, message, rewound)
     rows.push(...(asides.get(message.number) ?? []))
+    const end = state.ends[message.turn ?? 0]
+    if (end && end.reason !== 'done' && state.messages[index + 1]?.turn !== message.turn)
+      rows.push({ kind: 'ended', key: `e${end.turn}`, rewound, end })
   }
   if (state.messages.length === 0) for (const found of asides.values()) rows.push(...found)
   if (state.live)
@@ -48,7 +60,16 @@ function asidesOf(state: Conversation): Map<number, Row[]> {
     const call = state.calls[callId]
     if (call) {
       const part: ToolCallPart = { type: 'tool_call', id: callId, name: call.tool, arguments: call.arguments }
-      put(after, { kind: 'tool', key: `t${callId}`, rewound: false, call: part, state: call, result: null, open: true })
+      put(after, {
+        kind: 'tool',
+        key: `t${callId}`,
+        rewound: false,
+        call: part,
+        state: call,
+        result: null,
+        open: true,
+        asking: false,
+      })
     }
   }
   for (const note of state.notes) put(note.after, { kind: 'note', key: note.key, rewound: false, note })
@@ -73,7 +94,8 @@ function pushMessage(rows: Row[], state: Conversation, message: Message, rewound
       case 'tool_call': {
         const result = state.results[part.id] ?? null
         const call = state.calls[part.id] ?? null
-        rows.push({ kind: 'tool', key: `t${part.id}`, rewound, call: part, state: call, result, open: false })
+        const asking = state.permissions.some((ask) => ask.call_id === part.id)
+        rows.push({ kind: 'tool', key: `t${part.id}`, rewound, call: part, state: call, result, open: false, asking })
         break
       }
       case 'image':

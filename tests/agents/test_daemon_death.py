@@ -142,6 +142,8 @@ async def test_what_died_in_the_background_is_told_once_to_people_and_to_the_mod
                     assert line in note.text
                 assert f"openagent workspaces merge {finished.copy}" in note.text
                 assert "ended before it was done: hang too\n  It had not begun." in note.text
+                shown = await asyncio.to_thread(program.run, "sessions", "show", root)
+                assert f"openagent workspaces merge {finished.copy}" in shown.stdout
                 completed, _ = await turn(client, await client.attach(root), "and now?")
                 assert completed.text == "I see"
                 assert "ended before it was done" in sim.requests[-1].body

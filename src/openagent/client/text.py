@@ -41,7 +41,9 @@ def plan_lines(items: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def told(source: str, text: str) -> str:
-    """A note to the model, in one line for people."""
+    """A note to the model, in one line for people; whole where it tells of a loss."""
+    if source == "background":
+        return clean(f"· {text}")
     return clean(f"· told the agent: {source} ({len(text):,} characters)")
 
 

@@ -77,7 +77,7 @@ class NotePart(Struct, frozen=True, tag="note", omit_defaults=True):
 
     source: str
     """What it comes from: `rules:PATH`, `skills`, `command:NAME`, `hook:EVENT`, `summary`, `code`,
-    `intent`."""
+    `intent`, `background`."""
     text: str
     pinned: bool = False
     """No collector takes it away."""

@@ -130,7 +130,8 @@ function ThinkingRow(props: { session: string; rowKey: string; text: string; liv
 }
 
 function ToldRow({ session, rowKey, part }: { session: string; rowKey: string; part: NotePart }) {
-  const [open, toggle] = useRowOpen(session, rowKey, false)
+  // What tells of a loss is meant for people too.
+  const [open, toggle] = useRowOpen(session, rowKey, part.source === 'background')
   return (
     <div className="thinking">
       <button type="button" className="thinking-line" aria-expanded={open} onClick={toggle}>

@@ -117,13 +117,17 @@ async def test_killing_bubblewrap_leaves_no_orphan_and_the_session_goes_on(works
     await shell.close()
 
 
-@needs_bwrap
+@pytest.mark.parametrize("kind", ["HostJail", pytest.param("BwrapJail", marks=needs_bwrap)])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-async def test_when_the_daemon_dies_its_jails_die_with_it(workspace: Path, marker: str, number: signal.Signals):
+async def test_when_the_daemon_dies_its_jails_die_with_it(
+    workspace: Path, marker: str, number: signal.Signals, kind: str
+):
     program = (
-        "import asyncio, sys; from pathlib import Path; from openagent.jail.bwrap import BwrapJail\n"
+        "import asyncio, sys; from pathlib import Path\n"
+        "from openagent.jail.bwrap import BwrapJail; from openagent.jail.host import HostJail\n"
         "async def main():\n"
-        "    shell = await BwrapJail().open('s', Path(sys.argv[1]))\n"
+        f"    idle = await {kind}().open('idle', Path(sys.argv[1]))\n"
+        f"    shell = await {kind}().open('s', Path(sys.argv[1]))\n"
         f"    sleeper = \"bash -c 'sleep 1000; true' {marker}\"\n"
         "    await shell.run(f'nohup setsid {sleeper} & {sleeper}')\n"
         "asyncio.run(main())"
@@ -134,7 +138,8 @@ async def test_when_the_daemon_dies_its_jails_die_with_it(workspace: Path, marke
         daemon.send_signal(number)
     finally:
         daemon.wait(10)
-    assert await gone_within(marker, 1)
+    assert await gone_within(marker, 5)
+    assert await gone_within(f"openagent-shell-{daemon.pid}-", 5)
 
 
 async def test_a_command_cannot_take_the_daemon_down_with_it(workspace: Path):

@@ -166,3 +166,23 @@ def test_a_script_gets_a_jailed_shell_without_a_daemon(workspace: Path):
     assert (workspace / "made").exists()
     with pytest.raises(RuntimeError, match="with"):
         shell.run("echo")
+
+
+@needs_bwrap
+async def test_what_git_cannot_write_is_explained_and_what_it_can_is_done(workspace: Path):
+    _git("init", "-q", "-b", "main", cwd=workspace)
+    _git("commit", "-q", "--allow-empty", "-m", "one", cwd=workspace)
+    _git("update-ref", "refs/remotes/origin/feature", "HEAD", cwd=workspace)
+    _git("config", "remote.origin.url", "x", cwd=workspace)
+    _git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*", cwd=workspace)
+    settings = (workspace / ".git/config").read_text()
+    shell = await BwrapJail().open("s", workspace)
+    half_done = ("git branch -m main trunk", "git switch -c mine --track origin/feature")
+    for refused in ("git config user.name Bob", *half_done, "echo x > .git/hooks/pre-commit"):
+        assert "this is the jail" in "".join((await shell.run(refused)).notes), refused
+    whole = await shell.run("git switch -q trunk && git checkout -q feature && git branch --format='%(refname:short)'")
+    assert (whole.stdout, whole.stderr, whole.notes) == ("feature\nmine\ntrunk\n", "", ())
+    name = await shell.run("git config --global user.name Bob && git config user.name")
+    assert (name.stdout, name.notes) == ("Bob\n", ())
+    assert (workspace / ".git/config").read_text() == settings
+    await shell.close()

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 from openagent.jail.egress import HANDOVER, EgressProxy, proxy_env
 from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
-from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_git_identity, users
+from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_git_identity, settings_files
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import PROMPT, TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
-from openagent.jail.walls import Wall, checked_workspace, home_directories, workspace_walls
+from openagent.jail.walls import Wall, checked_workspace, explain_walls, home_directories, workspace_walls
 from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
@@ -104,6 +104,7 @@ class BwrapJail:
             background_after=self._background_after,
             log_dir=log_dir,
             on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
+            explain=explain_walls,
         )
 
     async def start_process(
@@ -189,7 +190,7 @@ class BwrapJail:
         """All that is inside; bubblewrap itself has no other, since its own can be read there as /proc/1/environ."""
         return {
             "PATH": host.toolchains.path,
-            **agent_env(host.git_identity),
+            **agent_env(),
             **host.toolchains.env,
             **({} if isinstance(self._network, str) else proxy_env(self._network)),
             **self._env,
@@ -211,7 +212,7 @@ class BwrapJail:
             *("--chdir", str(workspace)),
         ]
         fds: list[int] = []
-        for path, source in self._copied_files():
+        for path, source in self._copied_files(host.git_identity):
             fds.append(source)
             argv += ["--perms", "0644", "--file", str(source), path]
         if program := filter_program():
@@ -237,9 +238,10 @@ class BwrapJail:
         command = [*_confinement(self._limits, group), host.bwrap, "--args", str(fds[-1])]
         return Launch(command, fds, "\n".join(setup), on_end)
 
-    def _copied_files(self) -> list[tuple[str, int]]:
+    def _copied_files(self, git_identity: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
         names = (*_ETC_FILES, "resolv.conf") if self._network == "on" else _ETC_FILES
-        copies = [(path, _in_memory(text.encode())) for path, text in users(_UID, _UID).items()]
+        files = settings_files(_UID, _UID, git_identity)
+        copies = [(path, _in_memory(text.encode())) for path, text in files.items()]
         copies += [
             (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")
         ]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from openagent.jail.enclosure import Enclosure
 from openagent.jail.engine import Engine, EngineInfo, EngineRefusal
-from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, users
+from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, settings_files
 from openagent.jail.limits import Limits, rlimit_script
 from openagent.jail.seccomp import named_filter
 from openagent.jail.walls import workspace_walls
@@ -56,6 +56,7 @@ class ContainerPlan(NamedTuple):
     network: bool
     limits: Limits
     env: Mapping[str, str]
+    git_identity: Sequence[tuple[str, str]]
     workspace: Path
     hidden: Sequence[Path]
     log_dir: Path | None
@@ -113,10 +114,14 @@ class ContainerPlan(NamedTuple):
             },
         }
 
+    @property
+    def settings_files(self) -> dict[str, str]:
+        return settings_files(*self.inner_user, self.git_identity)
+
     def _walls(self, pipes: Path) -> dict[str, object]:
         room = f"rw,exec,nosuid,nodev,mode=1777,size={self.limits.disk}"
         mounts = [_bind(pipes, PIPES)]
-        mounts += [_bind(pipes / path.rpartition("/")[2], path) for path in users(*self.inner_user)]
+        mounts += [_bind(pipes / path.rpartition("/")[2], path) for path in self.settings_files]
         if self.log_dir is not None:
             mounts.append(_bind(self.log_dir))
         for wall in workspace_walls(self.workspace, self.hidden):
@@ -166,7 +171,7 @@ class ContainerEnclosure(Enclosure):
         self._unwanted = False
         self._unsent: list[bytes] = []
         self._write_launcher(plan.setup)
-        for path, text in users(*plan.inner_user).items():
+        for path, text in plan.settings_files.items():
             (self.outer_pipes / path.rpartition("/")[2]).write_text(text)
         (self.outer_pipes / _EMPTY).mkdir()
         os.mkfifo(self.outer_pipes / _ORDERS, 0o600)

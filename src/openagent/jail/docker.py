@@ -16,7 +16,7 @@ from openagent.jail.inside import agent_env, read_git_identity
 from openagent.jail.limits import Limits
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
-from openagent.jail.walls import checked_workspace
+from openagent.jail.walls import checked_workspace, explain_walls
 from openagent.plugins.jail import BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
@@ -75,7 +75,8 @@ class DockerJail:
             image=self._image,
             network=self._network == "on",
             limits=self._limits,
-            env={**agent_env(await asyncio.to_thread(read_git_identity)), **self._env},
+            env={**agent_env(), **self._env},
+            git_identity=await asyncio.to_thread(read_git_identity),
             workspace=workspace,
             hidden=self._hidden,
             log_dir=log_dir,
@@ -86,6 +87,7 @@ class DockerJail:
             background_after=self._background_after,
             log_dir=log_dir,
             on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
+            explain=explain_walls,
         )
         try:
             await shell.ready()

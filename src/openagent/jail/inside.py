@@ -8,9 +8,9 @@ PIPES = "/run/openagent"
 SHARED_MEMORY = 64 << 20
 
 
-def agent_env(git_identity: Sequence[tuple[str, str]]) -> dict[str, str]:
+def agent_env() -> dict[str, str]:
     # A bare repository planted in the workspace would name programs that a harmless `git status` runs.
-    git = [("safe.directory", "*"), ("safe.bareRepository", "explicit"), *git_identity]
+    git = [("safe.directory", "*"), ("safe.bareRepository", "explicit")]
     return {
         "HOME": HOME,
         "USER": "agent",
@@ -27,14 +27,24 @@ def agent_env(git_identity: Sequence[tuple[str, str]]) -> dict[str, str]:
     }
 
 
-def users(uid: int, gid: int) -> dict[str, str]:
-    """The user database: path to text."""
+def settings_files(uid: int, gid: int, git_identity: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The user database, and what git goes by when nobody has set anything else: path to text."""
     agent, group = f"agent:x:{uid}:{gid}::{HOME}:/bin/bash\n", f"agent:x:{gid}:\n"
     root = "root:x:0:0::/:/bin/false\n"
+    # A branch made from a remote one would have to be written into the repository's settings, which nobody can change.
+    git = [*git_identity, ("branch.autoSetupMerge", "false")]
     return {
         "/etc/passwd": f"{agent if uid == 0 else root + agent}nobody:x:65534:65534::/:\n",
         "/etc/group": f"{group if gid == 0 else 'root:x:0:' + chr(10) + group}nogroup:x:65534:\n",
+        "/etc/gitconfig": "".join(map(_git_setting, git)),
     }
+
+
+def _git_setting(setting: tuple[str, str]) -> str:
+    key, value = setting
+    section, _, name = key.partition(".")
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'[{section}]\n\t{name} = "{escaped}"\n'
 
 
 def read_git_identity() -> list[tuple[str, str]]:

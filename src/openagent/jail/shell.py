@@ -31,6 +31,7 @@ _RESUMED = "this is a new shell in {directory}, with the variables, functions an
 _GONE = "its processes are gone, and so is what was in /tmp and the home directory"
 _PROCESSES_GONE = "its processes are gone"
 _FINISHED_KEPT = 64
+_EXPLAINED = 4096
 OnBackgroundEnd = Callable[[BackgroundCommand], None]
 
 
@@ -43,7 +44,10 @@ class PersistentShell:
         background_after: float | None = None,
         log_dir: Path | None = None,
         on_background_end: OnBackgroundEnd | None = None,
+        explain: Callable[[str], str | None] | None = None,
     ) -> None:
+        """`explain` tells from a failed command's output what it ran into."""
+        self._explain = explain
         self._enclose = enclose
         self._home_directory = directory
         self._log_dir = log_dir
@@ -162,7 +166,12 @@ class PersistentShell:
             notes.append(_DEAF)
         elif running.shell_ended:
             notes.append(_RESTARTED)
-        return [note.format(directory=self.directory) for note in notes]
+        told = [note.format(directory=self.directory) for note in notes]
+        if self._explain is not None and running.ended is not None:
+            printed = running.out.tail_text(_EXPLAINED) + running.err.tail_text(_EXPLAINED)
+            if explanation := self._explain(printed):
+                told.append(explanation)
+        return told
 
     def _result(self, running: Running, *, background: str = "", notes: Sequence[str] = ()) -> CommandResult:
         log = running.log

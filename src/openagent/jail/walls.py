@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pwd
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -53,6 +54,21 @@ def checked_workspace(workspace: Path) -> Path:
             hint="Work in a folder below it.",
         )
     return resolved
+
+
+_CONFIG_KEPT = re.compile(r"could not (?:write|lock) config file \S*|Update of config-file failed")
+_GIT_KEPT = re.compile(r"\.git/(?:hooks|config)\S*'?: (?:Read-only file system|Device or resource busy)")
+_IS_KEPT = (
+    "this is the jail, not a fault of the disk: .git/config and .git/hooks cannot be changed in it, because programs "
+    "named there would run outside. Whatever else git was to do is done, branches and HEAD included; only the setting "
+    "(tracking, too) was not written. `git config --global KEY VALUE` works in this jail, `git -c KEY=VALUE ...` for "
+    "one command; what the repository itself is to keep, the user has to set"
+)
+
+
+def explain_walls(output: str) -> str | None:
+    """What a command ran into, when a program's words for it would mislead."""
+    return _IS_KEPT if _CONFIG_KEPT.search(output) or _GIT_KEPT.search(output) else None
 
 
 class Wall(NamedTuple):

@@ -181,6 +181,15 @@ CONTAINER_ESCAPE = _rule(
     ("docker ps",),
 )
 
+DELETES_REPOSITORY = _rule(
+    "deletes-repository",
+    Level.FIRM,
+    "high",
+    "It would delete the history of the workspace's repository, which no undo brings back.",
+    ("rm -rf .git", "rm -r ./.git/objects", "find .git -delete", "rm -rf .git/*"),
+    ("rm -rf vendor/thing/.git", "rm .git/index.lock"),
+)
+
 # Asked, high risk.
 
 RECURSIVE_DELETE = _rule(

@@ -1,5 +1,6 @@
 """Commands that write, move, delete or hand over files."""
 
+import posixpath
 import re
 from collections.abc import Iterable
 
@@ -24,6 +25,8 @@ def deletes(call: Call, targets: Iterable[Value], *, recursive: bool) -> Iterabl
             found.append(Finding(catalogue.DESTROYS_SYSTEM, target.text))
         elif recursive and paths.may_be_critical(target.text):
             found.append(Finding(catalogue.DYNAMIC_DANGER, target.text))
+        elif recursive and _holds_history(call, target):
+            found.append(Finding(catalogue.DELETES_REPOSITORY, target.text))
         elif place == "device":
             found.append(Finding(catalogue.WRITES_DEVICE, target.text))
         elif re.search(r"\.(?:bash|zsh|python)_history$", target.text):
@@ -75,6 +78,13 @@ def _copies(call: Call) -> Iterable[Outcome]:
         )
     found.extend(reads(call, [source for source in sources if paths.names_credentials(source.text, call.state.cwd)]))
     return found or [Finding(catalogue.WRITES_WORKSPACE)]
+
+
+def _holds_history(call: Call, target: Value) -> bool:
+    repository = posixpath.join(call.workspace, ".git")
+    history = (repository, f"{repository}/*", f"{repository}/objects", f"{repository}/refs")
+    folders = [call.workspace if folder is None else folder for folder in call.state.folders]
+    return any(posixpath.normpath(posixpath.join(folder, target.text)) in history for folder in folders)
 
 
 def _planted(call: Call, sources: Iterable[Value], destination: Value) -> Iterable[Outcome]:

@@ -1,0 +1,87 @@
+"""Whatever a store does, what was told is stored once, and in the order in which it was told."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Literal, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openagent.core import outbox as outboxes
+from openagent.core.outbox import Outbox
+from openagent.plugins.store import Batch, Store
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import StatusChanged
+from openagent.protocol.sessions import SessionInfo
+
+Luck = Literal["stored", "unreachable", "lost"]
+"""lost: it was stored, and the connection broke before anybody heard of it."""
+
+
+class UnluckyStore:
+    def __init__(self, luck: Iterable[Luck]) -> None:
+        self._luck = iter(luck)
+        self.stored: list[int] = []
+
+    async def commit(self, batch: Batch) -> None:
+        await asyncio.sleep(0)
+        assert batch.info is not None
+        luck = next(self._luck, "stored")
+        if luck != "unreachable" and not (batch.again and self.stored and self.stored[-1] >= batch.info.seq):
+            self.stored.append(batch.info.seq)
+        if luck != "stored":
+            raise OpenAgentError("store_unavailable", "The server is gone.", hint="Start it.")
+
+
+def numbered(seq: int) -> Batch:
+    info = SessionInfo("s", "", "/", 0.0, 0.0, seq=seq)
+    return Batch("s", info, events=[StatusChanged(session="s", seq=seq, status="idle")])
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outboxes, "PATIENCE", 0.0005)
+    monkeypatch.setattr(outboxes, "_FIRST_RETRY_S", 0.0001)
+    monkeypatch.setattr(outboxes, "_LONGEST_RETRY_S", 0.0002)
+
+
+@given(luck=st.lists(st.sampled_from(["stored", "unreachable", "lost"]), max_size=30), count=st.integers(1, 12))
+def test_each_batch_is_stored_once_and_in_order(luck: list[Luck], count: int) -> None:
+    async def play() -> None:
+        store = UnluckyStore(luck)
+        drained: list[bool] = []
+        outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: drained.append(outbox.is_empty))
+        for seq in range(1, count + 1):
+            if await outbox.store(numbered(seq)):
+                assert store.stored == list(range(1, seq + 1))
+            else:
+                # Whoever comes back now hears what is on its way, too.
+                told = await outbox.events(after=seq - 1, limit=5) if not outbox.is_empty else []
+                assert [event.seq for event in told] in ([], [seq])
+        async with asyncio.timeout(10):
+            while not await outbox.stored_within(0.1):
+                pass
+        assert store.stored == list(range(1, count + 1))
+        assert all(drained)
+        outbox.check()
+
+    asyncio.run(play())
+
+
+@pytest.mark.anyio
+async def test_a_batch_that_the_store_refuses_for_good_does_not_hold_up_the_others() -> None:
+    class Picky(UnluckyStore):
+        async def commit(self, batch: Batch) -> None:
+            if batch.again and batch.info is not None and batch.info.seq == 1:
+                raise OpenAgentError("conflict", "There is one already.")
+            await super().commit(batch)
+
+    store = Picky(["unreachable"])
+    outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)
+    for seq in (1, 2, 3):
+        await outbox.store(numbered(seq))
+    async with asyncio.timeout(10):
+        while not await outbox.stored_within(0.1):
+            pass
+    assert store.stored[-2:] == [2, 3]

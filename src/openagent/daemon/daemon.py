@@ -170,7 +170,11 @@ class Daemon:
         return ops.Done()
 
     async def _session_create(self, connection: Connection, op: ops.SessionCreate) -> object:
-        session = await (await self._manager()).create(op, connection.env)
+        manager = await self._manager()
+        if op.parent:
+            parent = (await manager.get(op.parent)).info
+            await manager.check_settings(op.settings, Path(op.cwd), connection.env, parent)
+        session = await manager.create(op, connection.env)
         session.env = connection.env
         return session.info
 

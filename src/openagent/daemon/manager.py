@@ -62,7 +62,7 @@ class SessionManager:
         self._bus = bus
         self._settings_for = settings_for
         self._template_settings = template_settings
-        self._check_settings = check_settings
+        self.check_settings = check_settings
         self._roster = Roster(self._load, self._leave, kept=idle_kept, is_spare=self._is_spare)
 
     @property
@@ -88,8 +88,8 @@ class SessionManager:
         if op.template:
             said = await self._template_settings(op.template, workspace, env)
             settings = msgspec.structs.replace(settings, **said)
-        if op.settings != SettingsChange() and parent is None:
-            await self._check_settings(op.settings, workspace, env)
+        if op.settings != SettingsChange() and parent is None:  # a sub-agent's follow from its caller's
+            await self.check_settings(op.settings, workspace, env)
         given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
         now = time.time()
         info = SessionInfo(
@@ -115,7 +115,7 @@ class SessionManager:
     ) -> None:
         """A person's change of a session, seen from the person's environment."""
         if change != SettingsChange():
-            await self._check_settings(change, session.workspace, env or session.env, session.info)
+            await self.check_settings(change, session.workspace, env or session.env, session.info)
         await session.update(name, change, op_id)
 
     async def get(self, session: str) -> Session:

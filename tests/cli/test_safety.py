@@ -91,6 +91,34 @@ def test_a_session_is_shown_as_a_diff_and_rewound(machine: Machine) -> None:
     assert neither.returncode == 2
 
 
+def test_what_was_taken_back_is_marked_and_comes_back_with_the_command_that_is_printed(machine: Machine) -> None:
+    session = machine.turn("make it", script=[write("made.txt", "one\n"), {"text": "ok"}])
+    ran = machine.run("sessions", "rewind", session, "--turn", "1")
+    mark = "taken back by a rewind"
+    assert mark in machine.run("sessions", "show", session).stdout
+    assert "Taken back by a rewind" in machine.run("sessions", "export", session, "--format", "markdown").stdout
+    exported = machine.json("sessions", "export", session)
+    assert exported["rewound"] == [[1, len(exported["messages"])]]
+    command = next(line for line in ran.stdout.splitlines() if "unrewind" in line).partition("openagent ")[2]
+    again = machine.run(*command.split())
+    assert (again.returncode, again.stderr) == (0, "")
+    assert (machine.workspace / "made.txt").read_text() == "one\n"
+    assert mark not in machine.run("sessions", "show", session).stdout
+    assert machine.run(*command.split()).returncode == 1
+
+
+def test_what_others_changed_since_is_said_and_taken_back_only_when_asked_for(machine: Machine) -> None:
+    session = machine.turn("make it", script=[write("theirs.txt", "one\n"), {"text": "ok"}])
+    (machine.workspace / "theirs.txt").write_text("by hand\n")
+    assert "others have changed it since" in machine.run("sessions", "diff", session, "--names").stdout
+    ran = machine.run("sessions", "rewind", session, "--turn", "1", "--no-conversation")
+    assert "theirs.txt was left as it is: changed by others since" in ran.stdout
+    assert (machine.workspace / "theirs.txt").read_text() == "by hand\n"
+    forced = machine.run("sessions", "rewind", session, "--turn", "1", "--path", "theirs.txt")
+    assert "0 written, 1 removed." in forced.stdout
+    assert not (machine.workspace / "theirs.txt").exists()
+
+
 def test_the_audit_trail_is_shown_and_exported(machine: Machine) -> None:
     script = [shell("echo =1+1"), write("noted.txt", "12345"), {"text": "ok"}]
     session = machine.turn("do it", script=script)

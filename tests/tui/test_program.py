@@ -73,7 +73,25 @@ async def test_going_back_shows_what_would_be_undone_and_undoes_it(tmp_path: Pat
         await seen.until_shown("make it", "A a.txt +1 −0", "+made")
         await seen.pilot.press("enter")
         await seen.until(lambda: not (seen.house.workspace / "a.txt").exists())
-        await seen.until_shown("Went back to before turn 1.")
+        await seen.until_shown("Went back to before turn 1.", "/unrewind takes it")
+        await seen.write("/unrewind")
+        await seen.until((seen.house.workspace / "a.txt").exists)
+        await seen.until_shown("The rewind was taken back.")
+
+
+async def test_what_others_changed_is_offered_after_going_back(tmp_path: Path) -> None:
+    async with screens(tmp_path, [write("a.txt", "made\n"), {"text": "written"}]) as seen:
+        await seen.write("make it")
+        await seen.until_shown("written")
+        await seen.until_idle()
+        (seen.house.workspace / "a.txt").write_text("by hand\n")
+        await seen.write("/rewind")
+        await seen.until_shown("make it", "others have changed it since")
+        await seen.pilot.press("enter")
+        await seen.until_shown("Others changed these since", "changed by others since")
+        assert (seen.house.workspace / "a.txt").read_text() == "by hand\n"
+        await seen.pilot.press("enter")
+        await seen.until(lambda: not (seen.house.workspace / "a.txt").exists())
 
 
 async def test_files_and_commands_are_completed(tmp_path: Path) -> None:

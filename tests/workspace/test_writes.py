@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 HISTORIES = int(os.environ.get("OPENAGENT_UNDO_HISTORIES", "60"))
 """Five hundred and more by hand."""
 GROUPS = 6
-SESSIONS = ("one", "two", "three")
+SESSIONS: tuple[str, ...] = ("one", "two", "three")
 
 Tree = dict[bytes, Entry]
 Delta = dict[bytes, tuple[Entry | None, Entry | None]]

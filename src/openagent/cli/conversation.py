@@ -7,9 +7,9 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
-from openagent.cli.transcript import Transcript
+from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
-from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines
+from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines, restored
 from openagent.protocol import events as e
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
@@ -54,7 +54,7 @@ class Conversation:
             e.TurnCompleted: self._turn_completed,
             e.PlanUpdated: lambda event: self._plan(event.plan),
             e.HookRan: self._hook,
-            e.CheckpointRestored: lambda event: self.note(f"Went back to before turn {event.turn}.", YELLOW),
+            e.CheckpointRestored: self._restored,
             e.BackgroundStarted: lambda event: self.note(
                 f"{event.command_id} goes on in the background: {one_line(event.command)}", DIM
             ),
@@ -94,7 +94,7 @@ class Conversation:
             self.note(f"(older messages: `openagent sessions show {info.id}`)", DIM)
         self._transcript.learn(snapshot.turns)
         for message in snapshot.messages:
-            self._transcript.add(message)
+            self._transcript.add(message, taken_back=within(message.number, snapshot.rewound))
             self._remember_calls(message)
         self._transcript.end_turn()
         if snapshot.plan:
@@ -124,6 +124,11 @@ class Conversation:
     def _background_finished(self, event: e.BackgroundFinished) -> None:
         if event.lost:
             self.note(f"{event.command_id} was killed in the background: the daemon or its session ended.", YELLOW)
+
+    def _restored(self, event: e.CheckpointRestored) -> None:
+        self.note(restored(event), YELLOW)
+        if event.undo:
+            self.note(f"To bring it again: openagent sessions unrewind {event.session} {event.undo}", DIM)
 
     def _subagent_finished(self, event: e.SubagentFinished) -> None:
         ended = "is done" if event.reason == "done" else f"ended: {event.reason.replace('_', ' ')}"

@@ -16,7 +16,7 @@ from openagent.cli.completion import session_argument
 from openagent.cli.queue import queue
 from openagent.cli.session_settings import raw, rename, set_settings
 from openagent.cli.terminal import table
-from openagent.cli.transcript import Markdown, Transcript
+from openagent.cli.transcript import Markdown, Transcript, within
 from openagent.cli.undo import diff, rewind, unrewind
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
@@ -123,7 +123,7 @@ async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
     async for page in _pages(client, info.id):
         transcript.learn(page.turns)
         for message in page.messages:
-            transcript.add(message)
+            transcript.add(message, taken_back=within(message.number, page.rewound))
     transcript.end()
 
 
@@ -161,14 +161,16 @@ async def _write_json(client: Client, info: SessionInfo, file: TextIO) -> None:
     """Page by page, so that the longest session needs little memory."""
     file.write(f'{{"session": {json.dumps(plain(info))},\n"messages": [')
     separator = "\n"
+    rewound: list[tuple[int, int]] = []
     ends: dict[int, EndedTurn] = {}
     async for page in _pages(client, info.id):
+        rewound = page.rewound
         ends |= {end.turn: end for end in page.turns}
         for message in page.messages:
             file.write(separator + json.dumps(msgspec.to_builtins(message)))
             separator = ",\n"
     turns = ",\n".join(json.dumps(msgspec.to_builtins(end)) for end in ends.values())
-    file.write(f'\n],\n"turns": [\n{turns}\n]}}\n')
+    file.write(f'\n],\n"turns": [\n{turns}\n],\n"rewound": {json.dumps(rewound)}}}\n')
 
 
 async def _write_markdown(client: Client, info: SessionInfo, file: TextIO) -> None:
@@ -177,7 +179,7 @@ async def _write_markdown(client: Client, info: SessionInfo, file: TextIO) -> No
     file.write(f"# {one_line(info.name) or info.id}\n\n")
     file.write(f"Session `{info.id}` in `{clean(info.cwd)}`, begun {begun}.\n\n")
     async for page in _pages(client, info.id):
-        file.write(markdown.page(page.messages, page.turns))
+        file.write(markdown.page(page.messages, page.turns, page.rewound))
     file.write(markdown.end())
 
 

@@ -1,7 +1,7 @@
 """A conversation as text: for a terminal, and as Markdown."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from openagent.cli.terminal import BOLD, DIM, RED, paint
 from openagent.client.text import call_line, clean, ended_line, one_line, told
@@ -18,6 +18,9 @@ from openagent.protocol.messages import (
 from openagent.protocol.sessions import EndedTurn
 from openagent.protocol.words import call_to_come, subject_of
 
+Ranges = Sequence[tuple[int, int]]
+BEGIN_TAKEN_BACK = "taken back by a rewind; the model no longer sees it"
+END_TAKEN_BACK = "up to here"
 CUT_SHORT = {
     "cancelled": "cancelled",
     "interrupted": "interrupted",
@@ -36,15 +39,19 @@ class Transcript:
         self._calls: dict[str, ToolCallPart] = {}
         self._ends: dict[int, EndedTurn] = {}
         self._turn = 0
+        self._taken_back = False
 
     def learn(self, ends: Iterable[EndedTurn]) -> None:
         """How the turns ended whose messages are added next."""
         self._ends.update({end.turn: end for end in ends})
 
-    def add(self, message: Message) -> None:
+    def add(self, message: Message, *, taken_back: bool = False) -> None:
         if message.turn != self._turn:
             self.end_turn()
             self._turn = message.turn
+        if taken_back != self._taken_back:
+            self._taken_back = taken_back
+            self._write(paint(f"\n┄┄ {BEGIN_TAKEN_BACK if taken_back else END_TAKEN_BACK} ┄┄", DIM))
         for part in message.parts:
             self._part(part, from_user=message.role == "user")
         if message.turn not in self._ends and (cut := CUT_SHORT.get(message.stop_reason or "")):
@@ -86,6 +93,8 @@ class Transcript:
         self._write(paint(_line(result, call), RED if result.is_error else DIM))
 
     def end(self) -> None:
+        if self._taken_back:
+            self._write(paint(f"\n┄┄ {END_TAKEN_BACK} ┄┄", DIM))
         for call in self._calls.values():
             self._write(paint(f"… {one_line(call_to_come(call.name, subject_of(call.arguments)))}", DIM))
         self.end_turn()
@@ -102,6 +111,10 @@ def _line(result: ToolResultPart, call: ToolCallPart | None) -> str:
     )
 
 
+def within(number: int, ranges: Ranges) -> bool:
+    return any(first <= number <= last for first, last in ranges)
+
+
 class Markdown:
     """Messages in order, page by page."""
 
@@ -110,14 +123,15 @@ class Markdown:
         self._ends: dict[int, EndedTurn] = {}
         self._turn = 0
 
-    def page(self, messages: Iterable[Message], ends: Iterable[EndedTurn]) -> str:
+    def page(self, messages: Iterable[Message], ends: Iterable[EndedTurn], rewound: Ranges = ()) -> str:
         self._ends.update({end.turn: end for end in ends})
         written = ""
         for message in messages:
             if message.turn != self._turn:
                 written += self.end()
                 self._turn = message.turn
-            written += "".join(f"{block}\n\n" for block in _blocks(message, self._calls) if block)
+            blocks = _blocks(message, self._calls, taken_back=within(message.number, rewound))
+            written += "".join(f"{block}\n\n" for block in blocks if block)
         return written
 
     def end(self) -> str:
@@ -126,7 +140,9 @@ class Markdown:
         return f"**{ended_line(end)}**\n\n" if end and end.reason != "done" else ""
 
 
-def _blocks(message: Message, calls: dict[str, ToolCallPart]) -> Iterable[str]:
+def _blocks(message: Message, calls: dict[str, ToolCallPart], *, taken_back: bool) -> Iterable[str]:
+    if taken_back and message.role != "tool":
+        yield "*Taken back by a rewind:*"
     if message.role == "user" and any(not isinstance(part, NotePart) for part in message.parts):
         yield "## You"
     elif message.role == "assistant":

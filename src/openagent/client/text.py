@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openagent.protocol.events import ContextCollected, IntentDetected
+    from openagent.protocol.events import CheckpointRestored, ContextCollected, IntentDetected
     from openagent.protocol.sessions import EndedTurn
 
 _ESCAPE = "\x1b"
@@ -164,3 +164,13 @@ def intent_line(event: IntentDetected) -> str:
         return clean(event.note)
     searched = f", searching for {event.intent.query!r}" if event.intent.type == "research" else ""
     return clean(f"{event.intent.type} ({event.intent.confidence:.0%}){searched}; tools: {', '.join(event.tools)}")
+
+
+def restored(event: CheckpointRestored) -> str:
+    """What a rewind, or taking one back, has done."""
+    left = len(event.others)
+    others = f" {left} {'file' if left == 1 else 'files'} that others changed stayed as they are." if left else ""
+    if not event.undo:
+        return f"The rewind was taken back.{others}"
+    forgotten = " The model no longer knows what came since." if event.conversation else ""
+    return f"Went back to before turn {event.turn}.{forgotten}{others}"

@@ -1,7 +1,7 @@
 """The program: what is done with keys, commands and clicks."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -285,3 +285,36 @@ class OpenAgent(Tabs):
         if done is not None:
             files = len(done.written) + len(done.removed)
             self.notify(clean(f"Back to before turn {turn}; {files} files restored."), markup=False)
+            if done.others:
+                self._offer_others(view, int(turn), done.others)
+
+    def _offer_others(self, view: SessionView, turn: int, others: Sequence[ops.LeftAlone]) -> None:
+        from openagent.tui import choices, picker
+
+        title = "Others changed these since: they stay, unless you choose"
+        self._pick(picker.Picker(title, choices.left_alone(others), empty=""), partial(self._overwrite, view, turn))
+
+    async def _overwrite(self, view: SessionView, turn: int, chosen: str) -> None:
+        """`chosen` is a path, or empty for all."""
+        await view.ask(
+            lambda client: ops.SessionRewind(
+                id=client.next_id(),
+                session=view.session,
+                turn=turn,
+                conversation=False,
+                others="keep" if chosen else "overwrite",
+                paths=[chosen] if chosen else [],
+            ),
+            ops.Rewound,
+        )
+
+    async def action_unrewind(self) -> None:
+        view = self.view
+        if not view.undo:
+            self.notify("No rewind was made since this session was opened here.", severity="warning", markup=False)
+            return
+        done = await view.ask(
+            lambda client: ops.SessionUnrewind(id=client.next_id(), session=view.session, undo=view.undo), ops.Rewound
+        )
+        if done is not None:
+            self.notify("The rewind is taken back.", markup=False)

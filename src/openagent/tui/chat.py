@@ -193,15 +193,14 @@ class Chat(VerticalScroll):
             self.release_anchor()
             self.call_after_refresh(self._place, later)
 
-    def rewind(self, ranges: Ranges) -> None:
-        """These messages are no longer part of the conversation."""
-        self._rewound += ranges
+    def rewind(self, ranges: Ranges, returned: Ranges = ()) -> None:
+        """These messages are no longer part of the conversation; those are again."""
+        self._rewound = [each for known in self._rewound for each in _without(known, returned)] + list(ranges)
         self._grey_out()
 
     def _grey_out(self) -> None:
         for widget, number in self._numbers.items():
-            if any(low <= number <= high for low, high in self._rewound):
-                widget.add_class("rewound")
+            widget.set_class(any(low <= number <= high for low, high in self._rewound), "rewound")
 
     async def add(self, message: Message) -> None:
         if self.has_newer:
@@ -445,3 +444,12 @@ def _source(widget: Widget) -> tuple[str, str]:
             return "tool", clean(f"$ {widget.title}\n{widget.whole}")
         case _:
             return "model", clean(getattr(widget, "said", ""))
+
+
+def _without(known: tuple[int, int], returned: Ranges) -> Ranges:
+    """What of a range is left."""
+    left = [known]
+    for low, high in returned:
+        parts = [((first, min(last, low - 1)), (max(first, high + 1), last)) for first, last in left]
+        left = [part for both in parts for part in both if part[0] <= part[1]]
+    return left

@@ -91,6 +91,26 @@ def turns(client: Current, session: str) -> Load:
     return load
 
 
+def left_alone(others: Sequence[ops.LeftAlone]) -> Load:
+    """What a rewind did not touch; the first choice stands for all of it."""
+
+    async def load() -> Sequence[Choice]:
+        every = Choice("", Content.styled(f"take all {len(others)} back, with what others did to them", "bold"), "all")
+        return [
+            every,
+            *(
+                Choice(
+                    left.path,
+                    Content.assemble(one_line(left.path, 60), (f"  {one_line(left.reason)}", "$foreground-muted")),
+                    left.path,
+                )
+                for left in others
+            ),
+        ]
+
+    return load
+
+
 def changes(client: Current, session: str) -> Preview:
     async def preview(turn: str) -> Content:
         changed = await client().request(
@@ -100,13 +120,21 @@ def changes(client: Current, session: str) -> Preview:
             return Content.styled("This turn changed no files.", "$foreground-muted")
         blocks = [
             Content("\n").join(
-                [Content.styled(clean(f"{f.status} {f.path} +{f.added} −{f.removed}"), "bold"), coloured(f.patch)]
+                [
+                    Content.styled(clean(f"{f.status} {f.path} +{f.added} −{f.removed}{_note(f)}"), "bold"),
+                    coloured(f.patch),
+                ]
             )
             for f in changed.files
         ]
         return Content("\n").join(blocks)
 
     return preview
+
+
+def _note(file: ops.ChangedFile) -> str:
+    note = "  others have changed it since" if file.others else ""
+    return f"{note}  not surely this session's: {file.shared}" if file.shared else note
 
 
 def templates(client: Current, cwd: str) -> Load:

@@ -22,6 +22,7 @@ COMMANDS = (
     Command("model", "choose the model", "models"),
     Command("mode", "choose what the agent may do unasked", "modes"),
     Command("rewind", "go back to before a message", "rewind"),
+    Command("unrewind", "take the last rewind back", "unrewind"),
     Command("cancel", "end the running turn", "cancel"),
     Command("mcp", "switch MCP servers on and off", "mcp"),
     Command("plan", "show or hide the plan", "panel('plan')"),

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from openagent.client import Attachment, Client, ConnectionLost
-from openagent.client.text import clean, one_line
+from openagent.client.text import clean, one_line, restored
 from openagent.protocol import events as e
 from openagent.protocol import ops
 from openagent.protocol.agents import AgentsList, AgentTree
@@ -56,6 +56,8 @@ class Followed(Rows):
         self.session = session
         """Empty until it is known which one to show."""
         self.info: SessionInfo | None = None
+        self.undo = ""
+        """What takes the last rewind back."""
         self.chat = Chat()
         self.side = SidePanel()
         self.status = StatusBar()
@@ -324,9 +326,10 @@ class Followed(Rows):
             self.run_worker(partial(self._look_around, self.info.cwd), group="files", exclusive=True)
 
     async def _restored(self, event: e.CheckpointRestored) -> None:
-        self.chat.rewind(event.rewound)
-        forgotten = " The model no longer knows what came since." if event.conversation else ""
-        await self.chat.note(f"Went back to before turn {event.turn}.{forgotten}", "warning")
+        self.undo = event.undo
+        self.chat.rewind(event.rewound, event.returned)
+        way_back = " /unrewind takes it back." if event.undo else ""
+        await self.chat.note(restored(event) + way_back, "warning")
 
     # What waits for the person
 

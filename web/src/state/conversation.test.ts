@@ -145,9 +145,25 @@ describe('a conversation', () => {
       turn: 1,
       conversation: true,
       rewound: [[1, 4]],
+      undo: 'u1',
     })
     expect(rowsOf(state).filter((row) => row.rewound)).toHaveLength(5)
     expect(rowsOf(state).at(-1)).toMatchObject({ kind: 'note', note: { text: 'Went back to before turn 1.' } })
+  })
+
+  it('shows what a rewind took as part of the conversation again when the rewind was taken back', () => {
+    const told = { session: 's', checkpoint: 'x', turn: 1, conversation: true }
+    const back = reduce(TURN.reduce(reduce, begin()), {
+      ...told,
+      type: 'checkpoint.restored',
+      seq: 11,
+      rewound: [[1, 4]],
+      undo: 'u1',
+    })
+    expect(rowsOf(back).at(-1)).toMatchObject({ kind: 'note', note: { undo: 'u1' } })
+    const again = reduce(back, { ...told, type: 'checkpoint.restored', seq: 12, returned: [[1, 4]] })
+    expect(rowsOf(again).filter((row) => row.rewound)).toHaveLength(0)
+    expect(again.notes.map((note) => note.undo ?? '')).toEqual(['', ''])
   })
 
   it('keeps the end of a long output', () => {

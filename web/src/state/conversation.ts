@@ -43,6 +43,8 @@ export interface Note {
   text: string
   hint: string
   at: number
+  /** What takes this rewind back. */
+  undo?: string
 }
 
 export interface Agent {
@@ -140,6 +142,20 @@ function withEnds(known: Record<number, EndedTurn>, more: EndedTurn[] = []): Rec
 function joined(known: [number, number][], more: [number, number][]): [number, number][] {
   const fresh = more.filter(([from, to]) => !known.some((range) => range[0] === from && range[1] === to))
   return fresh.length > 0 ? [...known, ...fresh] : known
+}
+
+/** What of the ranges is left when others are no longer part of them. */
+function without(known: [number, number][], returned: [number, number][]): [number, number][] {
+  return returned.reduce(
+    (left, [low, high]) =>
+      left.flatMap(([first, last]): [number, number][] =>
+        [
+          [first, Math.min(last, low - 1)] as [number, number],
+          [Math.max(first, high + 1), last] as [number, number],
+        ].filter(([from, to]) => from <= to),
+      ),
+    known,
+  )
 }
 
 function resultsOf(messages: Message[], known: Record<string, ToolResultPart>): Record<string, ToolResultPart> {
@@ -240,7 +256,11 @@ function withInfo(state: Conversation, event: AnyEvent): Conversation {
         changedAt: event.seq ?? 0,
       }
     case 'checkpoint.restored':
-      return { ...state, changedAt: event.seq ?? 0, rewound: joined(state.rewound, event.rewound ?? []) }
+      return {
+        ...state,
+        changedAt: event.seq ?? 0,
+        rewound: joined(without(state.rewound, event.returned ?? []), event.rewound ?? []),
+      }
     default:
       return state
   }
@@ -350,10 +370,16 @@ function withNote(state: Conversation, event: AnyEvent): Conversation {
     hint: '',
     ...said,
   }
-  return { ...state, notes: [...state.notes.filter((one) => one.key !== note.key), note] }
+  const others = state.notes.filter((one) => one.key !== note.key)
+  return { ...state, notes: [...(event.type === 'checkpoint.restored' ? others.map(settled) : others), note] }
 }
 
-type Said = Pick<Note, 'tone' | 'text'> & { hint?: string }
+/** Only the newest rewind is offered to be taken back where it was. */
+function settled(note: Note): Note {
+  return note.undo ? { ...note, undo: '' } : note
+}
+
+type Said = Pick<Note, 'tone' | 'text' | 'undo'> & { hint?: string }
 
 function noteFor(event: AnyEvent): Said | null {
   switch (event.type) {
@@ -386,10 +412,17 @@ function noteFor(event: AnyEvent): Said | null {
         hint: event.summary ?? '',
       }
     case 'checkpoint.restored':
+      if (!event.undo) return { tone: 'warn', text: 'The rewind was taken back.', hint: leftWords(event.others) }
       return {
         tone: 'warn',
         text: `Went back to before turn ${event.turn}.`,
-        hint: event.conversation ? 'The model no longer knows what came since; here it stays readable.' : '',
+        hint: [
+          event.conversation ? 'The model no longer knows what came since; here it stays readable.' : '',
+          leftWords(event.others),
+        ]
+          .filter(Boolean)
+          .join(' '),
+        undo: event.undo,
       }
     case 'login.required':
       return { tone: 'bad', text: `${event.provider} wants a new login.`, hint: event.reason }
@@ -397,13 +430,22 @@ function noteFor(event: AnyEvent): Said | null {
       return { tone: 'plain', text: `In the background: ${event.command}` }
     case 'background.finished':
       if (event.lost)
-        return { tone: 'warn', text: `${event.command_id} was killed in the background: the daemon or its session ended.` }
+        return {
+          tone: 'warn',
+          text: `${event.command_id} was killed in the background: the daemon or its session ended.`,
+        }
       return { tone: 'plain', text: `The background command ended with exit code ${event.exit_code ?? '?'}.` }
     case 'error':
       return problem(event.error)
     default:
       return null
   }
+}
+
+function leftWords(others: string[] = []): string {
+  return others.length > 0
+    ? `Left as others made them: ${others.slice(0, 5).join(', ')}${others.length > 5 ? ' …' : ''}.`
+    : ''
 }
 
 function problem(error: ErrorInfo): Said {

@@ -68,7 +68,7 @@ class Feed:
             e.BudgetWarning: lambda event: self._notice(
                 "warning", f"{event.spent:g} of {event.limit:g} {event.unit} spent."
             ),
-            e.CheckpointRestored: lambda event: self._notice("info", f"Went back to before turn {event.turn}."),
+            e.CheckpointRestored: lambda event: self._notice("info", _restored(event)),
             e.LoginRequired: lambda event: self._notice(
                 "error", f"Log in again: openagent auth login {event.provider}. {event.reason}"
             ),
@@ -278,3 +278,7 @@ class Feed:
 
 def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+def _restored(event: e.CheckpointRestored) -> str:
+    return f"Went back to before turn {event.turn}." if event.undo else "The rewind was taken back."

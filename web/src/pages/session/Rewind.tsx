@@ -6,9 +6,10 @@ import { firstLine } from '@/lib/format'
 import { tell } from '@/lib/tell'
 import { Churn, Diff } from '@/parts/Diff'
 import { LoadingRows } from '@/parts/states'
-import type { ChangedFile } from '@/protocol/types'
+import type { ChangedFile, LeftAlone } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
+import { changeNotes } from './changeNotes'
 import './rewind.css'
 
 /** More turns than this are not shown one by one. */
@@ -35,16 +36,18 @@ function Form({ conversation, turn, choose, close }: Props) {
   const [files, setFiles] = useState(true)
   const [talk, setTalk] = useState(true)
   const [busy, setBusy] = useState(false)
+  const [left, setLeft] = useState<LeftAlone[]>([])
   const changes = useQuery({
     queryKey: ['rewind-preview', info.id, turn, info.turn_count, conversation.changedAt],
-    queryFn: () => changesSince(info.id, turn, info.turn_count ?? turn),
+    queryFn: () => changesSince(info.id, standingTurns(conversation, turn)),
   })
   const rewind = async () => {
     setBusy(true)
     const done = await act('session.rewind', { session: info.id, turn, files, conversation: talk })
     setBusy(false)
     if (!done) return
-    close()
+    if (done.others?.length) setLeft(done.others)
+    else close()
     const kept = done.kept ?? []
     tell({
       tone: kept.length > 0 ? 'warn' : 'plain',
@@ -52,6 +55,7 @@ function Form({ conversation, turn, choose, close }: Props) {
       text: kept.length > 0 ? `Could not be restored: ${kept.join('; ')}` : restoredWords(done.written, done.removed),
     })
   }
+  if (left.length > 0) return <Left session={info.id} turn={turn} left={left} close={close} />
   return (
     <div className="rewind">
       <Select
@@ -82,13 +86,48 @@ function Form({ conversation, turn, choose, close }: Props) {
           )}
         </section>
       )}
-      <p className="dim">Nothing is destroyed: what was said stays readable, and the files can be brought back.</p>
+      <p className="dim">
+        Only what this session wrote is taken back. Nothing is destroyed: what was said stays readable, and the rewind
+        itself can be taken back.
+      </p>
       <div className="dialog-actions">
         <Button variant="default" onClick={close}>
           Cancel
         </Button>
         <Button loading={busy} disabled={!files && !talk} onClick={() => void rewind()} data-autofocus>
           Rewind
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+/** What others changed since: it stays, unless somebody chooses otherwise. */
+function Left({ session, turn, left, close }: { session: string; turn: number; left: LeftAlone[]; close: () => void }) {
+  const [chosen, setChosen] = useState<string[]>([])
+  const [busy, setBusy] = useState(false)
+  const overwrite = async () => {
+    setBusy(true)
+    const done = await act('session.rewind', { session, turn, conversation: false, paths: chosen })
+    setBusy(false)
+    if (done) close()
+  }
+  return (
+    <div className="rewind">
+      <p>The rest is back to before turn {turn}. These were left as they are:</p>
+      <Checkbox.Group value={chosen} onChange={setChosen} label="Take back too, with what others did to them">
+        <section className="rewind-files rewind-left">
+          {left.map(({ path, reason }) => (
+            <Checkbox key={path} value={path} label={path} description={reason} />
+          ))}
+        </section>
+      </Checkbox.Group>
+      <div className="dialog-actions">
+        <Button variant="default" onClick={close} data-autofocus>
+          Leave them
+        </Button>
+        <Button loading={busy} disabled={chosen.length === 0} onClick={() => void overwrite()}>
+          Take back
         </Button>
       </div>
     </div>
@@ -107,7 +146,7 @@ function Change({ change: { turn, file } }: { change: TurnChange }) {
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
         <span className={`mono change-${file.status}`}>{file.status}</span>
         <span className="mono cut">{file.path}</span>
-        <span className="dim">turn {turn}</span>
+        <span className="dim">{[`turn ${turn}`, ...changeNotes(file)].join(', ')}</span>
         <Churn added={file.added} removed={file.removed} />
       </button>
       {open && (file.binary ? <p className="dim">Not a text.</p> : <Diff patch={file.patch ?? ''} label={file.path} />)}
@@ -115,8 +154,19 @@ function Change({ change: { turn, file } }: { change: TurnChange }) {
   )
 }
 
-async function changesSince(session: string, first: number, last: number): Promise<TurnChange[]> {
-  const turns = Array.from({ length: Math.min(last - first + 1, MOST_TURNS) }, (_, index) => last - index)
+/** Newest first, without those that were taken back already. */
+function standingTurns({ info, messages, rewound }: Conversation, first: number): number[] {
+  const last = info.turn_count ?? first
+  const gone = new Set(
+    messages
+      .filter(({ number }) => rewound.some(([from, to]) => from <= number && number <= to))
+      .map(({ turn }) => turn),
+  )
+  const turns = Array.from({ length: last - first + 1 }, (_, index) => last - index)
+  return turns.filter((turn) => !gone.has(turn)).slice(0, MOST_TURNS)
+}
+
+async function changesSince(session: string, turns: number[]): Promise<TurnChange[]> {
   const pages = await Promise.all(
     turns.map(async (turn) =>
       (await daemon.request('session.changes', { session, turn })).files.map((file) => ({ turn, file })),

@@ -1,6 +1,7 @@
-import { ActionIcon } from '@mantine/core'
+import { ActionIcon, Button } from '@mantine/core'
 import { IconArrowBackUp, IconChevronRight } from '@tabler/icons-react'
 import { memo } from 'react'
+import { act } from '@/lib/ask'
 import { modelName, tokens } from '@/lib/format'
 import { wordsForEnd } from '@/lib/turn-words'
 import { Ago } from '@/parts/Ago'
@@ -54,7 +55,7 @@ function Content({ session, row, rewind }: { session: string; row: Row; rewind: 
     case 'image':
       return <Pictures images={[row.image]} />
     case 'note':
-      return <NoteRow note={row.note} />
+      return <NoteRow session={session} note={row.note} />
     case 'ended':
       return <EndRow end={row.end} />
   }
@@ -156,11 +157,20 @@ function EndRow({ end }: { end: EndedTurn }) {
   )
 }
 
-function NoteRow({ note }: { note: Note }) {
+function NoteRow({ session, note }: { session: string; note: Note }) {
   return (
     <div className={`note note-${note.tone}`} role={note.tone === 'bad' ? 'alert' : undefined}>
       <span>{note.text}</span>
       {note.hint && <span className="note-hint">{note.hint}</span>}
+      {note.undo && (
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          onClick={() => void act('session.unrewind', { session, undo: note.undo ?? '' })}
+        >
+          Take the rewind back
+        </Button>
+      )}
     </div>
   )
 }

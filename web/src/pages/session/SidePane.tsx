@@ -9,6 +9,7 @@ import type { ChangedFile, PlanItem } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
+import { changeNotes } from './changeNotes'
 import './side.css'
 
 const ChangedFileDialog = lazy(() => import('./ChangedFileDialog'))
@@ -85,11 +86,20 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
         <ul className="changes">
           {files.map((file) => (
             <li key={file.path}>
-              <UnstyledButton className="change" onClick={() => setShown(file)} title={file.path}>
+              <UnstyledButton
+                className="change"
+                onClick={() => setShown(file)}
+                title={[file.path, ...changeNotes(file)].join(', ')}
+              >
                 <span className={`mono change-${file.status}`}>{file.status}</span>
                 <span className="change-path mono">
                   <bdi>{file.path}</bdi>
                 </span>
+                {changeNotes(file).length > 0 && (
+                  <span className="dim" role="img" aria-label={changeNotes(file).join(', ')}>
+                    ⚑
+                  </span>
+                )}
                 <Churn added={file.added} removed={file.removed} />
               </UnstyledButton>
             </li>

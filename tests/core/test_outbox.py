@@ -42,6 +42,7 @@ def numbered(seq: int) -> Batch:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outboxes, "PATIENCE", 0.0005)
+    monkeypatch.setattr(outboxes, "_SECOND_CHANCE_S", 0.0005)
     monkeypatch.setattr(outboxes, "_FIRST_RETRY_S", 0.0001)
     monkeypatch.setattr(outboxes, "_LONGEST_RETRY_S", 0.0002)
 

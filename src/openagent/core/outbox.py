@@ -22,6 +22,8 @@ from openagent.protocol.sessions import EndedTurn
 
 PATIENCE = 3.0
 """Seconds that storing may take before people are told. A short lock or a server's restart goes unnoticed."""
+_SECOND_CHANCE_S = 1.0
+"""On a machine that is held up itself, it may be stored by now."""
 _FIRST_RETRY_S, _LONGEST_RETRY_S = 0.2, 5.0
 _KEPT = "What happened so far is kept in memory, and stored as soon as that works again."
 _UNANSWERED = ErrorInfo(
@@ -76,7 +78,7 @@ class Outbox:
             return True
         self._waiting.append(batch)
         self._retrying = asyncio.create_task(self._retry(), name=f"outbox {self._session}")
-        return await self.stored_within(began + PATIENCE - time.monotonic())
+        return await self.stored_within(max(began + PATIENCE - time.monotonic(), _SECOND_CHANCE_S))
 
     async def stored_within(self, seconds: float) -> bool:
         self._try_now.set()

@@ -96,7 +96,7 @@ async def _load(
 ) -> "tuple[SessionManager, Services]":
     try:
         manager, services = await asyncio.to_thread(_assemble, daemon, configs, home, redactor)
-        await services.presence.begin()
+        manager.runtime.clock.begin(await services.presence.begin())
     except BaseException as problem:
         _log.exception("could not start")
         daemon.failed(problem)
@@ -132,10 +132,21 @@ def _collect_again() -> None:
     gc.enable()
 
 
+def _read_again(configs: ConfigCache) -> None:
+    """As servers do: a terminal that closes ends nothing, and who changed the settings can have them read at once."""
+    configs.forget()
+    try:
+        configs.load()
+        _log.info("the settings were read again")
+    except OpenAgentError as problem:
+        _log.error("the settings cannot be read", extra={"reason": str(problem)})
+
+
 async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress | None, redactor: Redactor) -> None:
     async with running(socket, home, configs, web, redactor=redactor, when_loaded=_collect_again) as daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, daemon.stopping.set)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _read_again, configs)
         report_ready()
         await daemon.stopping.wait()
     _log.info("stopped")

@@ -206,3 +206,23 @@ def test_a_home_that_cannot_be_is_told_in_one_sentence_by_every_command(fresh: M
         assert len(ran.stderr.splitlines()) == 1
         assert f"The data home {home} cannot be used: " in ran.stderr
         assert "Set OPENAGENT_HOME" in ran.stderr
+
+
+def test_a_hangup_has_the_settings_read_again_and_ends_nothing(fresh: Machine) -> None:
+    fresh.turn("start", script=[{"text": "a"}, {"text": "b"}])
+    pid = fresh.daemon_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGHUP)
+    log = fresh.home / "logs" / "daemon.log"
+    while "read again" not in log.read_text():
+        assert is_running(pid)
+    assert fresh.turn("go on", "--continue")
+    assert fresh.daemon_pid() == pid
+
+
+def test_the_status_tells_what_all_sessions_used(fresh: Machine) -> None:
+    fresh.turn("one", script=[{"text": "a"}])
+    fresh.turn("two", script=[{"text": "b"}])
+    usage = fresh.json("status")["usage"]
+    assert usage["requests"] == 2
+    assert usage["tokens"]["input_tokens"] > 0

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from openagent.core.activity import ActivityClock
 from openagent.plugins.collector import Collector, ContextSettings
 from openagent.plugins.gate import Gate, OpenGate
 from openagent.plugins.jail import Jail
@@ -120,6 +121,7 @@ class Runtime:
     copy_left: Callable[[str], Awaitable[str]] = _no_copy
     """A sub-agent's session to the copy with edits of it that have not come back; empty when there are none. Loads no
     session."""
+    clock: ActivityClock = field(default_factory=ActivityClock)
     gate: Gate = field(default_factory=OpenGate)
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     """Seconds after which a permission request that nobody answered is denied."""

@@ -286,7 +286,7 @@ class Session:
             self.info,
             seq=seq + max(len(numbered), 1),
             message_count=self.info.message_count + len(batch.messages),
-            updated_at=time.time(),
+            updated_at=self.runtime.clock.now(),
             **self._status_change(numbered),
             **changes,
         )

@@ -23,6 +23,7 @@ from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, LiveState
 from openagent.protocol.messages import TextPart, UserPart
+from openagent.protocol.usage import SessionUsage
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Daemon:
         self.stopping = asyncio.Event()
         self._updating = asyncio.Lock()
         self.started_at = time.time()
+        self._started = time.monotonic()
         self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
         self._show_config: Callable[[str, dict[str, str]], ops.ConfigList] | None = None
         self._metrics: asyncio.Task[None] | None = None
@@ -308,6 +310,7 @@ class Daemon:
 
     async def _status(self, connection: Connection, op: ops.DaemonStatus) -> ops.DaemonInfo:
         manager = await self._manager()
+        tokens, cost_usd, requests = await manager.runtime.store.usage_totals()
         return ops.DaemonInfo(
             pid=os.getpid(),
             version=__version__,
@@ -316,12 +319,13 @@ class Daemon:
             web_url=self.place.web_url,
             home=self.place.home,
             started_at=self.started_at,
-            uptime_s=round(time.time() - self.started_at, 3),
+            uptime_s=round(time.monotonic() - self._started, 3),
             sessions=await manager.runtime.store.count_sessions(),
             running=manager.running,
             queued=await manager.runtime.store.count_queued(),
             clients=len(self.connections),
             rss_bytes=rss_bytes(),
+            usage=SessionUsage(tokens=tokens, cost_usd=cost_usd, requests=requests),
             jail=manager.runtime.jail.describe(),
             model=self._default_model(manager, connection.env),
         )

@@ -91,13 +91,13 @@ class SessionManager:
         if op.settings != SettingsChange() and parent is None:  # a sub-agent's follow from its caller's
             await self.check_settings(op.settings, workspace, env)
         given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
-        now = time.time()
+        now, active = time.time(), self.runtime.clock.now()
         info = SessionInfo(
             id=op.session or new_session_id(),
             name=op.name,
             cwd=str(workspace),
             created_at=now,
-            updated_at=now,
+            updated_at=active,
             settings=msgspec.structs.replace(settings, **given),
             parent=parent.id if parent else None,
             template=op.template,
@@ -232,7 +232,7 @@ class SessionManager:
             "id": new_session_id(),
             "name": op.name or f"{source.info.name} (fork)".strip(),
             "created_at": now,
-            "updated_at": now,
+            "updated_at": self.runtime.clock.now(),
             "forked_from": source.id,
             "status": "idle",
             "queued": 0,

@@ -23,9 +23,9 @@ class Presence:
         self._home = home
         self._beating: asyncio.Task[None] | None = None
 
-    async def begin(self) -> None:
-        """Before any session is touched."""
-        await self._store.register(_holder(self._home), lease_s=LEASE_S)
+    async def begin(self) -> float:
+        """Before any session is touched. Returns when one was last used."""
+        return await self._store.register(_holder(self._home), lease_s=LEASE_S)
 
     def keep_up(self, look_after: Callable[[], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
         """`look_after` is called with every sign of life, `lost` when one came too late."""

@@ -182,8 +182,9 @@ class Holder(Struct, frozen=True):
 
 
 class Store(Protocol):
-    async def register(self, holder: Holder, *, lease_s: float) -> None:
-        """From here on this store works for one of several daemons, which lives for so long after each `renew`."""
+    async def register(self, holder: Holder, *, lease_s: float) -> float:
+        """From here on this store works for one of several daemons, which lives for so long after each `renew`. Returns
+        when a session was last active, or 0."""
         ...
 
     async def renew(self) -> bool:

@@ -867,6 +867,7 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     clients: int = 0
     rss_bytes: int = 0
     usage: SessionUsage = SessionUsage()
+    """Of all sessions."""
     jail: str = ""
     model: str = ""
 

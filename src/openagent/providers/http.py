@@ -333,6 +333,14 @@ async def _bounded(chunks: AsyncIterator[bytes], limit: int = MAX_ERROR_BODY) ->
     return bytes(body)
 
 
+def _reason(who: Who, problem: BaseException) -> str:
+    """In words, also where the error has none: some are told by their type alone."""
+    said = str(problem).rstrip(".")
+    if who.base_url.startswith("https:") and ("WRONG_VERSION_NUMBER" in said or not said):
+        return f"it does not answer with TLS, which https needs{f' ({said})' if said else ''}"
+    return said or type(problem.__cause__ or problem.__context__ or problem).__name__
+
+
 def _from_transport(who: Who, problem: Any, stall_timeout: float) -> ProviderError:
     import httpx2
 
@@ -349,7 +357,7 @@ def _from_transport(who: Who, problem: Any, stall_timeout: float) -> ProviderErr
             )
         case NotConnected() | httpx2.ConnectError() | httpx2.ProxyError():
             return ConnectionFailed(
-                f"Could not connect to {who.name} at {who.base_url}: {problem}.",
+                f"Could not connect to {who.name} at {who.base_url}: {_reason(who, problem)}.",
                 hint="Check the network, the proxy settings and base_url.",
             )
         case Unsendable() | httpx2.LocalProtocolError() | UnicodeEncodeError():

@@ -73,7 +73,7 @@ def _measured(info: SessionInfo, messages: Sequence[Message]) -> AgentMetrics:
         id=info.id,
         name=info.name,
         status=info.status,
-        uptime_s=round(time.time() - info.created_at, 1),
+        uptime_s=max(round(time.time() - info.created_at, 1), 0.0),
         messages=info.message_count,
         turns=info.turn_count,
         usage=info.usage,

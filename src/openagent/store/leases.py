@@ -30,11 +30,12 @@ from openagent.store.tables import daemons, sessions
 _LONG_DEAD_S = 86_400.0
 
 
-def register(connection: Connection, holder: Holder, lease_s: float) -> None:
+def register(connection: Connection, holder: Holder, lease_s: float) -> float:
     now = _now(connection)
     over = or_(daemons.c.place == holder.place, daemons.c.alive_until < now - _LONG_DEAD_S)
     connection.execute(delete(daemons).where(over))
     _introduce(connection, holder, lease_s)
+    return connection.execute(select(func.max(sessions.c.updated_at))).scalar() or 0.0
 
 
 def _introduce(connection: Connection, holder: Holder, lease_s: float) -> None:

@@ -65,9 +65,9 @@ class SqlStore:
             remembered_bytes = raw.REMEMBERED_BYTES // _POSTGRES_THREADS
             self._writers = [Writer(engine, number, remembered_bytes) for number in range(_POSTGRES_THREADS)]
 
-    async def register(self, holder: Holder, *, lease_s: float) -> None:
+    async def register(self, holder: Holder, *, lease_s: float) -> float:
         self._holder, self._lease_s = holder, lease_s
-        await self._write(holder.id, leases.register, holder, lease_s)
+        return await self._write(holder.id, leases.register, holder, lease_s)
 
     async def renew(self) -> bool:
         if self._holder is None:

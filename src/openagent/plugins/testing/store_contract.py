@@ -387,9 +387,9 @@ class StoreContract:
         self, store: Store, open_store: OpenStore
     ) -> None:
         again = await open_store()
-        await store.register(holder("one"), lease_s=60)
-        await created(store)
-        await again.register(holder("next", place="one"), lease_s=60)
+        assert await store.register(holder("one"), lease_s=60) == 0.0
+        await created(store, updated_at=123.0)
+        assert await again.register(holder("next", place="one"), lease_s=60) == 123.0
         await again.take(SESSION)
         assert await again.kept() == [SESSION]
         await again.close()

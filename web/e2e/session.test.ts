@@ -29,6 +29,13 @@ const SCRIPT = {
       match: 'hang on',
       steps: [{ text: 'Half of the answer and the other half.', chunk_chars: 8, fault: { name: 'stall', after: 2 } }],
     },
+    { match: { last_user: 'fail at it' }, steps: [{ text: '', fault: '401' }], loop: true },
+    {
+      match: 'be refused',
+      steps: [
+        { tool_calls: [call('write_file', { path: 'no.txt', content: 'x' }), call('shell', { command: 'sleep 60' })] },
+      ],
+    },
     {
       match: 'ask me',
       steps: [
@@ -107,6 +114,25 @@ it('stops a turn and keeps what was said', async () => {
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.getByText('stopped here').waitFor()
   await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+})
+
+it('tells after a reload what failed, what was denied and what was stopped, and what to do next', async () => {
+  const { path } = await house.session({ mode: 'ask' })
+  const page = await house.visit(path)
+  await send(page, 'be refused')
+  await page.getByText('wants to write').waitFor()
+  await page.getByRole('button', { name: /Deny/ }).first().click()
+  await page.getByText('denied: write').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('Stopped from web').waitFor()
+  await send(page, 'fail at it')
+  await page.getByText('Failed: ').waitFor()
+  await page.reload()
+  for (const told of ['denied: write', 'the user said no', 'stopped: run', 'Stopped from web', 'Failed: '])
+    await page.getByText(told).first().waitFor()
+  await page.getByText('openagent auth add scripted').waitFor()
+  expect(await page.getByText('Failed: ').count()).toBe(1)
+  if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE })
 })
 
 it('rewinds files and conversation after showing what that takes away', async () => {

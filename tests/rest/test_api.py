@@ -165,6 +165,7 @@ async def test_a_turn_is_heard_from_its_beginning_to_its_end(tmp_path: Path) -> 
         live_only = ("text.delta", "context.shown")
         assert again[1:] == [kind for kind in kinds[1:] if kind not in live_only]
         page = (await owner("GET", f"/api/agents/{agent}/messages")).json()
+        assert [(end["turn"], end["reason"]) for end in page["turns"]] == [(1, "done")]
         assert [message["role"] for message in page["items"]] == ["user", "assistant"]
 
 

@@ -53,7 +53,7 @@ ENDPOINTS = [
         "What was said, newest page first, each page oldest first.",
         names=_ID,
         left_out=("after",),
-        paging=Paging("messages", _older_messages, ("before",)),
+        paging=Paging("messages", _older_messages, ("before",), beside=("turns", "rewound")),
     ),
     Endpoint(
         "GET", "/api/agents/{id}/messages/{number}/raw", ops.MessageRaw, "The exchange behind an answer.", names=_ID

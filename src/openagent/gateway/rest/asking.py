@@ -117,7 +117,9 @@ def encode(endpoint: Endpoint, result: object) -> Response:
         return json_response(result, endpoint.status)
     following = endpoint.paging.following(result)
     cursor = encode_cursor(following) if following is not None else None
-    return json_response({"items": getattr(result, endpoint.paging.items), "next": cursor}, endpoint.status)
+    beside = {name: getattr(result, name) for name in endpoint.paging.beside}
+    page = {"items": getattr(result, endpoint.paging.items), **beside, "next": cursor}
+    return json_response(page, endpoint.status)
 
 
 def json_response(value: object, status: int = 200) -> Response:

@@ -79,6 +79,8 @@ class Paging(Struct, frozen=True):
     """From a result to the op's fields that ask for what comes after it; None at the end."""
     fields: tuple[str, ...]
     """Fields of the op that only a cursor sets."""
+    beside: tuple[str, ...] = ()
+    """Fields of the op's result that tell more about the items."""
 
 
 class Endpoint(Row):
@@ -137,8 +139,11 @@ class Endpoint(Row):
     @functools.cached_property
     def _page(self) -> type[Struct]:
         assert self.paging is not None
-        items = {field.name: field.type for field in msgspec.structs.fields(RESULTS[self.op])}[self.paging.items]
-        return msgspec.defstruct(f"{self.op.__name__}Page", [("items", items), ("next", str | None, None)])
+        told = {field.name: field.type for field in msgspec.structs.fields(RESULTS[self.op])}
+        beside = [(name, told[name]) for name in self.paging.beside]
+        return msgspec.defstruct(
+            f"{self.op.__name__}Page", [("items", told[self.paging.items]), *beside, ("next", str | None, None)]
+        )
 
     def make(self, op_id: str, in_path: Mapping[str, Any], given: Struct | None) -> Op:
         fields = {self.path_fields[name]: value for name, value in in_path.items()} | self.fixed

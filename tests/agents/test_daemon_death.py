@@ -17,7 +17,7 @@ from openagent.simulator import Simulator
 from ..e2e.binary import binary
 from ..interaction.doing import ask, messages_of, results_of, shell, turn, write
 from ..interaction.house import house_over, new_session, until
-from .test_subagents import agents, of, remove_copies, script, talk
+from .test_subagents import agents, is_started, of, remove_copies, script, talk
 
 pytestmark = pytest.mark.anyio
 MODEL = "openai/gpt-5"
@@ -122,8 +122,8 @@ async def test_what_died_in_the_background_is_told_once_to_people_and_to_the_mod
             async with await program.client() as client:
                 root = (await client.create_session(str(program.workspace), model=MODEL, mode="full")).id
                 attachment = await client.attach(root)
-                _, seen = await turn(client, attachment, "begin")
-                (started,) = of(seen, e.SubagentStarted)
+                await turn(client, attachment, "begin")
+                (started,) = of(await until(await client.attach(root, after=0), is_started), e.SubagentStarted)
                 child = await client.attach(started.child, after=0)
                 await until(child, lambda event: isinstance(event, e.ToolFinished))
             daemon.send_signal(end)

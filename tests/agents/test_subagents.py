@@ -62,6 +62,10 @@ def of(seen: list[e.Event], kind: type[Any]) -> list[Any]:
     return [event for event in seen if isinstance(event, kind)]
 
 
+def is_started(event: e.Event) -> bool:
+    return isinstance(event, e.SubagentStarted)
+
+
 async def tree(client: Client, session: str = "") -> list[AgentInfo]:
     return (await ask(client, AgentsList, AgentTree, session=session)).agents
 
@@ -491,9 +495,8 @@ async def test_those_started_in_turns_that_are_taken_back_end_and_are_not_heard_
     async with house(tmp_path, plan) as h, await h.client() as client:
         root = await new_session(h, client)
         attachment = await client.attach(root)
-        _, seen = await turn(client, attachment, "begin")
-        if not (started := of(seen, e.SubagentStarted)):
-            started = of(await until(attachment, lambda event: isinstance(event, e.SubagentStarted)), e.SubagentStarted)
+        await turn(client, attachment, "begin")
+        started = of(await until(await client.attach(root, after=0), is_started), e.SubagentStarted)
         await until(await client.attach(started[0].child, after=0), lambda event: isinstance(event, e.ToolFinished))
         await ask(client, SessionRewind, Rewound, session=root, turn=1)
         finished = (await until(attachment, lambda event: isinstance(event, e.SubagentFinished)))[-1]
@@ -501,3 +504,28 @@ async def test_those_started_in_turns_that_are_taken_back_end_and_are_not_heard_
         assert (finished.reason, bool(finished.copy)) == ("cancelled", True)
         assert not (h.workspace / "late.txt").exists()
         await remove_copies(client)
+
+
+async def test_a_report_from_the_background_lets_nothing_go_on_that_a_person_holds_back(tmp_path: Path) -> None:
+    plan = script(
+        talk("slow", shell("until [ -e go ]; do sleep 0.02; done; rm go"), {"text": "the finding"}),
+        talk("begin", agents(("coder", "slow"), background=True), {"text": "1"}, {"text": "never", "fault": "stall"}),
+    )
+    async with house(tmp_path, plan) as h, await h.client() as client:
+        root = await new_session(h, client)
+        attachment = await client.attach(root)
+        await turn(client, attachment, "begin")
+        started = of(await until(await client.attach(root, after=0), is_started), e.SubagentStarted)
+        child = await client.attach(started[0].child, after=0)
+        await until(child, lambda event: isinstance(event, e.ToolStarted))
+        await client.send(root, "hang")
+        await client.send(root, "perhaps not")
+        assert await client.cancel(root)
+        (Path((await ask(client, SessionGet, SessionInfo, session=started[0].child)).cwd) / "go").touch()
+
+        def queues_the_report(event: e.Event) -> bool:
+            return isinstance(event, e.MessageQueued) and "the finding" in str(event.queued.parts)
+
+        await until(attachment, queues_the_report)
+        info = await ask(client, SessionGet, SessionInfo, session=root)
+        assert (info.queued, info.held, info.turn_count, info.status) == (2, True, 2, "idle")

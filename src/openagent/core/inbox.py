@@ -52,6 +52,19 @@ class Inbox:
         await self.start_next()
         return Sent(session=session.id, queued=queued.id)
 
+    async def add(self, parts: Sequence[UserPart]) -> Sent:
+        """As `send`, from the daemon itself: nothing that a person holds back goes on because of it."""
+        if not self.held:
+            return await self.send(parts, "")
+        queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time())
+        await self._queue(queued, None, first=False)
+        return Sent(session=self._session.id, queued=queued.id)
+
+    @property
+    def goes_on(self) -> bool:
+        """Another turn follows the one that runs."""
+        return bool(self.waiting) and not self.held
+
     async def _queue(self, queued: QueuedMessage, env: Mapping[str, str] | None, *, first: bool) -> None:
         if env:
             self._envs[queued.id] = env

@@ -66,7 +66,7 @@ class AgentWatch:
 
     @property
     def _nothing_follows(self) -> bool:
-        return not self._session.inbox.waiting or self._session.inbox.held
+        return not self._session.inbox.goes_on
 
     def hear_parent(self, event: e.Event) -> None:
         """A caller that may do less from now on lets its sub-agents do less."""

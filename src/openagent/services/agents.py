@@ -244,7 +244,7 @@ class AgentService:
         while completed.reason == "done" and (deliveries := self.background.deliveries(session.id)):
             watch.listen_again()
             await asyncio.wait(deliveries, return_when=asyncio.FIRST_COMPLETED)
-            if watch.completed.done() or session.running or session.inbox.waiting:
+            if watch.completed.done() or session.running or session.inbox.goes_on:
                 completed = await watch.completed
         self.background.drop(session.id)
         return completed

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Container, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +62,7 @@ class BackgroundAgents:
         try:
             session = await self._manager.get(parent)
             session.background.end(one.name)
-            sent = await session.inbox.send([TextPart(f"{heading}\n\n{told([one.work.result()]).text}")], "")
+            sent = await session.inbox.add([TextPart(f"{heading}\n\n{told([one.work.result()]).text}")])
             one.message = sent.queued
             self._forget_heard(session)
         except OpenAgentError as problem:
@@ -99,6 +100,8 @@ class BackgroundAgents:
     async def stop_started_in(self, session: str, turns: Container[int]) -> list[str]:
         """Ends those that were started in these turns, which are being taken back, and gives their names. Nobody will
         hear of them; what they wrote stays in their copies."""
+        if loaded := self._manager.loaded(session):
+            self._forget_heard(loaded)
         stopped: list[Unawaited] = []
         for one in list(self._of.get(session, {}).values()):
             if one.turn in turns:
@@ -109,15 +112,11 @@ class BackgroundAgents:
                 self._end(session, one.name)
         if stopped:
             await asyncio.wait([one.work for one in stopped], timeout=ENDING)
-        await self._withdraw(session, {one.message for one in stopped if one.message})
+        for one in stopped:
+            if one.message and loaded:
+                with suppress(OpenAgentError):  # a person has removed it
+                    await loaded.inbox.remove(one.message, "")
         return [one.name for one in stopped if one.work.cancelled() or one.message]
-
-    async def _withdraw(self, name: str, messages: set[str]) -> None:
-        session = self._manager.loaded(name)
-        waiting = [each for each in session.inbox.waiting if each.id in messages] if session else []
-        if session is not None and waiting:
-            session.inbox.waiting = [each for each in session.inbox.waiting if each not in waiting]
-            await session.record(unqueued=[each.id for each in waiting])
 
     def _forget_heard(self, session: Session) -> None:
         waiting = {each.id for each in session.inbox.waiting}

@@ -222,9 +222,9 @@ class AgentService:
                 report = msgspec.structs.replace(report, text=text, withheld=missing, only_read=only_read)
             except asyncio.CancelledError:
                 # Whoever cancels waits for the turn to end, and for nothing slower.
-                self.background.drop(session.id)
                 await session.cancel(reason="interrupted" if self._closing else "cancelled")
-                if not self._closing:
+                if not self._closing:  # else whoever loads the caller next tells it
+                    self.background.drop(session.id)
                     parent.background.end(known_as)
                     self._spawn(self._leave(parent, session, copy))
                 raise

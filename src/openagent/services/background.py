@@ -94,7 +94,7 @@ class BackgroundAgents:
         self._forget(session, one)
         self._end(session, one.name)
         if one.work.cancelled():
-            return ToolOutcome(f"{name} was ended before it was done.")
+            return ToolOutcome(f"{name} was ended before it was done. Its edits stay in its copy: `openagent agents`.")
         return told([one.work.result()])
 
     async def stop_started_in(self, session: str, turns: Container[int]) -> list[str]:

@@ -198,6 +198,14 @@ async def test_a_message_sent_during_a_turn_waits_for_it(tmp_path: Path) -> None
         assert texts == ["one", "first", "two", "second"]
 
 
+async def test_a_model_that_ends_its_work_without_a_word_is_done_and_people_are_told(tmp_path: Path) -> None:
+    async with house(tmp_path, [shell("touch made"), {}]) as h:
+        _, completed, _ = await whole_turn(h)
+        assert (completed.reason, completed.text, completed.steps) == ("done", "", 2)
+        assert completed.error is not None
+        assert "without a word" in completed.error.message
+
+
 @pytest.mark.parametrize(("mode", "ran"), [("plan", False), ("full", True)])
 async def test_a_mode_decides_what_runs_unasked(tmp_path: Path, mode: str, ran: bool) -> None:
     async with house(tmp_path, [shell("touch made"), {"text": "ok"}]) as h:

@@ -439,7 +439,7 @@ class Run:
             hint = f"Run it with --mode full, or attach with `openagent attach {self._session}` and approve there."
             return complain(f"The agent needs an approval that nobody can give here. {hint}", NEEDS_APPROVAL)
         if error is not None:
-            return complain(explain(error), LIMIT if reason in _LIMITS else FAILED)
+            return complain(explain(error), DONE if reason == "done" else LIMIT if reason in _LIMITS else FAILED)
         if reason == "done":
             return DONE
         told, following = turn_ended(reason)

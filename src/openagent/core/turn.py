@@ -39,6 +39,11 @@ _CUT_SHORT: dict[TurnEnd, StopReason] = {
     "time_limit": "cancelled",
     "interrupted": "interrupted",
 }
+_SILENT = ErrorInfo(
+    "provider_error",
+    "Done, without a word from the model.",
+    hint="Its calls show what it did; ask it for a summary if you want one.",
+)
 
 
 class Turn:
@@ -61,6 +66,7 @@ class Turn:
         self._usage = Usage()
         self._cost_usd = 0.0
         self._final_text = ""
+        self._silent = False
         self._started = time.monotonic()
         self._cancelled: TurnEnd | None = None
         self._stopped_by = ""
@@ -76,6 +82,7 @@ class Turn:
             answer = await self._answer(resolved)
             if not answer.tool_calls:
                 self._final_text = answer.text
+                self._silent = not answer.text.strip() and answer.stop_reason == "end"
                 if sent_on := await self._must_go_on(answer, again=sent_on):
                     continue
                 return _ENDS.get(answer.stop_reason or "end", "done")
@@ -110,6 +117,7 @@ class Turn:
             self.session.outbox.check()
             async with asyncio.timeout(self.session.info.settings.turn_timeout):
                 reason = await self.run()
+                error = _SILENT if self._silent and reason == "done" else None
         except asyncio.CancelledError:
             reason = self._cancelled or "cancelled"
         except TimeoutError:
@@ -239,7 +247,7 @@ class Turn:
         await session.record(
             *(MessageAdded(message=message) for message in messages),
             *(finished(call, result) for call, result in closed),
-            *([ErrorRaised(error=error)] if error and not session.has_told(error) else []),
+            *([ErrorRaised(error=error)] if error and reason != "done" and not session.has_told(error) else []),
             TurnCompleted(
                 turn=self.number,
                 reason=reason,

@@ -102,12 +102,13 @@ class RetryingProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         was_empty = False
+        after_results = bool(request.messages) and request.messages[-1].role == "tool"
         for attempt in range(1, self._policy.attempts + 1):
             await self._pace()
             try:
                 async with aclosing(self._inner.stream(request)) as items:
                     async for item in items:
-                        yield sound(item, self.name) if isinstance(item, Answer) else item
+                        yield sound(item, self.name, after_results=after_results) if isinstance(item, Answer) else item
                 return
             except ProviderError as error:
                 is_empty = isinstance(error, EmptyAnswer)

@@ -28,11 +28,13 @@ def total(*counts: int) -> int:
     return _IMPOSSIBLE if _IMPOSSIBLE in counts else sum(counts)
 
 
-def sound(answer: Answer, provider: str) -> Answer:
+def sound(answer: Answer, provider: str, *, after_results: bool = False) -> Answer:
     """The answer with a usage that can be booked. Raises `EmptyAnswer` for one that neither says nor asks anything,
-    unless it says why."""
+    unless it says why, or comes after the results of calls: models end their work without a word, and asked once more
+    they do it again."""
     usage = _bookable(answer.usage, provider)
-    if answer.stop_reason in ("end", "tool_calls") and not _says_something(answer):
+    is_the_end = after_results and answer.stop_reason == "end"
+    if answer.stop_reason in ("end", "tool_calls") and not is_the_end and not _says_something(answer):
         raise EmptyAnswer(
             f"{provider} sent a complete answer with nothing in it.",
             hint="What was done before is kept: send a message to go on, or choose another model.",

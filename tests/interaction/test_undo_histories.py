@@ -28,6 +28,9 @@ RECORDED_AT = "/home/user/project"
 SECONDS = 4.0
 FILES = ("a.txt", "b.txt", "src/c.py", "new/d.md", "e.txt")
 
+IMPATIENT = "[limits]\nask_timeout = 0.1\n"
+"""Nobody is there to allow what is asked for even in full mode."""
+
 Tree = dict[bytes, Entry]
 
 
@@ -171,6 +174,6 @@ async def test_rewinding_one_of_several_restores_its_writes_and_no_byte_of_other
     for group in range(FIRST, FIRST + HISTORIES, GROUP):
         place = tmp_path / str(group)
         place.mkdir()
-        async with house(place, [{"text": "-"}]) as h, await h.client() as client:
+        async with house(place, [{"text": "-"}], config=IMPATIENT) as h, await h.client() as client:
             for number in range(group, min(group + GROUP, FIRST + HISTORIES)):
                 await one_history(h, client, number, known)

@@ -21,18 +21,22 @@ from openagent.daemon.versions import settings_version
 from openagent.plugins.tool import Tool
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import ConnectionClosing, LiveState
+from openagent.protocol.events import ConnectionClosing, Event, LiveState
 from openagent.protocol.messages import TextPart, UserPart
+from openagent.protocol.sessions import Snapshot
 from openagent.protocol.usage import SessionUsage
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
 if TYPE_CHECKING:
+    from openagent.core.session import Session
     from openagent.daemon.manager import SessionManager
 
 Handler = Callable[[Connection, Any], Awaitable[object]]
 REPLAY_LIMIT = 2000
 """A client that missed more events than this gets a snapshot instead."""
 STOP_GRACE = 10.0
+ATTACH_PATIENCE = 10.0
+"""Seconds that reading what a client is to be shown may take."""
 _log = logging.getLogger(__name__)
 
 
@@ -190,11 +194,7 @@ class Daemon:
     async def _attach(self, connection: Connection, op: ops.SessionAttach) -> None:
         session = await (await self._manager()).get(op.session)
         async with session.lock:
-            missed = None
-            if op.after is not None and op.after <= session.info.seq:
-                events = await session.outbox.events(after=op.after, limit=REPLAY_LIMIT + 1)
-                missed = events if len(events) <= REPLAY_LIMIT else None
-            snapshot = await session.snapshot(op.messages) if missed is None else None
+            missed, snapshot = await self._what_was_missed(session, op)
             connection.reply(op, ops.Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
             for event in missed or ():
                 connection.tell(event)
@@ -202,6 +202,24 @@ class Daemon:
                 live = session.draft.so_far()
                 connection.tell(LiveState(session=session.id, seq=session.info.seq, at=time.time(), live=live))
             self.bus.attach(session.id, connection)
+
+    async def _what_was_missed(
+        self, session: "Session", op: ops.SessionAttach
+    ) -> tuple[Sequence[Event] | None, Snapshot | None]:
+        """Nothing of the session can be recorded meanwhile, so a store that does not answer is not waited for."""
+        try:
+            async with asyncio.timeout(ATTACH_PATIENCE):
+                if op.after is not None and op.after <= session.info.seq:
+                    missed = await session.outbox.events(after=op.after, limit=REPLAY_LIMIT + 1)
+                    if len(missed) <= REPLAY_LIMIT:
+                        return missed, None
+                return None, await session.snapshot(op.messages)
+        except TimeoutError:
+            raise OpenAgentError(
+                "store_unavailable",
+                f"The database did not answer for {ATTACH_PATIENCE:g} seconds.",
+                hint="Check that its disk or its server is well, and attach again.",
+            ) from None
 
     async def _session_detach(self, connection: Connection, op: ops.SessionDetach) -> ops.Done:
         self.bus.detach((await (await self._manager()).get(op.session)).id, connection)

@@ -1,6 +1,6 @@
 """Commands beside a plain bash, one after another: text, exit code, directory, variables, options and files.
 
-    python -m tests.jail.lockstep COMMANDS.jsonl [--limit N] [--project /home/user/project] [--show N]
+    python -m tests.jail.lockstep COMMANDS.jsonl [--skip N] [--limit N] [--project /home/user/project]
 
 Each line of the file is an object with `command`. Three copies of one tree are made: the jail's shell works in the
 first, and a plain bash in each of the others, outside the jail's walls but with nothing writable except its copy, and
@@ -10,6 +10,7 @@ without a network. Where the two plain ones disagree with each other, the comman
 import argparse
 import asyncio
 import collections
+import contextlib
 import json
 import os
 import re
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from openagent.jail.bwrap import BwrapJail
-from openagent.jail.inside import settings_files
+from openagent.jail.inside import read_git_identity, settings_files
 from openagent.jail.shell import PersistentShell
 from openagent.plugins.jail import Jail
 
@@ -34,10 +35,11 @@ NAMES = ("ours", "bsh1", "bsh2")
 """As long as each other, so that nothing that prints a path is longer in one of them."""
 STATE = "declare -p; declare -f; alias -p; shopt -p; set +o; umask"
 _OWN = re.compile(
-    r"declare -\S+ (?:BASH\w*|COPROC_PID|DIRSTACK|EPOCH\w+|E?UID|FUNCNAME|GROUPS|HISTCMD|LINENO|OLDPWD|PIPESTATUS|PPID|"
-    r"PWD|S?RANDOM|SECONDS|SHLVL|_|__last|__text|_oa\w*)(?:=|$)"
+    r"declare -\S+ (?:BASH\w*|GIT_CONFIG_SYSTEM|COPROC_PID|DIRSTACK|EPOCH\w+|E?UID|FUNCNAME|GROUPS|HISTCMD|"
+    r"LINENO|OLDPWD|PIPESTATUS|PPID|PWD|S?RANDOM|SECONDS|SHLVL|_|__last|__text|_oa\w*)(?:=|$)"
 )
-_LINE_NUMBER = re.compile(r"\bline \d+:")
+_KILLED = re.compile(r"(line N: +)\d+ (?=Killed|Terminated)")
+_LINE_NUMBER = re.compile(r"\bline \d+(?=[: ])")
 
 
 class Seen(NamedTuple):
@@ -83,7 +85,7 @@ class PlainBash:
         self._control = folder.parent.with_name(f"{folder.parent.name}.control") / folder.name
         shutil.rmtree(self._control, ignore_errors=True)
         self._control.mkdir(parents=True)
-        for path, text in settings_files(1000, 1000, ()).items():
+        for path, text in settings_files(1000, 1000, read_git_identity()).items():
             (self._control / Path(path).name).write_text(text)
         os.mkfifo(self._control / "done")
         self._done = os.open(self._control / "done", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -100,7 +102,7 @@ class PlainBash:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=dict(env),
+            env={**env, "GIT_CONFIG_SYSTEM": str(self._control / "gitconfig")},
             start_new_session=True,
         )
         self._send("__last=0")
@@ -125,13 +127,13 @@ class PlainBash:
         for name in ("out", "code", "state"):
             (control / name).unlink(missing_ok=True)
         self._send(
-            f"IFS= read -r -d '' __text <{control}/command; (exit $__last)\n"
+            f"IFS= read -r -d '' __text <{control}/command; (exit $__last) && :\n"
             f'eval "$__text" </dev/null >{control}/out 2>&1; __last=$?; '
             f'{{ printf "%s\\n%s" $__last "$PWD" >{control}/code; {{ {STATE}; }} >{control}/state; echo; }} '
             f"1<>{control}/done 2>/dev/null"
         )
         ended = not self._wait()
-        text = (control / "out").read_text(errors="replace") if (control / "out").exists() else ""
+        text = (control / "out").read_bytes().decode(errors="replace") if (control / "out").exists() else ""
         if ended or not (control / "code").exists():
             code = self._process.poll()
             return Seen(text, code, "", frozenset(), "", ended=True)
@@ -149,9 +151,11 @@ class PlainBash:
         return False
 
     def close(self) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        if self._process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError):
+            assert self._process.stdin is not None
             self._process.stdin.close()
         os.close(self._done)
 
@@ -266,13 +270,26 @@ class Lockstep:
         await self._start()
         try:
             for number, command in enumerate(self._commands):
+                known = len(self.report.differences)
                 await self._step(number, command)
-                if progress is not None and number % 50 == 49:
-                    report = self.report
-                    progress.write(f"{number + 1} commands, {report.equal} equal, {report.different} different\n")
+                if progress is not None:
+                    self._tell(progress, number + 1, self.report.differences[known:])
         finally:
             await self._stop()
         return self.report
+
+    def _tell(self, progress: TextIO, number: int, differences: Sequence[Difference]) -> None:
+        for each in differences:
+            progress.write(f"--- {each.number} {each.what}: {each.command[:300]!r}\n")
+            progress.write(f"    ours: {each.ours[:400]!r}\n    bash: {each.theirs[:400]!r}\n")
+        if number % 50 == 0 or number == len(self._commands):
+            report = self.report
+            progress.write(
+                f"{number} commands: {report.compared} compared, {report.equal} equal, {report.different} different, "
+                f"{len(report.too_long)} took more than {PATIENCE:g} s, {len(report.unsure)} in which the two plain "
+                f"ones differ, {report.ended} ended the shell in both\n"
+            )
+        progress.flush()
 
     async def _start(self) -> None:
         self._ours = await OurBash.start(self._jail, self._folders[0])
@@ -305,7 +322,8 @@ class Lockstep:
         def plain(text: str) -> str:
             return text.replace(str(folder), self._project)
 
-        text = _LINE_NUMBER.sub("line N:", plain(seen.text)).replace("bash: eval: line", "bash: line")
+        text = _LINE_NUMBER.sub("line N", plain(seen.text)).replace("bash: eval: line", "bash: line")
+        text = _KILLED.sub(r"\1PID ", text)
         state = frozenset(map(plain, seen.state))
         return seen._replace(text=text, directory=plain(seen.directory), state=state)
 
@@ -359,23 +377,15 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=None)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--project", default="/home/user/project")
-    parser.add_argument("--show", type=int, default=40, help="differences to show")
     given = parser.parse_args()
     lines = given.commands.read_text().splitlines()[given.skip :][: given.limit]
     commands = [json.loads(line)["command"] for line in lines]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "copies")
         root.mkdir()
-        report = asyncio.run(Lockstep(root, commands, given.project).run(sys.stderr))
+        report = asyncio.run(Lockstep(root, commands, given.project).run(sys.stdout))
     kinds = collections.Counter(difference.what for difference in report.differences)
-    sys.stdout.write(
-        f"{len(commands)} commands: {report.compared} compared, {report.equal} equal, {report.different} different "
-        f"({dict(kinds)}), {len(report.too_long)} took more than {PATIENCE:g} s, "
-        f"{len(report.unsure)} in which the two plain ones differ, {report.ended} ended the shell in both\n"
-    )
-    for each in report.differences[: given.show]:
-        sys.stdout.write(f"--- {each.number} {each.what}: {each.command[:300]!r}\n")
-        sys.stdout.write(f"    ours: {each.ours[:400]!r}\n    bash: {each.theirs[:400]!r}\n")
+    sys.stdout.write(f"differences: {dict(kinds)}\n")
     return 0
 
 

@@ -72,6 +72,27 @@ async def test_process_substitutions_and_coprocesses_leave_the_shell_whole(shell
     assert (after.stdout, after.notes) == ("yes\n", ())
 
 
+@pytest.mark.parametrize(
+    ("command", "exit_code"),
+    [
+        ('echo "unclosed', 2),
+        ("for x in", 2),
+        ('eval "echo \'"', 2),
+        ("echo ${", 2),
+        ("echo a \\", 0),
+        ("f()", 2),
+        ("ls &&", 2),
+    ],
+)
+async def test_text_that_is_not_whole_leaves_the_shell_whole(shell: Shell, command: str, exit_code: int):
+    await shell.run("kept=yes")
+    result = await shell.run(command, timeout=10, merged=True)
+    assert (result.exit_code, result.notes) == (exit_code, ())
+    assert "_oa" not in result.stdout
+    after = await shell.run("echo $? $kept $LINENO", timeout=10)
+    assert (after.stdout, after.notes) == (f"{exit_code} yes 1\n", ())
+
+
 async def test_errors_count_their_lines_from_the_command(shell: Shell):
     for _ in range(2):
         result = await shell.run("echo $LINENO\nnosuchcommand\n\necho $LINENO; fi_ nosuch", merged=True)

@@ -43,16 +43,18 @@ _REPORT = (
 )
 """Read after each command, with its token and exit code: first how it ended, then, in nobody's way, what a next shell
 would need. The pipe is opened for the report alone, so that no command can have a descriptor of it."""
-_CAPTURE = b"\n{ _oa1=$? _oa2=$_ _oa3=${PIPESTATUS[@]};} >&- 2>&-"
-"""The last line of a command, so to speak: what the next one is to find in `$?`, `$_` and PIPESTATUS. It is in a group
-with streams of its own because the shell may be tracing."""
-_NEXT_IS_FIRST = b"2>&1${0:0:LINENO=-1,0}"
-"""For a group of commands: its errors go where its output goes, and the line after the next, which is empty, is line 1
-to bash. An assignment among the commands would be undone at their end."""
+_CAPTURE = b"_oa1=$? _oa2=$_ _oa3=${PIPESTATUS[@]}"
+"""The last line of a command, so to speak: what the next one is to find in `$?`, `$_` and PIPESTATUS."""
+_QUIET_CAPTURE = b"{ %s;} >&- 2>&-" % _CAPTURE
+"""For a shell that may be tracing. Not for all: after an error of syntax in an `eval` bash knows no brace."""
+_MAY_TRACE = re.compile(rb"\bset\s+-|DEBUG")
+_NEXT_IS_FIRST = b"2>&1${0:0:LINENO=-2,0}"
+"""For a group of commands: its errors go where its output goes, and the third line from here, after two empty ones, is
+line 1 to bash. An assignment among the commands would be undone at their end."""
 _LOOKS_BACK = re.compile(rb"\$\{?[!#]?_(?!\w)|PIPESTATUS")
-_OPEN_END = re.compile(rb"(?:\\|&&|\|\|?|\|&|\(\s*\)|\bfunction\s+\S+)\s*\Z|#[^\n]*\Z")
-"""What could take the line after it for its own: continued lines, operators, the head of a function, a comment that
-may stand behind one of these."""
+_OPEN_END = re.compile(rb"(?:\\|&&|\|\|?|\|&|\(\s*\)|\bfunction\s+\S+)\s*\Z|(?:#|\b(?:for|select|case)\b)[^\n;]*\s*\Z")
+"""What could take the line after it for its own: continued lines, operators, the head of a function or a loop, a
+comment that may stand behind one of these."""
 _HERE_DOCUMENT = re.compile(rb"(?<!<)<<-?[ \t]*\\?['\"]?([^\s'\"<>|&;()]+)")
 
 
@@ -118,6 +120,7 @@ class Bash:
         self._pipes_made = 0
         self._last_token = b""
         self._returns = False
+        self._may_trace = b"xtrace" in state.settings
         self._control_buffer = bytearray()
         self._unsent = bytearray()
         self._outer.mkdir(mode=0o700)
@@ -187,7 +190,7 @@ class Bash:
         command = running.command.encode("utf-8", "surrogateescape")
         self._returns = directory is not None
         self._send(
-            self._recalled(command)
+            b"\n%s" % self._recalled(command)  # an end to what others may have written to the pipe
             + b"\\builtin eval %s%s >%s/o%d 2>%s\n"
             % (self._eval_argument(command, directory), stdin, inner, number, errors)
             + self._report_lines(running.token, self.directory if self._returns else None)
@@ -229,7 +232,10 @@ class Bash:
         if directory is not None:
             there = b"_oa4=${OLDPWD-}; \\builtin cd -- %s && \\builtin eval %s"
             return _on_one_line(there % (_path(directory), quoted))
-        return quoted + _on_one_line(_CAPTURE) if _ends_for_sure(command) else quoted
+        if not _ends_for_sure(command):
+            return quoted
+        self._may_trace = self._may_trace or _MAY_TRACE.search(command) is not None
+        return quoted + _on_one_line(b"\n" + (_QUIET_CAPTURE if self._may_trace else _CAPTURE))
 
     def _report_lines(self, token: str, return_to: str | None) -> bytes:
         """The empty line at the end is read once the report is written, which `_look_after` relies on."""
@@ -238,7 +244,7 @@ class Bash:
             directory = _path(return_to)
             back = b"\\builtin cd -- %s; OLDPWD=${_oa4-}; \\builtin unset -v _oa4" % directory
             report = b"%s %s; %s" % (report, directory, back)
-        return b"{ %s;} %s\n\n" % (report, _NEXT_IS_FIRST)
+        return b"%s\n{ :;} %s\n\n" % (report, _NEXT_IS_FIRST)
 
     # --- what comes back -------------------------------------------------------------------------------------------
 
@@ -408,7 +414,7 @@ class Bash:
 
 def _ends_for_sure(command: bytes) -> bool:
     """Is a line after it a command of its own? Where that is not plain to see, nothing is put there."""
-    if _OPEN_END.search(command):
+    if _OPEN_END.search(command) or command.count(b"${") > command.count(b"}"):
         return False
     ends = _HERE_DOCUMENT.findall(command)
     return not ends or command.rstrip(b"\n").rpartition(b"\n")[2].lstrip(b"\t") in ends

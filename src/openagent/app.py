@@ -128,6 +128,9 @@ async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, S
 
 def _collect_again() -> None:
     """What is loaded stays: looking through all of it for garbage would hold up everybody for 70 ms, time and again."""
+    from openagent.daemon.heap import give_back_what_is_freed
+
+    give_back_what_is_freed()
     gc.freeze()
     gc.enable()
 

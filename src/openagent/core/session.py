@@ -669,6 +669,7 @@ class Session:
             await self._shell.close()
             self._shell = None
         self.undo.close()
+        self._view = None  # it goes now; the session itself, which much refers to, with the next garbage
         self.runtime.ledger.forget(self.id)
         self.runtime.left_memory(self.id)
 

@@ -136,11 +136,9 @@ class FunctionTool:
         self.name = function.__name__
         self.effect: ToolEffect = effect
         self.source = source
-        self._arguments = _arguments_struct(function)
+        self._arguments, parameters = _arguments_of(function)
         self.schema = ToolSchema(
-            name=self.name,
-            description=inspect.cleandoc(function.__doc__ or ""),
-            parameters=_parameters_schema(self._arguments),
+            name=self.name, description=inspect.cleandoc(function.__doc__ or ""), parameters=parameters
         )
 
     @property
@@ -176,6 +174,27 @@ def tool(
         return FunctionTool(function, effect, summary, effect_of=effect_of)
 
     return wrap
+
+
+_known: dict[object, tuple[type[Struct], dict[str, Any]]] = {}
+_MOST_KNOWN = 512
+
+
+def _arguments_of(function: ToolFunction) -> tuple[type[Struct], dict[str, Any]]:
+    """What checks its arguments, and their schema. Functions made anew for every turn from the same lines share them:
+    making a type takes a millisecond, and 20 kB until garbage is collected."""
+    own: Any = function
+    try:
+        key = (own.__code__, own.__defaults__, tuple(own.__annotations__.items()))
+        if key not in _known:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            arguments = _arguments_struct(function)
+            _known[key] = arguments, _parameters_schema(arguments)
+        return _known[key]
+    except (AttributeError, TypeError):  # no plain function, or something of it cannot be looked up
+        arguments = _arguments_struct(function)
+        return arguments, _parameters_schema(arguments)
 
 
 def _arguments_struct(function: ToolFunction) -> type[Struct]:

@@ -18,6 +18,7 @@ from openagent.config.settings import PROVIDER_KINDS, SearchSettings
 from openagent.core.runtime import Runtime
 from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Daemon, Handler
+from openagent.daemon.heap import Heap
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.presence import Presence
 from openagent.daemon.resting import Resting
@@ -63,7 +64,7 @@ def build_manager(
     """Runs in a thread while the socket is already open."""
     settings = configs.load().settings
     store = open_store(settings.store.url)
-    caches = CacheWatch()
+    caches, heap = CacheWatch(), Heap()
 
     def tell(session: str, event: Event) -> None:
         if loaded := manager.loaded(session):
@@ -73,6 +74,7 @@ def build_manager(
         caches.forget(session)
         forget_session(session)
         store.forget(session)
+        heap.session_left()
 
     prices = price_book(settings)
     plugins = PluginLoader()

@@ -147,6 +147,7 @@ def build_manager(
         rules=team.lineage.rules,
         stop_started_in=team.stop_started_in,
         copy_left=team.copy_left,
+        drop_copy=team.drop_copy,
         notices=lambda workspace: [
             *safety.notices(workspace),
             *custom.notices(workspace),

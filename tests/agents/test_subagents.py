@@ -282,6 +282,56 @@ async def test_what_a_sub_agent_asks_is_answered_from_its_callers_client_once_fo
         assert (h.workspace / "made.txt").exists()
 
 
+async def test_what_is_allowed_for_the_session_answers_those_who_already_wait_for_the_same(tmp_path: Path) -> None:
+    job = (shell("touch made.txt"), {"text": "made"})
+    plan = script(
+        talk("first", *job),
+        talk("second", *job),
+        talk("third", shell("touch other.txt"), {"text": "other"}),
+        talk("begin", agents(("coder", "first"), ("coder", "second"), ("coder", "third")), {"text": "ok"}),
+    )
+    async with house(tmp_path, plan) as h, await h.client(interactive=True) as client:
+        repository(h.workspace)
+        root = await new_session(h, client, mode="ask")
+        attachment = await client.attach(root)
+        await client.send(root, "begin")
+        waiting = [await asked(attachment) for _ in range(3)]
+        same = [each for each in waiting if each.ask.summary == "touch made.txt"]
+        (other,) = [each for each in waiting if each not in same]
+        await answer(client, same[0], decision="allow", scope="session")
+        resolved = [
+            event.ask_id
+            for _ in same
+            for event in await until(attachment, lambda event: isinstance(event, e.PermissionResolved))
+            if isinstance(event, e.PermissionResolved)
+        ]
+        assert set(resolved) == {each.ask.id for each in same}
+        snapshot = (await client.attach(root)).snapshot
+        assert snapshot is not None
+        assert [each.id for each in snapshot.permissions] == [other.ask.id]
+        await answer(client, other, decision="deny")
+        async with asyncio.timeout(PATIENCE):
+            assert (await attachment.until_turn_ends())[0].text == "ok"
+
+
+async def test_a_callers_deletion_takes_its_sub_agents_and_their_copies_with_it(tmp_path: Path) -> None:
+    plan = script(
+        talk("hang", write("half.txt", "half\n"), {"text": "never", "fault": "stall"}),
+        talk("begin", agents(("coder", "hang")), {"text": "no"}),
+    )
+    async with house(tmp_path, plan) as h, await h.client() as client:
+        root = await new_session(h, client)
+        attachment = await client.attach(root)
+        await client.send(root, "begin")
+        await until(attachment, lambda event: isinstance(event, e.SubagentProgress) and event.steps == 1)
+        assert len(await copies(client)) == 1
+        await client.cancel(root)
+        await until(attachment, lambda event: isinstance(event, e.SubagentFinished))
+        await ask(client, SessionDelete, Done, session=root)
+        assert (await ask(client, SessionList, SessionPage)).sessions == []
+        assert await copies(client) == []
+
+
 async def test_a_rule_of_the_workspace_holds_in_the_copy(tmp_path: Path) -> None:
     plan = script(
         talk("job", write("secret.txt", "x"), shell("make deploy"), {"text": "tried"}),

@@ -282,6 +282,26 @@ async def test_settings_change_with_the_next_step_and_everybody_hears_of_it(tmp_
         assert "read_file" in offered
 
 
+async def test_a_running_session_is_forked_at_a_message_that_is_finished(tmp_path: Path) -> None:
+    script = [{"text": "one"}, shell("echo two"), {"text": "never", "fault": "stall"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        await client.send(session, "a")
+        await attachment.until_turn_ends()
+        await client.send(session, "b")
+        await until(attachment, lambda event: isinstance(event, e.ToolFinished))
+        for through, code in ((None, "busy"), (4, "invalid_argument")):
+            with pytest.raises(OpenAgentError) as refused:
+                await client.request(SessionFork(id="f", session=session, through=through), SessionInfo)
+            assert refused.value.info.code == code
+        for through, kept in ((2, ["a", "one"]), (3, ["a", "one", "b"])):
+            fork = await client.request(SessionFork(id="f", session=session, through=through), SessionInfo)
+            assert (fork.status, fork.message_count) == ("idle", through)
+            assert [message.text for message in await all_messages(h, fork.id)] == kept
+        assert (await client.cancel(session)) is True
+
+
 async def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
     script = [{"text": "one"}, {"text": "two"}]
     async with house(tmp_path, script) as h, await h.client() as client:

@@ -1,9 +1,11 @@
 """Things that wait for a person: permission requests and questions. The first answer wins."""
 
 import asyncio
+from collections.abc import Callable
 
 from msgspec import Struct
 
+from openagent.policy.facts import CallFacts
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import PermissionAnswer
 from openagent.protocol.sessions import PermissionAsk, Question
@@ -24,6 +26,7 @@ class Reply(Struct, frozen=True):
 class Asks:
     def __init__(self) -> None:
         self._permissions: dict[str, tuple[PermissionAsk, asyncio.Future[Verdict]]] = {}
+        self._facts: dict[str, CallFacts] = {}
         self._questions: dict[str, tuple[Question, asyncio.Future[Reply]]] = {}
 
     @property
@@ -34,11 +37,26 @@ class Asks:
     def questions(self) -> list[Question]:
         return [question for question, _ in self._questions.values()]
 
-    def open_permission(self, ask: PermissionAsk) -> "asyncio.Future[Verdict]":
+    def open_permission(self, ask: PermissionAsk, facts: CallFacts | None = None) -> "asyncio.Future[Verdict]":
+        """`facts` are those of the call that policy asks about, so that what is allowed meanwhile answers it too."""
         future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._permissions[ask.id] = (ask, future)
-        future.add_done_callback(lambda _: self._permissions.pop(ask.id, None))
+        if facts is not None:
+            self._facts[ask.id] = facts
+        future.add_done_callback(lambda _: self._forget(ask.id))
         return future
+
+    def _forget(self, ask: str) -> None:
+        self._permissions.pop(ask, None)
+        self._facts.pop(ask, None)
+
+    def settle(self, is_allowed: Callable[[CallFacts], bool]) -> None:
+        """A person allowed something for longer than once: those who wait for the same need not be asked again."""
+        for name, facts in list(self._facts.items()):
+            _, future = self._permissions[name]
+            if not future.done() and is_allowed(facts):
+                answer = PermissionAnswer(id="", session="", ask=name, decision="allow")
+                future.set_result(Verdict(answer, "an answer to the same"))
 
     def answer_permission(self, answer: PermissionAnswer, by: str) -> None:
         _, future = self._permissions.get(answer.ask, (None, None))

@@ -147,7 +147,8 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
         decision = _ruled(decision, await session.gate.before_ask(call))
     summary = tool.summarize(call.arguments)
     if decision.kind == "ask":
-        decision = await _ask_person(session, tool, call, decision)
+        # What a hook wants asked is asked, whatever a person allowed.
+        decision = await _ask_person(session, tool, call, decision, facts if ruling.decision is None else None)
     elif decision.kind == "deny":
         session.post(_noted(call, decision), op_id=op_id)
     if decision.kind == "deny":
@@ -209,7 +210,9 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
     )
 
 
-async def _ask_person(session: "Session", tool: Tool, call: ToolCallPart, decision: Decision) -> Decision:
+async def _ask_person(
+    session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, facts: CallFacts | None
+) -> Decision:
     ask = PermissionAsk(
         id=uuid4().hex[:12],
         call_id=call.id,
@@ -220,7 +223,7 @@ async def _ask_person(session: "Session", tool: Tool, call: ToolCallPart, decisi
         reason=decision.reason,
         rule=decision.rule,
     )
-    answered = session.asks.open_permission(ask)
+    answered = session.asks.open_permission(ask, facts)
     session.open_calls.reached(call.id, "asked")
     await session.record(
         PermissionRequested(ask=ask, answerable=session.someone_can_answer()),

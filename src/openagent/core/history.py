@@ -31,6 +31,9 @@ class OpenCalls:
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._calls
 
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
     def take_in(self, message: Message) -> None:
         if message.role == "assistant":
             self._calls = {call.id: call for call in message.tool_calls}

@@ -50,11 +50,16 @@ class Permits:
                 self._session.runtime.remember_grant(rule)
             except OpenAgentError as problem:
                 self._session.post(ErrorRaised(error=problem.info))
+        self._settle()
         return rule
 
     def allow_for_turn(self, rules: Sequence[Rule]) -> None:
         for rule in rules:
             self._rules = self._rules.granting(rule)
+        self._settle()
+
+    def _settle(self) -> None:
+        self._session.asks.settle(lambda facts: self.decide(facts).kind == "allow")
 
     def new_notices(self) -> Sequence[ErrorInfo]:
         """Each is told once."""

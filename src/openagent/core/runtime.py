@@ -118,6 +118,8 @@ class Runtime:
     """Write an "always allow this" to the user's rules. Raises OpenAgentError when that cannot be done."""
     stop_started_in: Callable[[str, Container[int]], Awaitable[Sequence[str]]] = _nothing_to_stop
     """Ends what a session started in the background in turns that are taken back: their sub-agents' names."""
+    drop_copy: Callable[[Path], Awaitable[None]] = _is_open
+    """The session that worked in a folder was deleted with the one it worked for: a copy goes with it."""
     copy_left: Callable[[str], Awaitable[str]] = _no_copy
     """A sub-agent's session to the copy with edits of it that have not come back; empty when there are none. Loads no
     session."""

@@ -206,8 +206,18 @@ class SessionManager:
         return [loaded.info if (loaded := self.loaded(info.id)) else info for info in listed]
 
     async def delete(self, name: str, op_id: str) -> None:
+        """Those that work for it go with it, and so do the copies of the workspace that they worked in."""
         session = await self.get(name)
+        family = await self.runtime.store.descendants(session.id)
+        await self._delete(session, op_id)
+        for info in reversed(family):
+            try:
+                await self._delete(await self.get(info.id), op_id)
+                await self.runtime.drop_copy(Path(info.cwd))
+            except OpenAgentError as problem:
+                _log.warning("a sub-agent stays", extra={"session": info.id, "reason": str(problem)})
 
+    async def _delete(self, session: Session, op_id: str) -> None:
         async def forget() -> None:
             await self.runtime.store.delete_session(session.id)
             deleted = entry("session", "deleted", name=session.info.name, cwd=session.info.cwd)
@@ -223,9 +233,11 @@ class SessionManager:
 
     async def fork(self, op: SessionFork) -> Session:
         source = await self.get(op.session)
-        if source.running:
+        if source.running and op.through is None:
             raise OpenAgentError(
-                "busy", "The session is in the middle of a turn.", hint="Fork it when the turn has ended, or cancel it."
+                "busy",
+                "The session is in the middle of a turn.",
+                hint="Name the last message to keep, or fork it when the turn has ended.",
             )
         now = time.time()
         changes: dict[str, Any] = {
@@ -253,7 +265,8 @@ class SessionManager:
         if not page or page[0].number != through:
             raise OpenAgentError("invalid_argument", f"The session has no message number {through}.")
         following = page[1] if len(page) > 1 else None
-        if page[0].tool_calls or (following is not None and following.role == "tool"):
+        step_goes_on = following is None and page[0].role == "tool" and bool(source.open_calls)
+        if page[0].tool_calls or step_goes_on or (following is not None and following.role == "tool"):
             raise OpenAgentError(
                 "invalid_argument",
                 f"Message {through} stands in the middle of a step: its tool calls have results after it.",

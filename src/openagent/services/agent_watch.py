@@ -73,6 +73,8 @@ class AgentWatch:
         if isinstance(event, e.SessionUpdated):
             self._session.permits.renew()
             self._narrow(event.info.settings)
+        elif isinstance(event, e.PermissionResolved) and event.decision == "allow" and event.scope != "once":
+            self._lineage.hand_down(self._parent)
         elif isinstance(event, e.SessionDeleted) and self.task is not None:
             self.task.cancel()
 

@@ -61,3 +61,12 @@ class Lineage:
             for other in self.manager.all_loaded:
                 if other is not session and root in self.manager.elders(other.info):
                     other.permits.allow_for_turn([moved_rule(rule, session.info.cwd, other.info.cwd)])
+
+    def hand_down(self, session: "Session") -> None:
+        """What a person allowed in a session holds at once for those that work for it."""
+        if self.manager is None:
+            return
+        for other in self.manager.all_loaded:
+            if session in self.manager.elders(other.info):
+                moved = [moved_rule(rule, session.info.cwd, other.info.cwd) for rule in session.permits.granted]
+                other.permits.allow_for_turn(moved)

@@ -1,6 +1,7 @@
 """Templates, sub-agents and flows of one daemon, and what they share."""
 
 from collections.abc import Container, Sequence
+from pathlib import Path
 
 from openagent.config.cache import ConfigCache
 from openagent.daemon.bus import EventBus
@@ -56,6 +57,12 @@ class Team:
     async def copy_left(self, session: str) -> str:
         """The copy with edits of a sub-agent that have not come back."""
         return await self._agents.copy_left(session) if self._agents else ""
+
+    async def drop_copy(self, workspace: Path) -> None:
+        """Its edits with it, also those that have not come back."""
+        copies = self._safety.workspaces
+        if copy := copies.copy_of(workspace):
+            await copies.remove(copy, force=True)
 
     async def close(self) -> None:
         if self._agents:

@@ -31,6 +31,7 @@ async def test_a_part_of_the_house_is_lived_in(tmp_path: Path, part: str) -> Non
     await take(part, tmp_path)
 
 
+@pytest.mark.timeout(600)  # alone, it takes the whole tour
 async def test_every_tool_op_and_event_is_met(tmp_path: Path) -> None:
     for part in set(PARTS) - TAKEN:
         await take(part, tmp_path / part)

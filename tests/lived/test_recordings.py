@@ -79,8 +79,10 @@ def test_what_is_no_recording_is_refused_in_words(tmp_path: Path) -> None:
         read(tmp_path / "x.jsonl")
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("name", ["every-tool-alone", "side-by-side", "codex"])
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [*((name, wire) for name in ("every-tool-alone", "side-by-side") for wire in WIRES), ("codex", "responses")],
+)
 async def test_a_recording_is_made_again_as_it_was(tmp_path: Path, name: str, wire: str) -> None:
     """With hooks, rules, approvals, and a collection on the way."""
     met = Met()

@@ -15,6 +15,7 @@ from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol import events as e
 from openagent.protocol.display import Display, as_far_as_it_fits
 from openagent.protocol.messages import NotePart, ToolCallPart
+from openagent.services.customizing.gate import CustomGate
 from openagent.simulator import Simulator
 
 from ..interaction.doing import answer, asked, call, messages_of, one_turn, results_of, shell
@@ -142,3 +143,21 @@ async def test_where_no_hook_can_answer_for_them_a_person_is_asked(tmp_path: Pat
         completed, _ = await attachment.until_turn_ends()
         assert (completed.reason, completed.text) == ("done", "answered")
         assert not (h.workspace / "made").exists()
+
+
+class UnreadableHooks:
+    def find(self, workspace: Path) -> Any:
+        raise KeyError("a defect among the hooks")
+
+
+async def test_a_message_whose_hooks_cannot_be_run_is_held_back(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "never said"}]) as h, await h.client() as client:
+        gate: Any = (await runtime_of(h)).gate
+        while not isinstance(gate, CustomGate):
+            gate = gate._gate
+        gate._hooks = UnreadableHooks()  # type: ignore[assignment]  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        _, completed, _ = await one_turn(h, client)
+        assert completed.error is not None
+        assert (completed.reason, completed.error.code) == ("error", "permission_denied")
+        assert "its hooks could not be run" in completed.error.message
+        assert not h.sim.requests

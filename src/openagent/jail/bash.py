@@ -48,6 +48,7 @@ _CAPTURE = b"_oa1=$? _oa2=$_ _oa3=${PIPESTATUS[@]}"
 _QUIET_CAPTURE = b"{ %s;} >&- 2>&-" % _CAPTURE
 """For a shell that may be tracing. Not for all: after an error of syntax in an `eval` bash knows no brace."""
 _MAY_TRACE = re.compile(rb"\bset\s+-|DEBUG")
+_TRACES = re.compile(rb'^declare -\S+ SHELLOPTS=".*xtrace', re.MULTILINE)
 _NEXT_IS_FIRST = b"2>&1${0:0:LINENO=-2,0}"
 """For a group of commands: its errors go where its output goes, and the third line from here, after two empty ones, is
 line 1 to bash. An assignment among the commands would be undone at their end."""
@@ -121,6 +122,7 @@ class Bash:
         self._last_token = b""
         self._returns = False
         self._may_trace = b"xtrace" in state.settings
+        self._debugs = False
         self._control_buffer = bytearray()
         self._unsent = bytearray()
         self._outer.mkdir(mode=0o700)
@@ -234,6 +236,7 @@ class Bash:
             return _on_one_line(there % (_path(directory), quoted))
         if not _ends_for_sure(command):
             return quoted
+        self._debugs = self._debugs or b"DEBUG" in command
         self._may_trace = self._may_trace or _MAY_TRACE.search(command) is not None
         return quoted + _on_one_line(b"\n" + (_QUIET_CAPTURE if self._may_trace else _CAPTURE))
 
@@ -291,6 +294,7 @@ class Bash:
     def _handle_state(self, kind: bytes, body: bytes) -> None:
         if kind == b"V":
             self._settings = body
+            self._may_trace = self._debugs or _TRACES.search(body) is not None
         elif kind == b"F":
             self._functions = body
             if self.on_state is not None:

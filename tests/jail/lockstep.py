@@ -38,7 +38,7 @@ _OWN = re.compile(
     r"declare -\S+ (?:BASH\w*|GIT_CONFIG_SYSTEM|COPROC_PID|DIRSTACK|EPOCH\w+|E?UID|FUNCNAME|GROUPS|HISTCMD|"
     r"LINENO|OLDPWD|PIPESTATUS|PPID|PWD|S?RANDOM|SECONDS|SHLVL|_|__last|__text|_oa\w*)(?:=|$)"
 )
-_KILLED = re.compile(r"(line N: +)\d+ (?=Killed|Terminated)")
+_KILLED = re.compile(r"(line N:) +\d+ (?=Killed|Terminated)")
 _LINE_NUMBER = re.compile(r"\bline \d+(?=[: ])")
 
 

@@ -189,3 +189,16 @@ async def test_a_link_that_is_explained_at_the_end_is_one_when_the_answer_is_com
         await seen.write("go")
         await seen.until_shown("See the docs.", "And so on.")
         assert "[1]" not in seen.screen()
+
+
+async def test_how_a_turn_failed_is_told_once_and_the_same_after_a_restart(tmp_path: Path) -> None:
+    async with screens(tmp_path, [{"text": "never", "fault": "401"}]) as seen:
+        await seen.write("one")
+        await seen.until_shown("refused the API key", "✗ Failed")
+        assert seen.screen().count("refused the API key") == 1
+        await seen.until_idle()
+        snapshot = (await seen.client.attach(seen.session)).snapshot
+        assert snapshot is not None
+        await seen.view._begin(snapshot)  # pyright: ignore[reportPrivateUsage]
+        await seen.until_shown("✗ Failed: compatible refused the API key", "Run `openagent auth add")
+        assert seen.screen().count("refused the API key") == 1

@@ -25,6 +25,8 @@ MAX_TOLD = 16 * 1024
 BLOCKS = 2
 _GRACE = 0.3
 """Seconds that what a hook left running may go on holding its output."""
+_REAPED = 5.0
+"""Seconds that a killed process may take to be gone: on a busy machine more than a moment."""
 
 _log = logging.getLogger(__name__)
 
@@ -141,7 +143,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_GRACE):
+        async with asyncio.timeout(_REAPED):
             await process.wait()
 
 

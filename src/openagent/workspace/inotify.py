@@ -8,6 +8,7 @@ import ctypes
 import errno
 import os
 import struct
+import weakref
 from typing import NamedTuple
 
 MODIFY, ATTRIB, CLOSE_WRITE = 0x2, 0x4, 0x8
@@ -41,6 +42,8 @@ class Inotify:
             raise Unwatchable("this system has no inotify") from None
         if self._descriptor < 0:
             raise Unwatchable(os.strerror(ctypes.get_errno()))
+        self.close = weakref.finalize(self, os.close, self._descriptor)
+        """A user may have few of them: one that nobody uses any more is given back in any case."""
 
     def add(self, folder: int) -> int:
         """Watches an open folder; the same folder always has the same watch."""
@@ -70,8 +73,3 @@ class Inotify:
             if problem.errno not in (errno.EAGAIN, errno.EINTR):
                 raise
             return b""
-
-    def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1

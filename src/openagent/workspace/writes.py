@@ -17,7 +17,7 @@ from openagent.workspace.journal import OTHERS, Entry
 from openagent.workspace.snapshots import Snapshot
 from openagent.workspace.states import Change, inside
 from openagent.workspace.trail import Trail
-from openagent.workspace.tree import Manifest, write_trees
+from openagent.workspace.tree import Manifest, empty_folder, write_trees
 from openagent.workspace.undoing import Request, changes_of, put_again, take_back
 from openagent.workspace.watch import Touched
 
@@ -336,6 +336,7 @@ class WorkspaceWrites:
         if not window.found or start is None or start.turn != by.turn or kept.saved.get(by.session) == by.turn:
             return None
         kept.saved[by.session] = by.turn
+        kept.starts[by.session] = Start(by.turn, Manifest(empty_folder(), []), None)
         store = kept.trail.store
 
         def run() -> Checkpoint:

@@ -28,6 +28,7 @@ class PlainShell:
         on_output: OnOutput | None = None,
         cwd: str | None = None,
         interactive: bool = False,
+        merged: bool = False,
     ) -> CommandResult:
         began = time.monotonic()
         before = f'[ -f "$__state" ] && . "$__state" 2>/dev/null\ncd {cwd or self.directory!r}\n'
@@ -37,7 +38,7 @@ class PlainShell:
             before + command + (_STATE if cwd is None else ""),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT if merged else asyncio.subprocess.PIPE,
             cwd=self.directory,
             env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "__state": str(self._state)},
             start_new_session=True,

@@ -36,6 +36,10 @@ class JailContract:
         result = await shell.run("echo out; echo err >&2; (exit 3)")
         assert (result.exit_code, result.stdout, result.stderr) == (3, "out\n", "err\n")
 
+    async def test_merged_errors_stand_where_they_were_written(self, shell: Shell) -> None:
+        result = await shell.run("echo 1; echo 2 >&2; echo 3", merged=True)
+        assert (result.stdout, result.stderr) == ("1\n2\n3\n", "")
+
     async def test_output_is_shown_as_it_comes(self, shell: Shell) -> None:
         heard: list[tuple[str, str]] = []
         await shell.run("echo one; echo two >&2", on_output=lambda stream, text: heard.append((stream, text)))

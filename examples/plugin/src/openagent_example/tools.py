@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.protocol.display import Display
 
 
 @tool(effect="read", summary="path")
@@ -12,4 +13,4 @@ async def word_count(context: ToolContext, path: Annotated[str, "Relative to the
     if not file.is_relative_to(context.workspace.resolve()) or not file.is_file():
         return ToolOutcome(f"{path} is not a file in the workspace.", is_error=True)
     count = len(file.read_text(errors="replace").split())
-    return ToolOutcome(f"{path} has {count} words.", display={"summary": f"{count} words"})
+    return ToolOutcome(f"{path} has {count} words.", display=Display(summary=f"{count} words"))

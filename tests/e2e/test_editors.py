@@ -125,7 +125,7 @@ async def test_a_daemon_that_dies_is_started_again_under_the_editor(tmp_path: Pa
         built.daemons[-1].kill()
         built.daemons[-1].wait()
         assert await turn == "cancelled"
-        assert "interrupted" in editor.said()
+        assert "Interrupted: the daemon stopped" in editor.said()
         assert await ask(editor, session, "still there?") == "end_turn"
         assert editor.said().endswith("Still here.")
         assert editor.said().count("First.") == 1

@@ -22,6 +22,7 @@ TAKEN: set[str] = set()
 
 
 async def take(part: str, root: Path) -> None:
+    root.mkdir(exist_ok=True)
     await PARTS[part](root, MET)
     TAKEN.add(part)
 

@@ -70,7 +70,7 @@ from openagent.protocol.sessions import (
 
 LOADED_WINDOWS = 2
 """How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
-POST_DELAY = 0.005
+POST_DELAY = 0.02
 """Seconds a posted event may wait for company, so that a fast step costs two transactions and not five."""
 SEND_PATIENCE = 2.0
 """Seconds a new message waits for a store that fails, before it is refused."""

@@ -26,6 +26,8 @@ class IpcLine(asyncio.Protocol):
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
         self._received = bytearray()
+        self._fresh: list[bytes] = []
+        """Sent in this turn of the event loop: they leave together, in one system call."""
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
         self._paused = False
@@ -76,15 +78,16 @@ class IpcLine(asyncio.Protocol):
 
     @property
     def unsent(self) -> int:
-        return self._unsent_bytes + self._transport.get_write_buffer_size()
+        return self._unsent_bytes + self._transport.get_write_buffer_size() + sum(map(len, self._fresh))
 
     def send(self, body: bytes) -> None:
         if self._ending:
             return
         data = frame(body)
         if not self._paused:
-            # uvloop sends what was written in one turn of the loop together, at its end.
-            self._transport.write(data)
+            if not self._fresh:
+                asyncio.get_running_loop().call_soon(self._write_fresh)
+            self._fresh.append(data)
             return
         self._unsent.append(data)
         self._unsent_bytes += len(data)
@@ -98,6 +101,11 @@ class IpcLine(asyncio.Protocol):
                 )
             )
 
+    def _write_fresh(self) -> None:
+        fresh, self._fresh = self._fresh, []
+        if fresh and not self._transport.is_closing():
+            self._transport.write(b"".join(fresh))
+
     def pause_reading(self) -> None:
         self._transport.pause_reading()
 
@@ -105,6 +113,7 @@ class IpcLine(asyncio.Protocol):
         self._transport.resume_reading()
 
     def hang_up(self) -> None:
+        self._write_fresh()
         self._transport.close()
 
     def _take(self, body: bytes) -> None:
@@ -116,6 +125,7 @@ class IpcLine(asyncio.Protocol):
     def _end(self, error: ErrorInfo) -> None:
         self._ending = True
         self._connection.close()
+        self._write_fresh()
         self._transport.write(frame(encode_event(ConnectionClosing(at=time.time(), error=error))))
         self._transport.close()
         asyncio.get_running_loop().call_later(GOODBYE_GRACE, self._transport.abort)

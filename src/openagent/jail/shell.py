@@ -31,6 +31,7 @@ _RESUMED = "this is a new shell in {directory}, with the variables, functions an
 _GONE = "its processes are gone, and so is what was in /tmp and the home directory"
 _PROCESSES_GONE = "its processes are gone"
 _FINISHED_KEPT = 64
+_SAVED_WITHIN_S = 0.05
 _EXPLAINED = 4096
 OnBackgroundEnd = Callable[[BackgroundCommand], None]
 
@@ -63,6 +64,7 @@ class PersistentShell:
         self._is_new = self._saved is not None
         """An earlier shell of the session is gone with all that ran in it, and nobody was told yet."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._saving: asyncio.TimerHandle | None = None
         self._enclosure = enclose()
         self._bash = self._start_bash(self._saved or ShellState(directory))
 
@@ -212,7 +214,7 @@ class PersistentShell:
     def _start_bash(self, state: ShellState) -> Bash:
         self._shells_started += 1
         bash = Bash(self._enclosure, str(self._shells_started), fallback=self._home_directory, state=state)
-        bash.on_state = lambda: self._save(bash)
+        bash.on_state = self._save_soon
         return bash
 
     def _ready_bash(self) -> Bash:
@@ -228,9 +230,17 @@ class PersistentShell:
             self._bash = self._start_bash(state.without_errexit() if self._bash.ended_by_itself else state)
         return self._bash
 
-    def _save(self, bash: Bash) -> None:
+    def _save_soon(self) -> None:
+        """Not after each of many quick commands: reading what a shell tells of itself takes as long as some of them."""
+        if self._saving is None:
+            self._saving = asyncio.get_running_loop().call_later(_SAVED_WITHIN_S, self._save)
+
+    def _save(self) -> None:
         """So that the first shell after a restart of the daemon is the last one before it."""
-        if bash is self._bash and self._log_dir is not None and (state := bash.state) != self._saved:
+        if self._saving is not None:
+            self._saving.cancel()
+            self._saving = None
+        if self._log_dir is not None and (state := self._bash.state) != self._saved:
             self._saved = state
             save(self._log_dir, state)
 
@@ -336,6 +346,8 @@ class PersistentShell:
         if self._closed:
             return
         self._closed = True
+        if self._saving is not None:
+            self._save()
         for running, _ in self._in_background.values():
             if running.deadline is not None:
                 running.deadline.cancel()

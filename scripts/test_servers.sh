@@ -34,12 +34,13 @@ from_npm() {
 
 from_pypi() {
     local environment=build/mcp-fetch
-    cmp -s $servers/fetch.txt $environment/pins.txt && return
+    # Its programs name the interpreter by its whole path: a copied or moved checkout needs a new one.
+    { echo "# in $PWD" && cat $servers/fetch.txt; } | cmp -s - $environment/made.txt && return
     rm -rf $environment
     stage .venv/bin/python -m venv --without-pip $environment || return 1
     stage .venv/bin/python -m pip --python $environment/bin/python install --disable-pip-version-check --no-input \
         --no-deps --requirement $servers/fetch.txt || return 1
-    cp $servers/fetch.txt $environment/pins.txt
+    { echo "# in $PWD" && cat $servers/fetch.txt; } >$environment/made.txt
 }
 
 : >"$log"

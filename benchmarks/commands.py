@@ -67,8 +67,8 @@ def cold_start(effort: Effort) -> list[Row]:
             first.append(stage.run("T1"))
             later.append(_again(stage))
     return [
-        median_row("run, no daemon", milliseconds(later), "ms", at_most=900),
-        median_row("run, no daemon, empty home", milliseconds(first), "ms", at_most=900, note="makes the database"),
+        median_row("run, no daemon", milliseconds(later), "ms", at_most=450),
+        median_row("run, no daemon, empty home", milliseconds(first), "ms", at_most=450, note="makes the database"),
     ]
 
 

@@ -27,7 +27,7 @@ TALK = {
     "conversations": [
         {
             "steps": [
-                {"thinking": "The clock may be read twice.", **shell("printf 'one\\ntwo\\n'; exit 3")},
+                {"thinking": "The clock may be read twice.", **shell("echo one; exit 3")},
                 {**write("retry.py", "import time\n"), "usage": {"input": 1500, "output": 20}},
                 {"text": ANSWER, "usage": {"input": 2500, "output": 120}},
             ]

@@ -73,8 +73,20 @@ async def test_a_cancelled_command_leaves_no_process_after_a_tenth_of_a_second(s
     assert (await shell.run("echo on")).stdout == "on\n"
 
 
+async def test_what_an_earlier_commands_server_starts_survives_a_later_commands_end(shell: Shell, marker: str):
+    await shell.run(f"(while [ ! -e asked ]; do sleep 0.01; done; bash -c 'sleep 1000; true' {marker}; true) &")
+    asking = asyncio.create_task(shell.run("touch asked; sleep 1000"))
+    await appears(marker)
+    workers = alive_with(marker)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await shell.run("echo on")).stdout == "on\n"
+    assert set(alive_with(marker)) & set(workers)
+
+
 async def test_an_earlier_commands_server_survives_a_later_timeout(shell: Shell, marker: str):
-    await shell.run(f"bash -c 'sleep 1000; true' {marker} &")
+    await shell.run(f"exec -a {marker} sleep 1000 &")
     await appears(marker)
     assert (await shell.run("sleep 100", timeout=0.05)).timed_out
     assert len(alive_with(marker)) == 1

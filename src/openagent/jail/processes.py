@@ -5,7 +5,7 @@ import functools
 import os
 import signal
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import NamedTuple
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -35,7 +35,15 @@ class Moment(NamedTuple):
     def before(self, pid: int) -> bool:
         """Did that process, which must be alive, begin after this moment?"""
         started = start_ticks(pid)
-        return started is not None and (started > self.ticks or (started == self.ticks and pid > self.last_pid))
+        return started is not None and self._before(started, pid)
+
+    def after(self, pid: int) -> bool:
+        """Was that process, which must be alive, there at this moment?"""
+        started = start_ticks(pid)
+        return started is not None and not self._before(started, pid)
+
+    def _before(self, started: int, pid: int) -> bool:
+        return started > self.ticks or (started == self.ticks and pid > self.last_pid)
 
 
 def start_ticks(pid: int) -> int | None:
@@ -48,16 +56,14 @@ def start_ticks(pid: int) -> int | None:
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
-def descendants(root: int, *, leaving_out: Iterable[int] = ()) -> list[int]:
-    """Every process below `root`, parents first; whole branches below `leaving_out` are not entered."""
-    excluded = set(leaving_out)
+def descendants(root: int) -> list[int]:
+    """Every process below `root`, parents first."""
     found: list[int] = []
     waiting = [root]
     while waiting:
         for child in _children(waiting.pop()):
-            if child not in excluded:
-                found.append(child)
-                waiting.append(child)
+            found.append(child)
+            waiting.append(child)
     return found
 
 
@@ -121,17 +127,32 @@ def ancestors(pid: int, root: int) -> set[int]:
 
 
 def kill_started_after(moment: Moment, root: int, *, leaving_out: Collection[int], sparing: Collection[int]) -> None:
-    """Ends every process below `root` that began after a moment, orphans included.
+    """Ends every process below `root` that began after a moment, orphans included, but not what older ones start.
 
     Branches in `leaving_out` are not entered; processes in `sparing` are, but stay.
     """
     for _ in range(_MAX_PASSES):
-        tree = descendants(root, leaving_out=leaving_out)
-        victims = [pid for pid in tree if pid not in sparing and moment.before(pid)]
+        victims = _started_after(moment, root, leaving_out, sparing)
         if not victims:
             return
         for pid in victims:
             send_signal(pid, signal.SIGKILL)
+
+
+def _started_after(moment: Moment, root: int, leaving_out: Collection[int], sparing: Collection[int]) -> list[int]:
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        for child in _children(waiting.pop()):
+            if child in leaving_out:
+                continue
+            if child not in sparing:
+                if moment.after(child):
+                    continue  # an earlier command's server, whose workers may be younger
+                if moment.before(child):
+                    found.append(child)
+            waiting.append(child)
+    return found
 
 
 def kill_tree(root: int) -> None:

@@ -27,7 +27,10 @@ const SCRIPT = {
     { match: 'count slowly', steps: [{ text: WORDS, chunk_chars: 6, chunk_ms: 40 }, { text: 'Went on.' }] },
     {
       match: 'hang on',
-      steps: [{ text: 'Half of the answer and the other half.', chunk_chars: 8, fault: { name: 'stall', after: 2 } }],
+      steps: [
+        { text: 'Half of the answer and the other half.', chunk_chars: 8, fault: { name: 'stall', after: 2 } },
+        { text: 'Told: {last_user}' },
+      ],
     },
     { match: { last_user: 'fail at it' }, steps: [{ text: '', fault: '401' }], loop: true },
     {
@@ -132,7 +135,6 @@ it('tells after a reload what failed, what was denied and what was stopped, and 
     await page.getByText(told).first().waitFor()
   await page.getByText('openagent auth add scripted').waitFor()
   expect(await page.getByText('Failed: ').count()).toBe(1)
-  if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE })
 })
 
 it('rewinds files and conversation after showing what that takes away', async () => {
@@ -234,6 +236,26 @@ it('queues what is said meanwhile', async () => {
   await page.getByRole('list', { name: 'Waiting messages' }).getByText('and then?').waitFor()
   await answers(page).getByText('Went on.').waitFor()
   expect(await page.getByRole('list', { name: 'Waiting messages' }).count()).toBe(0)
+})
+
+it('holds back what waits when a turn is stopped, lets it be withdrawn, and goes on with the rest when told', async () => {
+  const { path } = await house.session()
+  const page = await house.visit(path)
+  await send(page, 'hang on')
+  await answers(page).getByText('Half of the').waitFor()
+  const waiting = page.getByRole('list', { name: 'Waiting messages' })
+  await send(page, 'never mind')
+  await send(page, 'say on')
+  await waiting.getByText('say on').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await waiting.getByText('held back').first().waitFor()
+  await page.reload()
+  await waiting.getByRole('button', { name: 'Go on with them' }).waitFor()
+  await waiting.getByRole('listitem').filter({ hasText: 'never mind' }).getByRole('button').click()
+  await waiting.getByRole('button', { name: 'Go on with it' }).click()
+  await answers(page).getByText('Told: say on').waitFor()
+  await waiting.waitFor({ state: 'detached' })
+  expect(await page.getByText('never mind').count()).toBe(0)
 })
 
 it('runs a command of the person in the jail', async () => {

@@ -159,8 +159,8 @@ async def test_a_new_daemons_shell_has_what_the_old_ones_had_and_says_what_is_go
 ):
     jail: Jail = kind(log_dir=tmp_path / "logs")
     first = await jail.open("session", workspace)
-    assert (await first.run(SETTING)).notes == ()
-    await first.run("true")  # by then what the first command left has been taken in
+    long = "long=$(head -c 300000 /dev/zero | tr '\\0' x)"  # so that it takes a while to be told
+    assert (await first.run(f"{SETTING}; {long}")).notes == ()
     await first.close()
     second = await jail.open("session", workspace)
     assert second.directory == f"{workspace}/sub"

@@ -108,6 +108,9 @@ class Bash:
         self._last_word = b""
         self.on_state: Callable[[], None] | None = None
         """`state` is another."""
+        self.told = asyncio.Event()
+        """`state` is that after the last command; the report of it comes a little later than that of the end."""
+        self.told.set()
         self.inner_pid = 0
         self.introduced = asyncio.Event()
         """Set once it runs, and when it never will."""
@@ -287,6 +290,7 @@ class Bash:
             pipe, _, directory = rest.partition(b":")
             self.directory = os.fsdecode(directory)
             self._last_token = running.token.encode()
+            self.told.clear()
             if not self._returns:
                 self._ending = Ending(int(status), self._last_word, pipe)
             self._finish(int(status), shell_ended=False)
@@ -297,6 +301,7 @@ class Bash:
             self._may_trace = self._debugs or _TRACES.search(body) is not None
         elif kind == b"F":
             self._functions = body
+            self.told.set()
             if self.on_state is not None:
                 self.on_state()
 
@@ -393,6 +398,7 @@ class Bash:
         self.alive = False
         self._deadline.cancel()
         self.introduced.set()
+        self.told.set()
         self._enclosure.forget(self._enclosure_ended)
         self._hide_pipes("control")  # to open it would be to wait for a reader for ever
         self._loop.remove_reader(self._control)

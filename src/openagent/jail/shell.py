@@ -33,6 +33,7 @@ _PROCESSES_GONE = "its processes are gone"
 _FINISHED_KEPT = 64
 _SAVED_WITHIN_S = 0.05
 _EXPLAINED = 4096
+_TOLD_WITHIN_S = 2.0
 OnBackgroundEnd = Callable[[BackgroundCommand], None]
 
 
@@ -346,11 +347,21 @@ class PersistentShell:
         if self._closed:
             return
         self._closed = True
-        if self._saving is not None:
-            self._save()
-        for running, _ in self._in_background.values():
-            if running.deadline is not None:
-                running.deadline.cancel()
-        await self._enclosure.close()
-        with contextlib.suppress(OSError):
-            self._bash.dispose()
+        try:
+            await self._hear_the_last_state()
+        finally:
+            if self._saving is not None:
+                self._save()
+            for running, _ in self._in_background.values():
+                if running.deadline is not None:
+                    running.deadline.cancel()
+            await self._enclosure.close()
+            with contextlib.suppress(OSError):
+                self._bash.dispose()
+
+    async def _hear_the_last_state(self) -> None:
+        """A shell tells what a command left in it only after the command's end, when the session may be over."""
+        if self._log_dir is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TOLD_WITHIN_S):
+                    await self._bash.told.wait()

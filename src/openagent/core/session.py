@@ -28,7 +28,7 @@ from openagent.core.seen import SeenFiles
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
-from openagent.plugins.gate import Scene
+from openagent.plugins.gate import Scene, folder_at
 from openagent.plugins.jail import LastingJail, Shell
 from openagent.plugins.ledger import Activity, Budget
 from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
@@ -145,7 +145,7 @@ class Session:
 
     @property
     def workspace(self) -> Path:
-        return Path(self.info.cwd)
+        return folder_at(self.info.cwd)
 
     @property
     def env(self) -> Mapping[str, str]:

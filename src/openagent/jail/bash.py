@@ -17,13 +17,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from openagent.jail.capture import Capture, Log
 from openagent.jail.enclosure import Enclosure
 from openagent.jail.output_pipe import READ_SIZE, OutputPipe, waiting_bytes
 from openagent.jail.processes import Moment
-from openagent.jail.shell_state import DUMP_FUNCTIONS, DUMP_SETTINGS, NewShell, ShellState
+from openagent.jail.shell_state import DUMP_FUNCTIONS, DUMP_SETTINGS, ShellState
+from openagent.jail.state_pipe import StatePipe
 from openagent.plugins.jail import OnOutput
 
 _INLINE_LIMIT = 2 * 1024
@@ -37,18 +36,19 @@ _WATCH_EVERY_S = 0.25
 _REPORT = (
     b"{ \\builtin printf '%%s L %%s\\0%%s R %%s %%s:%%s\\0' "
     b'"$1" "${_oa2-}" "$1" "${_oa1-$2}" "${_oa3-$2}" "${3-$PWD}"\n'
+    b"} >%s/control 2>/dev/null\n"
     b"\\builtin unset -v _oa1 _oa2 _oa3\n"
-    b"\\builtin printf '%%s V ' \"$1\"; %s; \\builtin printf '\\0%%s F ' \"$1\"; %s; \\builtin printf '\\0'\n"
-    b"} >%s 2>/dev/null\n"
+    b"{ \\builtin printf '%%s V ' \"$1\"; %s; \\builtin printf '\\0%%s F ' \"$1\"; %s; \\builtin printf '\\0'\n"
+    b"} >%s/left 2>/dev/null\n"
 )
 """Read after each command, with its token and exit code: first how it ended, then, in nobody's way, what a next shell
-would need. The pipe is opened for the report alone, so that no command can have a descriptor of it."""
+would need. That is many small writes, which wait in a pipe of their own until somebody wants them. The pipes are opened
+for the report alone, so that no command can have a descriptor of them."""
 _CAPTURE = b"_oa1=$? _oa2=$_ _oa3=${PIPESTATUS[@]}"
 """The last line of a command, so to speak: what the next one is to find in `$?`, `$_` and PIPESTATUS."""
 _QUIET_CAPTURE = b"{ %s;} >&- 2>&-" % _CAPTURE
 """For a shell that may be tracing. Not for all: after an error of syntax in an `eval` bash knows no brace."""
 _MAY_TRACE = re.compile(rb"\bset\s+-|DEBUG")
-_TRACES = re.compile(rb'^declare -\S+ SHELLOPTS=".*xtrace', re.MULTILINE)
 _NEXT_IS_FIRST = b"2>&1${0:0:LINENO=-2,0}"
 """For a group of commands: its errors go where its output goes, and the third line from here, after two empty ones, is
 line 1 to bash. An assignment among the commands would be undone at their end."""
@@ -100,17 +100,11 @@ class Bash:
         self._enclosure = enclosure
         self._loop = asyncio.get_running_loop()
         self.directory = state.directory
-        self._given = state
-        self._new_shell = NewShell(b"")
-        self._settings: bytes | None = None
-        self._functions = b""
+        self._script = state.script
         self._ending = Ending()
         self._last_word = b""
         self.on_state: Callable[[], None] | None = None
-        """`state` is another."""
-        self.told = asyncio.Event()
-        """`state` is that after the last command; the report of it comes a little later than that of the end."""
-        self.told.set()
+        """A command is over, and `state` may be another."""
         self.inner_pid = 0
         self.introduced = asyncio.Event()
         """Set once it runs, and when it never will."""
@@ -122,7 +116,6 @@ class Bash:
         self._running: Running | None = None
         self._pipes: tuple[OutputPipe, OutputPipe] | None = None
         self._pipes_made = 0
-        self._last_token = b""
         self._returns = False
         self._may_trace = b"xtrace" in state.settings
         self._debugs = False
@@ -132,7 +125,9 @@ class Bash:
         enclosure.hand_over(self._outer)
         self._input = self._open_pipe("bash", os.O_RDWR)
         self._control = self._open_pipe("control", os.O_RDONLY)
-        (self._outer / "control").chmod(0o200)  # nobody else is to read the reports
+        self.left = StatePipe(self._open_pipe("left", os.O_RDWR), state, self._token.encode())
+        for report in ("control", "left"):
+            (self._outer / report).chmod(0o200)  # nobody else is to read the reports
         self._loop.add_reader(self._control, self._read_control)
         enclosure.on_end(self._enclosure_ended)
         enclosure.start_shell(name, self._token)
@@ -142,9 +137,7 @@ class Bash:
     @property
     def state(self) -> ShellState:
         """For the next shell."""
-        if self._settings is None:
-            return replace(self._given, directory=self.directory)
-        return ShellState(self.directory, self._new_shell.changed(self._settings), self._functions)
+        return self.left.state(self.directory)
 
     def _open_pipe(self, name: str, flags: int) -> int:
         path = self._outer / name
@@ -159,23 +152,23 @@ class Bash:
 
     def _introduce(self, fallback: str) -> None:
         inner, token = self._inner.encode(), self._token.encode()
-        control = inner + b"/control"
-        self._write_file("r", _REPORT % (DUMP_SETTINGS, DUMP_FUNCTIONS, control))
+        self._write_file("r", _REPORT % (inner, DUMP_SETTINGS, DUMP_FUNCTIONS, inner))
         self._write_file("s", b"\\builtin return $1\n")
         lines = [
-            b"{ \\builtin printf '%s B '; %s; \\builtin printf '\\0'; } >%s" % (token, DUMP_SETTINGS, control),
+            b"{ \\builtin printf '%s B '; %s; \\builtin printf '\\0'; } >%s/left" % (token, DUMP_SETTINGS, inner),
             b"\\builtin cd -- %s || \\builtin cd -- %s" % (_path(self.directory), _path(fallback)),
             b"\\builtin unset OLDPWD; \\builtin export OLDPWD",  # as in a shell that was started there
         ]
-        if script := self._given.script:
-            self._write_file("state", script)
+        if self._script:
+            self._write_file("state", self._script)
             lines.append(b"\\builtin . %s/state" % inner)
-        greeting = b'\\builtin printf \'%s H %%s %%s\\0\' "$$" "$PWD" >%s' % (token, control)
+        greeting = b'\\builtin printf \'%s H %%s %%s\\0\' "$$" "$PWD" >%s/control' % (token, inner)
         self._send(b"\n".join((*lines, greeting, b"{ :;} %s\n\n" % _NEXT_IS_FIRST)))
 
     def start(self, running: Running, *, directory: str | None, interactive: bool, merged: bool) -> None:
         """The result is announced through `running.on_end`."""
         self._running = running
+        self._hear_of_the_last()
         if self._pipes is None:
             self._pipes_made += 1
             out, err = (self._outer / f"{stream}{self._pipes_made}" for stream in "oe")
@@ -200,6 +193,12 @@ class Bash:
             % (self._eval_argument(command, directory), stdin, inner, number, errors)
             + self._report_lines(running.token, self.directory if self._returns else None)
         )
+
+    def _hear_of_the_last(self) -> None:
+        self.left.take_in()
+        self.left.follow()
+        if self.left.traces is not None:
+            self._may_trace = self._debugs or self.left.traces
 
     def _recalled(self, command: bytes) -> bytes:
         """A command that ends as the last one did. A failure that something follows ends no shell and runs no trap."""
@@ -274,9 +273,6 @@ class Bash:
         running = self._running
         if running is not None and (at := record.find(running.token.encode())) >= 0:
             self._handle_report(running, record[at + len(running.token) + 1 :])
-        elif self._last_token and (at := record.find(self._last_token)) >= 0:
-            kind, _, body = record[at + len(self._last_token) + 1 :].partition(b" ")
-            self._handle_state(kind, body)
         elif (at := record.find(self._token.encode())) >= 0:
             kind, _, body = record[at + len(self._token) + 1 :].partition(b" ")
             self._handle_own(kind, body)
@@ -289,26 +285,15 @@ class Bash:
             status, _, rest = body.partition(b" ")
             pipe, _, directory = rest.partition(b":")
             self.directory = os.fsdecode(directory)
-            self._last_token = running.token.encode()
-            self.told.clear()
+            self.left.expect(running.token.encode())
             if not self._returns:
                 self._ending = Ending(int(status), self._last_word, pipe)
             self._finish(int(status), shell_ended=False)
-
-    def _handle_state(self, kind: bytes, body: bytes) -> None:
-        if kind == b"V":
-            self._settings = body
-            self._may_trace = self._debugs or _TRACES.search(body) is not None
-        elif kind == b"F":
-            self._functions = body
-            self.told.set()
             if self.on_state is not None:
                 self.on_state()
 
     def _handle_own(self, kind: bytes, body: bytes) -> None:
-        if kind == b"B":
-            self._new_shell = NewShell(body)
-        elif kind == b"H":
+        if kind == b"H":
             inner_pid, _, directory = body.partition(b" ")
             self.inner_pid, self.directory = int(inner_pid), os.fsdecode(directory)
             self._deadline.cancel()
@@ -398,9 +383,9 @@ class Bash:
         self.alive = False
         self._deadline.cancel()
         self.introduced.set()
-        self.told.set()
+        self.left.close()
         self._enclosure.forget(self._enclosure_ended)
-        self._hide_pipes("control")  # to open it would be to wait for a reader for ever
+        self._hide_pipes("control", "left")  # to open it would be to wait for a reader for ever
         self._loop.remove_reader(self._control)
         self._loop.remove_writer(self._input)
         os.close(self._control)

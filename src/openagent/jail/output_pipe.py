@@ -9,7 +9,8 @@ from pathlib import Path
 
 from openagent.jail.capture import Capture
 
-READ_SIZE = 256 * 1024
+READ_SIZE = 64 * 1024
+"""What a pipe holds. Larger buffers cost a mapping of memory each time, most of it for nothing."""
 
 
 def waiting_bytes(fd: int) -> int:

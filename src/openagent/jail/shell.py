@@ -244,6 +244,7 @@ class PersistentShell:
         if self._log_dir is not None and (state := self._bash.state) != self._saved:
             self._saved = state
             save(self._log_dir, state)
+        self._bash.left.follow(self._save_soon)
 
     @property
     def directory(self) -> str:
@@ -364,4 +365,5 @@ class PersistentShell:
         if self._log_dir is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TOLD_WITHIN_S):
-                    await self._bash.told.wait()
+                    self._bash.left.follow()
+                    await self._bash.left.told.wait()

@@ -4,6 +4,7 @@ It tells the model things, and may hold up a message, a call or the end of a tur
 answer in place of a person; it never lifts a denial.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -13,6 +14,12 @@ from msgspec import Struct
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.messages import NotePart, ToolCallPart
 from openagent.protocol.sessions import SessionInfo
+
+
+@functools.lru_cache(maxsize=256)
+def folder_at(path: str) -> Path:
+    """Asked several times in every step, and a path remembers what was made of it."""
+    return Path(path)
 
 
 class Scene(Struct, frozen=True):
@@ -28,7 +35,7 @@ class Scene(Struct, frozen=True):
 
     @property
     def workspace(self) -> Path:
-        return Path(self.info.cwd)
+        return folder_at(self.info.cwd)
 
 
 class Admission(Struct, frozen=True):

@@ -19,7 +19,7 @@ _ONLY_FOLDERS = 0x01000000
 _MASK = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | _ONLY_FOLDERS
 """Closing tells of what was written through a mapping, which nothing else does."""
 _HEADER = struct.Struct("iIII")
-_BUFFER = 256 << 10
+_BUFFER = 16 << 10
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

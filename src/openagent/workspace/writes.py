@@ -86,11 +86,13 @@ class WorkspaceWrites:
         self._watched = watched
         self._checkpoints = checkpoints
         self._kept: dict[Path, Kept] = {}
+        self._directories: dict[str, Path] = {}
+        """Where the store of a workspace is, by the workspace's real path."""
         checkpoints.on_collect = self._before_collecting
         checkpoints.on_forget = self._forget
 
     async def begin(self, workspace: Path, by: Caller, *, exact: bool = False) -> WriteWindow:
-        kept = await self._keep(workspace)
+        kept = self._keep(workspace)
         window = Window(by, exact=exact)
         window.kept = kept
         await kept.lock.acquire()
@@ -122,7 +124,7 @@ class WorkspaceWrites:
             kept.lock.release()
 
     async def interrupted(self, workspace: Path, by: Caller) -> None:
-        kept = await self._keep(workspace)
+        kept = self._keep(workspace)
         async with kept.lock:
             await self._look(kept)
             trail = kept.trail
@@ -140,7 +142,7 @@ class WorkspaceWrites:
         self, workspace: Path, by: Caller | None, work: Callable[[], T], written: Callable[[T], Collection[str]]
     ) -> T:
         """Runs something that writes into the workspace in one go and tells what it wrote."""
-        kept = await self._keep(workspace)
+        kept = self._keep(workspace)
         async with kept.lock:
             await self._look(kept)
             if by is not None:
@@ -162,7 +164,7 @@ class WorkspaceWrites:
             return done
 
     async def changes(self, workspace: Path, session: str, turn: int | None) -> list[FileChange]:
-        kept = await self._keep(workspace)
+        kept = self._keep(workspace)
         async with kept.lock:
             await self._look(kept)
             return await _to_the_end(lambda: changes_of(kept.trail, session, turn))
@@ -177,12 +179,12 @@ class WorkspaceWrites:
         overwrite: bool = False,
         paths: Collection[str] = (),
     ) -> Restored | None:
-        kept = await self._keep(workspace)
+        kept = self._keep(workspace)
         wish = Request(session, turn, token_hex(6), git_state, overwrite, frozenset(paths))
         return await self._restore(kept, lambda found: take_back(kept.trail, wish, found))
 
     async def unrewind(self, workspace: Path, session: str, undo: str) -> Restored | None:
-        kept = await self._keep(workspace)
+        kept = self._keep(workspace)
         return await self._restore(kept, lambda found: put_again(kept.trail, session, undo, found))
 
     async def _restore(
@@ -199,17 +201,26 @@ class WorkspaceWrites:
 
     # Looking
 
-    async def _keep(self, workspace: Path) -> Kept:
-        store = self._checkpoints.store(workspace)
-        kept = self._kept.pop(store.directory, None)
-        if kept is None:
+    def _keep(self, workspace: Path) -> Kept:
+        real = os.path.realpath(workspace)
+        directory = self._directories.get(real)
+        kept = self._kept.pop(directory, None) if directory is not None and os.path.isdir(real) else None
+        if directory is None or kept is None:
+            store = self._checkpoints.store(workspace)
+            directory = self._directories[real] = store.directory
             trail = Trail(store, self._home, self._checkpoints.limits, watched=self._watched)
             kept = Kept(trail, self._checkpoints.lock_of(store))
-        self._kept[store.directory] = kept
-        idle = [each for each, other in self._kept.items() if not other.windows and not other.lock.locked()]
-        for directory in idle[: max(0, len(self._kept) - MAX_TRAILS)]:
-            self._kept.pop(directory).trail.close()
+        self._kept[directory] = kept
+        if len(self._kept) > MAX_TRAILS:
+            self._let_go(len(self._kept) - MAX_TRAILS)
         return kept
+
+    def _let_go(self, number: int) -> None:
+        idle = [each for each, other in self._kept.items() if not other.windows and not other.lock.locked()]
+        for directory in idle[:number]:
+            kept = self._kept.pop(directory)
+            self._directories.pop(str(kept.trail.store.workspace), None)
+            kept.trail.close()
 
     async def _look(self, kept: Kept, ending: Window | None = None) -> None:
         """With the lock held. Nothing touched: nothing is read. Little was touched: not worth a thread."""

@@ -2,8 +2,10 @@
 
 import pytest
 
+from openagent.policy.analysis import analyse
+from openagent.policy.builtin.catalogue import KINDS
 from openagent.protocol.sessions import Mode
-from tests.policy.labelled import Labelled, decided, labelled_commands
+from tests.policy.labelled import WORKSPACE, Labelled, decided, labelled_commands
 
 LABELLED = labelled_commands()
 DANGEROUS = [labelled for labelled in LABELLED if labelled.expect != "allow"]
@@ -75,3 +77,31 @@ def test_a_workspace_inside_a_system_folder_can_be_worked_in() -> None:
     for command in ("rm -rf build", "touch a", "rm -rf /usr/src/app/build"):
         assert decided(command, workspace="/usr/src/app").kind == "ask", command
     assert decided("rm -rf /usr/src", workspace="/usr/src/app").kind == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "ways"),
+    [
+        ("ls -la src | head", "read", []),
+        ('cat "$f"', "read", []),
+        ("mkdir -p a && echo x > a/b && rm a/b", "write", []),
+        ("sed -i s/a/b/ x; cp a b; mv b c; touch d; ls | tee e", "write", []),
+        ("echo x > /tmp/a; cp a ~/b", "write", []),
+        ("make test", "unknown", []),
+        ("echo 'unfinished", "unknown", []),
+        ("curl https://example.com", "leave", ["network"]),
+        ("pip install x", "leave", ["network"]),
+        ("docker run alpine", "leave", ["engine"]),
+        ("git push origin main", "leave", ["publish"]),
+        ("cat .env", "leave", ["credentials"]),
+        ("cat ../other/x", "leave", ["outside"]),
+        ("cp a /opt/b", "leave", ["outside"]),
+        ("sudo ls", "leave", ["privilege"]),
+        ("make && npm publish && docker ps -a && docker rm x", "leave", ["engine", "publish"]),
+        ("rm -rf /", "never", []),
+    ],
+)
+def test_a_command_reads_or_writes_or_leaves_or_is_unknown(command: str, kind: str, ways: list[str]) -> None:
+    units = analyse(command, WORKSPACE)
+    assert max((unit.kind for unit in units), key=KINDS.index) == kind
+    assert sorted({way for unit in units for way in unit.leaves}) == ways

@@ -211,6 +211,7 @@ def _about(unit: Unit, facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision
 
 
 def _worst(findings: Sequence[Finding]) -> Finding | None:
+    findings = [finding for finding in findings if finding.rule.level is not Level.SAFE]
     if not findings:
         return None
     return max(findings, key=lambda finding: (finding.rule.level, _RISKS.index(finding.rule.risk)))

@@ -6,7 +6,7 @@ import shlex
 from msgspec import Struct
 
 from openagent.policy import paths
-from openagent.policy.builtin.catalogue import Finding, Level
+from openagent.policy.builtin.catalogue import KINDS, Finding, Kind, Level, Way
 from openagent.policy.builtin.network import host_of
 
 
@@ -23,6 +23,16 @@ class Unit(Struct, frozen=True):
     @property
     def level(self) -> Level:
         return max((finding.rule.level for finding in self.findings), default=Level.SAFE)
+
+    @property
+    def kind(self) -> Kind:
+        """What it is believed to do, all in all."""
+        return KINDS[max((KINDS.index(finding.rule.kind) for finding in self.findings), default=0)]
+
+    @property
+    def leaves(self) -> dict[Way, str]:
+        """The ways by which it leaves the jail, each with what it is about."""
+        return {finding.rule.leaves: finding.detail for finding in self.findings if finding.rule.leaves}
 
     @property
     def text(self) -> str:

@@ -125,7 +125,8 @@ def writes(call: Call, target: Value) -> list[Outcome]:
         return [Finding(catalogue.PROTECTED_FILE, text)]
     if place == "workspace":
         return [Finding(catalogue.PROTECTED_FILE if paths.looks_secret(text) else catalogue.WRITES_WORKSPACE, text)]
-    return [Finding(catalogue.WRITES_OUTSIDE, text)]
+    own = place == "temporary" or (place == "home" and text.startswith("~"))
+    return [Finding(catalogue.WRITES_SCRATCH if own else catalogue.WRITES_OUTSIDE, text)]
 
 
 def reads(call: Call, targets: Iterable[Value]) -> list[Outcome]:
@@ -136,6 +137,8 @@ def reads(call: Call, targets: Iterable[Value]) -> list[Outcome]:
             found.append(Finding(catalogue.READS_CREDENTIALS, target.text))
         elif not target.known:
             found.append(Finding(catalogue.READS_UNKNOWN, target.text))
+        elif call.place(target) == "outside" or (call.place(target) == "home" and target.text[:1] != "~"):
+            found.append(Finding(catalogue.READS_OUTSIDE, target.text))
     return found
 
 

@@ -16,8 +16,7 @@ from openagent.config.cache import ConfigCache
 from openagent.config.project import RULES
 from openagent.config.settings import PROVIDER_KINDS, SearchSettings
 from openagent.core.runtime import Runtime
-from openagent.daemon.bus import EventBus
-from openagent.daemon.daemon import Daemon, Handler
+from openagent.daemon.daemon import Daemon
 from openagent.daemon.heap import Heap
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.presence import Presence
@@ -27,9 +26,9 @@ from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.store import Store
 from openagent.protocol import locations
 from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event, McpServerStatus
-from openagent.protocol.op import Op
 from openagent.providers.transcript import forget_session
 from openagent.services.customizing.service import Customizing
+from openagent.services.grants import GrantService
 from openagent.services.intent import IntentGate
 from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.services.mcp import McpService, own_file
@@ -44,7 +43,6 @@ from openagent.services.tool_switch import ToolSwitch
 from openagent.services.wiring import Services
 from openagent.store import open_store
 from openagent.store.access import SqlAccess
-from openagent.store.sql_store import SqlStore
 from openagent.store.tasks import SqlTasks
 from openagent.telemetry.accounts import BudgetNotice, Spent
 from openagent.telemetry.cache_misses import CacheWatch
@@ -177,12 +175,14 @@ def build_manager(
     for served in (
         services.handlers(manager, daemon.bus),
         services.for_people(daemon, manager, SqlAccess(store), safety, hidden),
-        safety.handlers(store),
+        safety.handlers(store, manager),
+        GrantService(manager, safety.rules, safety.workspaces).handlers(),
         QueueService(manager).handlers(),
         mcp.handlers(manager),
         team.handlers(manager, daemon.bus),
         custom.handlers(manager, daemon.bus),
-        _tools_and_tasks(configs, manager, store, daemon.bus, home / "tasks"),
+        ToolSwitch(configs, manager, team.own_tools).handlers(),
+        TaskService(SqlTasks(store), daemon.bus, home / "tasks").handlers(),
     ):
         daemon.serve_ops(served)
     return manager, services
@@ -232,9 +232,3 @@ def build_ledger(
         on_notice=on_notice,
         on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,
     )
-
-
-def _tools_and_tasks(
-    configs: ConfigCache, manager: SessionManager, store: SqlStore, bus: EventBus, agreed: Path
-) -> dict[type[Op], Handler]:
-    return {**ToolSwitch(configs, manager).handlers(), **TaskService(SqlTasks(store), bus, agreed).handlers()}

@@ -50,6 +50,7 @@ COMMANDS = {
     "index": Entry("openagent.cli.index:index", "Index a workspace's code, and search it."),
     "trust": Entry("openagent.cli.trust:trust", "Let a folder's own settings and rules count."),
     "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules that decide what agents may do."),
+    "grants": Entry("openagent.cli.grants:grants", "List and revoke what you allowed for longer than once."),
     "audit": Entry("openagent.cli.audit:audit", "Show and export what was decided, run and written."),
     "tokens": Entry("openagent.cli.tokens:tokens", "Let programs and other machines in over HTTP."),
     "status": Entry("openagent.cli.status:status", "Tell whether a daemon runs, where, and how it is."),

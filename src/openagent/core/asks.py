@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from openagent.core.audit import NOBODY, Actor, actor
 from openagent.policy.facts import CallFacts
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import PermissionAnswer
@@ -15,6 +16,7 @@ class Verdict(Struct, frozen=True):
     answer: PermissionAnswer
     by: str
     """The client that answered."""
+    actor: Actor = NOBODY
 
 
 class Reply(Struct, frozen=True):
@@ -58,11 +60,13 @@ class Asks:
                 answer = PermissionAnswer(id="", session="", ask=name, decision="allow")
                 future.set_result(Verdict(answer, "an answer to the same"))
 
-    def answer_permission(self, answer: PermissionAnswer, by: str) -> None:
-        _, future = self._permissions.get(answer.ask, (None, None))
-        if future is None or future.done():
+    def answer_permission(self, answer: PermissionAnswer, by: str, who: Actor | None = None) -> None:
+        ask, future = self._permissions.get(answer.ask, (None, None))
+        if ask is None or future is None or future.done():
             raise _nobody_waits(answer.ask)
-        future.set_result(Verdict(answer, by))
+        if answer.decision == "allow":
+            _check_choice(ask, answer)
+        future.set_result(Verdict(answer, by, who or actor()))
 
     def open_question(self, question: Question) -> "asyncio.Future[Reply]":
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -75,6 +79,17 @@ class Asks:
         if future is None or future.done():
             raise _nobody_waits(question)
         future.set_result(reply)
+
+
+def _check_choice(ask: PermissionAsk, answer: PermissionAnswer) -> None:
+    """Whoever may say what scope has decided by the scope: a choice is one of that scope."""
+    names = [choice.id for choice in ask.choices if choice.scope == answer.scope]
+    if answer.choice and answer.choice not in names:
+        raise OpenAgentError(
+            "invalid_argument",
+            f"{answer.choice!r} is no choice of this request with the scope {answer.scope!r}.",
+            hint=f"Choose one of: {', '.join(names)}." if names else "Leave the choice out.",
+        )
 
 
 def _nobody_waits(ask: str) -> OpenAgentError:

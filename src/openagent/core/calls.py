@@ -10,13 +10,15 @@ from uuid import uuid4
 
 import msgspec
 
-from openagent.core.audit import Performed, audit_call, entry
+from openagent.core.audit import Performed, audit_closed, audit_decision, audit_outcome
+from openagent.core.history import closed
+from openagent.core.permission import ask_person
 from openagent.core.seen import CallFiles
 from openagent.core.unreadable import syntax_error
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import Shell
-from openagent.plugins.store import AuditEntry, BackgroundWork
+from openagent.plugins.store import BackgroundWork
 from openagent.plugins.tool import Tool, ToolOutcome
 from openagent.plugins.workspace import WriteWindow
 from openagent.policy.facts import CallFacts, Decision
@@ -25,8 +27,6 @@ from openagent.protocol.events import (
     BackgroundStarted,
     MessageAdded,
     PermissionNoted,
-    PermissionRequested,
-    PermissionResolved,
     QuestionAnswered,
     QuestionAsked,
     StatusChanged,
@@ -95,13 +95,17 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
         if not session.running:  # a turn keeps the tools that it began with
             await session.look_for_tools()
         performed = await _perform(session, call, op_id)
+        audit = audit_outcome(call, performed)
     except asyncio.CancelledError:
         outcome = ToolOutcome("Stopped before it finished.", is_error=True)
         performed = Performed(outcome, None, 0.0, stopped=True)
+        ended = "stopped" if session.open_calls.has_begun(call.id) else "not_run"
+        audit = audit_closed(session.tools, [(call, closed(call, ended, outcome.text, "the user stopped it"))])
     except OpenAgentError as problem:
         performed = Performed(ToolOutcome(str(problem), is_error=True), None, 0.0)
+        audit = audit_outcome(call, performed)
     idle = () if session.running else (StatusChanged(status="idle"),)
-    await session.record(_finished(call, performed), *idle, op_id=op_id, audit=audit_call(call, performed))
+    await session.record(_finished(call, performed), *idle, op_id=op_id, audit=audit)
     return performed.outcome
 
 
@@ -158,7 +162,7 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
     async with session.undo.call(tool, call.id) as window:
         session.open_calls.reached(call.id, "begun")
         started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
-        session.post(started, op_id=op_id)
+        session.post(started, op_id=op_id, audit=[audit_decision(call, decision, summary)])
         began = time.monotonic()
         context = CallContext(session, call.id, window)
         outcome = await _run(context, tool, call)
@@ -223,33 +227,9 @@ async def _ask_person(
         reason=decision.reason,
         rule=decision.rule,
     )
-    answered = session.asks.open_permission(ask, facts)
     session.open_calls.reached(call.id, "asked")
-    await session.record(
-        PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
-        StatusChanged(status="waiting_approval", detail=ask.summary),
-    )
-    resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
-    op_id = ""
-    granted: list[AuditEntry] = []
-    try:
-        async with asyncio.timeout(session.runtime.ask_timeout(session.workspace)):
-            verdict = await answered
-        answer, op_id = verdict.answer, verdict.answer.id
-        resolved = PermissionResolved(
-            ask_id=ask.id, decision=answer.decision, scope=answer.scope, by=verdict.by, reason=answer.reason
-        )
-        if answer.decision == "allow" and answer.scope != "once":
-            rule = session.permits.grant(_facts(session, tool, call), answer.scope)
-            detail = {"scope": answer.scope, "by": verdict.by, "rule": msgspec.to_builtins(rule)}
-            granted.append(entry("grant", ask.summary, **detail))
-    except TimeoutError:
-        answered.cancel()
-    except asyncio.CancelledError:
-        answered.cancel()
-        session.post(PermissionResolved(ask_id=ask.id, decision="deny", by="turn ended"))
-        raise
-    await session.record(resolved, StatusChanged(status="executing_tool", detail=call.name), op_id=op_id, audit=granted)
+    offers = session.permits.offers(facts or _facts(session, tool, call))
+    resolved = await ask_person(session, ask, offers, facts)
     reason = f"{resolved.reason or 'the user said no'}".rstrip(".") + "."
     return Decision(
         kind=resolved.decision,
@@ -290,7 +270,7 @@ async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> Non
             MessageAdded(message=message),
             _finished(call, performed),
             messages=[message],
-            audit=audit_call(call, performed),
+            audit=audit_outcome(call, performed),
             seen=performed.files.record(message.number) if performed.files else None,
         )
     if performed.files:

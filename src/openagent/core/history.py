@@ -45,6 +45,9 @@ class OpenCalls:
     def reached(self, call_id: str, stage: Stage) -> None:
         self._stages[call_id] = stage
 
+    def has_begun(self, call_id: str) -> bool:
+        return self._stages.get(call_id) in ("begun", "questioned")
+
     def stopped(self, end: TurnEnd, by: str) -> list[tuple[ToolCallPart, ToolResultPart]]:
         """The results of those that their turn's end leaves open."""
         why = "the user stopped the turn" if end == "cancelled" and by else _WHY.get(end, "the turn ended")

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import msgspec
 
+from openagent.core.audit import NOBODY, Actor, acting, actor
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import ErrorRaised, Event, MessageQueued, QueueChanged
 from openagent.protocol.messages import UserPart
@@ -26,6 +27,7 @@ class Inbox:
         self._starting: QueuedMessage | None = None
         self._envs: dict[str, Mapping[str, str]] = {}
         """Of those who sent them, by a message's id: never stored, since there are keys in it."""
+        self._senders: dict[str, Actor] = {}
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -66,6 +68,7 @@ class Inbox:
         return bool(self.waiting) and not self.held
 
     async def _queue(self, queued: QueuedMessage, env: Mapping[str, str] | None, *, first: bool) -> None:
+        self._senders[queued.id] = actor()
         if env:
             self._envs[queued.id] = env
         self.waiting.insert(0 if first else len(self.waiting), queued)
@@ -77,8 +80,12 @@ class Inbox:
                 await self._session.record(told, op_id=queued.op_id, queued=[queued], changes=self.facts)
         except Exception:
             self.waiting.remove(queued)
-            self._envs.pop(queued.id, None)
+            self._forget(queued.id)
             raise
+
+    def _forget(self, queued: str) -> None:
+        self._envs.pop(queued, None)
+        self._senders.pop(queued, None)
 
     async def start_next(self) -> None:
         """The turn for the message that waits longest, if nothing is in its way."""
@@ -87,7 +94,8 @@ class Inbox:
             return
         first = self._starting = self.waiting.pop(0)
         try:
-            await session.start(first.parts, first.op_id, unqueued=[first.id], env=self._envs.get(first.id))
+            with acting(self._senders.get(first.id, NOBODY)):
+                await session.start(first.parts, first.op_id, unqueued=[first.id], env=self._envs.get(first.id))
         except BaseException as problem:
             self.waiting.insert(0, first)
             if isinstance(problem, OpenAgentError) and problem.info.code != "store_unavailable":
@@ -97,7 +105,7 @@ class Inbox:
             raise
         finally:
             self._starting = None
-        self._envs.pop(first.id, None)
+        self._forget(first.id)
 
     # What people do about it
 
@@ -122,7 +130,7 @@ class Inbox:
 
     async def remove(self, queued: str, op_id: str) -> None:
         del self.waiting[self._find(queued)]
-        self._envs.pop(queued, None)
+        self._forget(queued)
         self.held = self.held and bool(self.waiting)
         await self._rewrite(op_id)
 

@@ -1,11 +1,18 @@
 """What one session may do: the rules of its workspace, its mode, and what a person allowed in it."""
 
-from collections.abc import Sequence
+import hashlib
+import time
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, get_args
+from uuid import uuid4
 
+import msgspec
+from msgspec import Struct
+
+from openagent.plugins.store import KeptGrant
 from openagent.policy.decision import decide
-from openagent.policy.facts import CallFacts, Decision, GrantScope
-from openagent.policy.grants import grant_rule
+from openagent.policy.facts import CallFacts, Decision
+from openagent.policy.grants import Offer, offers
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised
@@ -18,44 +25,102 @@ _MODES: tuple[Mode, ...] = get_args(Mode)
 """The strictest first."""
 
 
+class Granted(Struct, frozen=True):
+    """What a person allowed for longer than once."""
+
+    id: str
+    rule: Rule
+    at: float = 0.0
+    by: str = ""
+    """The client it was given in."""
+    permanent: bool = False
+    """It stands in the person's own rules."""
+
+    @property
+    def to_keep(self) -> KeptGrant:
+        return KeptGrant(self.id, msgspec.to_builtins(self.rule), self.at, self.by)
+
+
+def permanent_id(rule: Rule) -> str:
+    """What a rule of the person's own file is called: the same as long as it says the same."""
+    return hashlib.sha256(msgspec.json.encode(rule)).hexdigest()[:10]
+
+
 class Permits:
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "Session", kept: Sequence[KeptGrant] = ()) -> None:
         self._session = session
-        self.granted: list[Rule] = []
+        self.granted = [Granted(each.id, msgspec.convert(each.rule, Rule), each.at, each.by) for each in kept]
+        self._for_turn: list[Granted] = []
+        """What else is allowed until the next turn, and why: a grant of another session, or no id."""
+        self._found = RuleSet()
         self._rules = RuleSet()
         self.at_most: Mode = "ask"
         self._told: Sequence[ErrorInfo] | None = () if session.info.turn_count == 0 else None
         """The notices people have seen; None: those of an earlier life of this session."""
         self.renew()
 
+    @property
+    def mode(self) -> Mode:
+        """What counts: that of the session, or a stricter one."""
+        return _MODES[min(_MODES.index(self._session.info.settings.mode), _MODES.index(self.at_most))]
+
+    def begin_turn(self) -> None:
+        self._for_turn = []
+        self.renew()
+
     def renew(self) -> None:
         """The files may have changed. What was allowed in this session stays allowed."""
         holding = self._session.runtime.rules(self._session.info)
         self.at_most = holding.at_most
-        self._rules = holding.rules
-        for rule in self.granted:
-            self._rules = self._rules.granting(rule)
+        self._found = holding.rules
+        self._gather()
+
+    def _gather(self) -> None:
+        self._rules = self._found
+        for grant in (*self.granted, *self._for_turn):
+            self._rules = self._rules.granting(grant.rule)
 
     def decide(self, facts: CallFacts) -> Decision:
-        mode = _MODES[min(_MODES.index(self._session.info.settings.mode), _MODES.index(self.at_most))]
-        return decide(facts, mode, self._rules)
+        return decide(facts, self.mode, self._rules)
 
-    def grant(self, facts: CallFacts, scope: GrantScope) -> Rule:
-        """From now on calls like this one need not be asked for."""
-        rule = grant_rule(facts, scope)
-        self.granted.append(rule)
-        self._rules = self._rules.granting(rule)
-        if scope == "always":
-            try:
-                self._session.runtime.remember_grant(rule)
-            except OpenAgentError as problem:
-                self._session.post(ErrorRaised(error=problem.info))
+    def offers(self, facts: CallFacts) -> list[Offer]:
+        """The ways to allow it."""
+        return offers(facts, self.mode, self._rules)
+
+    def grant(self, offer: Offer, by: str) -> KeptGrant | None:
+        """From now on calls like this one need not be asked for. Returns what is to be kept with the session."""
+        assert offer.rule is not None
+        permanent = self._remember(offer.rule) if offer.choice.scope == "always" else ""
+        name = permanent or uuid4().hex[:10]
+        grant = Granted(name, offer.rule, time.time(), by, permanent=bool(permanent))
+        self.take_over(grant)
+        return None if permanent else grant.to_keep
+
+    def _remember(self, rule: Rule) -> str:
+        """In the person's own rules; where that cannot be done it holds for this session."""
+        try:
+            return permanent_id(self._session.runtime.remember_grant(rule))
+        except OpenAgentError as problem:
+            self._session.post(ErrorRaised(error=problem.info))
+            return ""
+
+    def take_over(self, grant: Granted) -> None:
+        """One that was given in a session of the same family, for good."""
+        self.granted.append(grant)
+        self._gather()
         self._settle()
-        return rule
 
-    def allow_for_turn(self, rules: Sequence[Rule]) -> None:
-        for rule in rules:
-            self._rules = self._rules.granting(rule)
+    def revoke(self, grants: Collection[str]) -> list[str]:
+        """They hold no longer, from the next decision on. Returns those that were given here."""
+        own = [grant.id for grant in self.granted if grant.id in grants]
+        self.granted = [grant for grant in self.granted if grant.id not in grants]
+        self._for_turn = [grant for grant in self._for_turn if grant.id not in grants]
+        self.renew()
+        return own
+
+    def allow_for_turn(self, rules: Sequence[Rule], grant: str = "") -> None:
+        self._for_turn += [Granted(grant, rule) for rule in rules]
+        self._gather()
         self._settle()
 
     def _settle(self) -> None:

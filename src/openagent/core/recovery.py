@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from openagent.core.audit import audit_closed
 from openagent.core.draft import joined
 from openagent.core.history import Stage, closed, finished
 from openagent.plugins.store import DraftPiece, UsageRecord
@@ -18,6 +19,7 @@ from openagent.protocol.events import (
     QuestionAnswered,
     QuestionAsked,
     StatusChanged,
+    ToolFinished,
     ToolStarted,
     TurnCompleted,
     UsageUpdated,
@@ -56,10 +58,27 @@ async def recover_turn(session: "Session", turn: int) -> None:
         StatusChanged(status="idle"),
         messages=messages,
         usage=owed,
+        audit=audit_closed(session.tools, zip(open_calls, results, strict=True)),
         changes={"usage": usage},
     )
     for paid in owed:
         session.runtime.ledger.book(session.id, paid.model, paid.usage, paid.cost_usd, paid.activity)
+
+
+async def recover_calls(session: "Session") -> None:
+    """A person's own calls are no part of the history: that they were cut off is known from what was told of them."""
+    told = await session.runtime.store.events(session.id, after=session.info.seq - EVENTS, limit=EVENTS)
+    began = {event.call_id: event for event in told if isinstance(event, ToolStarted)}
+    for event in told:
+        if isinstance(event, ToolFinished):
+            began.pop(event.call_id, None)
+    calls = [ToolCallPart(event.call_id, event.tool, event.arguments) for event in began.values()]
+    cut_off = [(call, _interrupted(call, "begun")) for call in calls]
+    await session.record(
+        *(finished(call, result) for call, result in cut_off),
+        StatusChanged(status="idle"),
+        audit=audit_closed(session.tools, cut_off),
+    )
 
 
 def _drafted(pieces: Sequence[DraftPiece], number: int, turn: int) -> tuple[list[Message], list[UsageRecord]]:

@@ -114,8 +114,9 @@ class Runtime:
     """Session, model, request and usage to why less of the prompt came from the provider's cache than could have."""
     left_memory: Callable[[str], None] = lambda _session: None
     """A session rests, was put away or deleted: whoever remembers something for its next step forgets it."""
-    remember_grant: Callable[[Rule], None] = lambda _rule: None
-    """Write an "always allow this" to the user's rules. Raises OpenAgentError when that cannot be done."""
+    remember_grant: Callable[[Rule], Rule] = lambda rule: rule
+    """Write an "always allow this" to the user's rules. Returns it as it stands there; raises OpenAgentError when that
+    cannot be done."""
     stop_started_in: Callable[[str, Container[int]], Awaitable[Sequence[str]]] = _nothing_to_stop
     """Ends what a session started in the background in turns that are taken back: their sub-agents' names."""
     drop_copy: Callable[[Path], Awaitable[None]] = _is_open

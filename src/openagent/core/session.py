@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from openagent.core.asking import Asking
 from openagent.core.asks import Asks
+from openagent.core.audit import audit_update, entry
 from openagent.core.background import Background
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
@@ -22,7 +23,7 @@ from openagent.core.inbox import Inbox
 from openagent.core.outbox import Outbox
 from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
-from openagent.core.recovery import recover_turn
+from openagent.core.recovery import recover_calls, recover_turn
 from openagent.core.runtime import Frozen, ResolvedModel, Runtime
 from openagent.core.seen import SeenFiles
 from openagent.core.turn import Turn
@@ -36,6 +37,7 @@ from openagent.plugins.store import (
     AuditEntry,
     Batch,
     CollectionRecord,
+    KeptGrant,
     RawAnswer,
     SeenRecord,
     StoredSession,
@@ -115,6 +117,7 @@ class Session:
         self._below = stored.below
         self._posted: list[Event] = []
         self._posted_audit: list[AuditEntry] = []
+        self._posted_grants: list[KeptGrant] = []
         self._post_timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._told_of_outage = False
@@ -130,7 +133,7 @@ class Session:
         self._closing = False
         self.paused = False
         """Messages wait meanwhile, as they do for a turn."""
-        self.permits = Permits(self)
+        self.permits = Permits(self, stored.grants)
         self.tools: dict[str, Tool] = {}
         self._more_tools: Sequence[Tool] = ()
         self._missing_tools: list[str] = []
@@ -181,13 +184,20 @@ class Session:
 
     # Recording: stored first, then published, in one order for everybody.
 
-    def post(self, *events: Event, op_id: str = "", audit: Sequence[AuditEntry] = ()) -> None:
+    def post(
+        self,
+        *events: Event,
+        op_id: str = "",
+        audit: Sequence[AuditEntry] = (),
+        granted: Sequence[KeptGrant] = (),
+    ) -> None:
         """Record soon, without waiting for it."""
         for event in events:
             if isinstance(event, BackgroundFinished):
                 self.background.end(event.command_id)
         self._posted.extend(self._stamp(event, op_id) for event in events)
         self._posted_audit.extend(audit)
+        self._posted_grants.extend(granted)
         if self._post_timer is None:
             self._post_timer = asyncio.get_running_loop().call_later(POST_DELAY, self._flush_soon)
 
@@ -211,6 +221,8 @@ class Session:
         collection: CollectionRecord | None = None,
         seen: SeenRecord | None = None,
         ended: Sequence[str] = (),
+        granted: Sequence[KeptGrant] = (),
+        revoked: Sequence[str] = (),
     ) -> None:
         """Store events and whatever else belongs to them in one transaction, then publish the events.
 
@@ -223,6 +235,7 @@ class Session:
                 stamped = [_numbered(event, collection.id) for event in stamped]
             posted, self._posted = self._posted, []
             posted_audit, self._posted_audit = self._posted_audit, []
+            posted_grants, self._posted_grants = self._posted_grants, []
             begun, over = self.background.news()
             if self._post_timer is not None:
                 self._post_timer.cancel()
@@ -244,8 +257,12 @@ class Session:
                 drop_draft=drop_draft,
                 seen=seen,
                 ended=ended,
+                granted=granted,
+                revoked=revoked,
             )
-            beside = Batch(session=self.id, events=posted, audit=posted_audit, begun=begun, ended=over)
+            beside = Batch(
+                session=self.id, events=posted, audit=posted_audit, begun=begun, ended=over, granted=posted_grants
+            )
             try:
                 both = msgspec.structs.replace(
                     own,
@@ -253,10 +270,11 @@ class Session:
                     audit=[*posted_audit, *audit],
                     begun=begun,
                     ended=[*over, *ended],
+                    granted=[*posted_grants, *granted],
                 )
                 await self._commit(both, changes or {})
             except Exception:
-                if not posted and not posted_audit and not begun and not over:
+                if not any((posted, posted_audit, posted_grants, begun, over)):
                     raise
                 # One of the two cannot be stored: the other does not go with it.
                 await self._commit_posted(beside)
@@ -364,7 +382,12 @@ class Session:
 
     @property
     def _has_posted(self) -> bool:
-        return bool(self._posted or self._posted_audit or self.background.has_news)
+        return bool(self._posted or self._posted_audit or self._posted_grants or self.background.has_news)
+
+    async def flush(self) -> None:
+        """Store what was posted and waits for company."""
+        if self._has_posted:
+            await self.record()
 
     def _flush_soon(self) -> None:
         self._post_timer = None
@@ -387,6 +410,7 @@ class Session:
         `env` is the sender's environment: the turn that answers the message runs in it."""
         await self.outbox.stored_within(SEND_PATIENCE)
         self.outbox.check("This message was not taken: send it again then.")
+        self.post(audit=[entry("message", "sent", message=op_id)])
         return await self.inbox.send(parts, op_id, env)
 
     @property
@@ -412,7 +436,7 @@ class Session:
 
     async def _begin(self, turn: Turn, parts: Sequence[UserPart], unqueued: Sequence[str]) -> Sent:
         try:
-            self.permits.renew()
+            self.permits.begin_turn()
             notes = self.gate.opening() if turn.number == 1 else ()
             told = [self._said(notes, turn.number)] if notes else []
             message = self._said(parts, turn.number, after=len(told))
@@ -609,12 +633,12 @@ class Session:
 
     async def update(self, name: str | None, change: SettingsChange, op_id: str) -> None:
         given = {field: value for field, value in msgspec.structs.asdict(change).items() if value is not UNSET}
-        changes: dict[str, Any] = {"settings": msgspec.structs.replace(self.info.settings, **given)}
+        before = self.info
+        changes: dict[str, Any] = {"settings": msgspec.structs.replace(before.settings, **given)}
         if name is not None:
             changes["name"] = name
-        await self.record(
-            SessionUpdated(info=msgspec.structs.replace(self.info, **changes)), op_id=op_id, changes=changes
-        )
+        after = msgspec.structs.replace(before, **changes)
+        await self.record(SessionUpdated(info=after), op_id=op_id, changes=changes, audit=[audit_update(before, after)])
         if "instructions" in given:
             self.forget_view()
         self._choose_tools()
@@ -653,7 +677,7 @@ class Session:
             turn, self._open_turn = self._open_turn, 0
             await recover_turn(self, turn)
         elif self.info.status not in ("idle", "error"):  # a person's own call was running
-            await self.record(StatusChanged(status="idle"))
+            await recover_calls(self)
         await self.background.tell_lost()
 
     async def close(self) -> None:
@@ -662,8 +686,7 @@ class Session:
         await self.cancel(reason="interrupted")
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
-        if self._has_posted:
-            await self.record()
+        await self.flush()
         await self.outbox.close(CLOSE_PATIENCE)
         if self._shell is not None:
             await self._shell.close()

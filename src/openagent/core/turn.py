@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from openagent.core.asking import Asking
+from openagent.core.audit import audit_closed
 from openagent.core.calls import run_calls
 from openagent.core.collect import collect, collect_when_full, must_fit
 from openagent.core.history import finished
@@ -262,5 +263,6 @@ class Turn:
             StatusChanged(status="error" if reason == "error" else "idle"),
             messages=messages,
             usage=records,
+            audit=audit_closed(session.tools, closed),
             changes={"usage": usage},
         )

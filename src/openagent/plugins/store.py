@@ -126,6 +126,17 @@ class McpServerRecord(Struct, frozen=True):
     updated_at: float = 0.0
 
 
+class KeptGrant(Struct, frozen=True, omit_defaults=True):
+    """What a person allowed in a session for longer than once."""
+
+    id: str
+    rule: dict[str, Any]
+    """As policy reads it."""
+    at: float = 0.0
+    by: str = ""
+    """The client it was given in."""
+
+
 class Batch(Struct):
     """Everything one unit of work changes in one session; all of it is stored, or none."""
 
@@ -150,6 +161,9 @@ class Batch(Struct):
     """New, or in the place of those with their ids."""
     ended: Sequence[str] = ()
     """Ids of what goes on no longer."""
+    granted: Sequence[KeptGrant] = ()
+    revoked: Sequence[str] = ()
+    """Ids of grants that hold no longer."""
     drop_draft: bool = False
     """What was kept of an answer while it streamed is no longer needed."""
     again: bool = False
@@ -165,6 +179,8 @@ class StoredSession(Struct, frozen=True):
     queued: list[QueuedMessage]
     background: list[BackgroundWork] = []
     """What has begun and not ended."""
+    grants: list[KeptGrant] = []
+    """In the order in which they were given."""
     below: SessionUsage = SessionUsage()
     """What the sessions that work for it, and theirs, have used together."""
 
@@ -334,6 +350,10 @@ class Store(Protocol):
         before: int | None = None,
     ) -> list[AuditEntry]:
         """Newest first."""
+        ...
+
+    async def grants(self) -> list[tuple[str, KeptGrant]]:
+        """What is allowed in sessions, with the session's id, in the order in which it was allowed."""
         ...
 
     async def mcp_servers(self) -> list[McpServerRecord]:

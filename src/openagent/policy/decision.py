@@ -196,6 +196,7 @@ def _target(facts: CallFacts, unit: Unit) -> Target:
         known=unit.known,
         paths=tuple(unit.paths) if facts.effect != "network" else (),
         hosts=tuple(unit.hosts),
+        findings=tuple(finding.rule.name for finding in unit.findings),
     )
 
 

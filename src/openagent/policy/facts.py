@@ -8,7 +8,6 @@ from openagent.protocol.sessions import Risk
 
 Effect = Literal["read", "write", "execute", "network", "none"]
 Kind = Literal["allow", "ask", "deny"]
-GrantScope = Literal["session", "always"]
 
 
 class CallFacts(Struct, frozen=True):

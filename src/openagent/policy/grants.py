@@ -1,40 +1,203 @@
-"""What a person's "for this session" or "always" becomes: a rule for just that."""
+"""What a person's "for this session" or "always" becomes: a rule, as wide as the person chose, and its words."""
 
+import os.path
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.catalogue import Level
 from openagent.policy.builtin.network import host_of
-from openagent.policy.decision import is_command, units_of
-from openagent.policy.facts import CallFacts, GrantScope
-from openagent.policy.paths import glob_escape, resolve
-from openagent.policy.rules import Rule
+from openagent.policy.decision import is_command, units_of, verdicts
+from openagent.policy.facts import CallFacts
+from openagent.policy.paths import glob_escape, is_inside
+from openagent.policy.prefixes import prefix_of
+from openagent.policy.rules import Rule, RuleSet
 from openagent.policy.units import Unit
+from openagent.protocol.sessions import GrantBy, GrantScope, Mode, PermissionChoice
+
+NETWORK = "network"
+"""The tool that a connection is asked about as."""
+FOLDER = "folder"
+"""The tool that a folder outside is asked about as."""
+MOST_PREFIXES = 3
+"""More commands in one line than these are allowed by the line itself."""
+_LONGEST = 120
+_PLAIN_WRITES = frozenset({catalogue.WRITES_WORKSPACE.name, catalogue.WRITES_OUTSIDE.name})
+_FOR_HOW_LONG: dict[GrantScope, str] = {
+    "once": "this one time",
+    "session": "for the rest of this session",
+    "always": "always in this workspace",
+}
+
+
+class Offer(Struct, frozen=True):
+    """One way to allow a call."""
+
+    choice: PermissionChoice
+    rule: Rule | None = None
+    """None: this one time."""
+
+
+def offers(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[Offer]:
+    """Once, for the session and always, each as a sensible person would mean it; then other widths."""
+    return offers_of(_widths(facts, mode, rules))
+
+
+def offers_of(widths: Sequence[tuple[GrantBy, Rule]]) -> list[Offer]:
+    """`widths` are rules without a reason, the one that is meant by a scope alone first."""
+    found = [Offer(PermissionChoice("once", "once", "call", "Only this, this one time."))]
+    scopes: tuple[GrantScope, ...] = ("session", "always")
+    for number, (by, rule) in enumerate(widths):
+        for scope in scopes:
+            covers = f"{words(rule)}, {_FOR_HOW_LONG[scope]}."
+            name = scope if number == 0 else f"{scope}:{by}"
+            found.append(Offer(PermissionChoice(name, scope, by, covers), _reasoned(rule, scope)))
+    return found
 
 
 def grant_rule(facts: CallFacts, scope: GrantScope) -> Rule:
-    """As narrow as it can be: in this workspace only, for these very words, this file or this host."""
-    reason = "You allowed it for this session." if scope == "session" else "You allowed it always."
-    base = Rule(decision="allow", tool=facts.tool, workspace=facts.workspace, reason=reason, granted=True)
+    """What a scope alone means where everything is asked for."""
+    given = offers(facts, "ask", RuleSet.builtin())
+    (rule,) = [offer.rule for offer in given if offer.choice.id == scope and offer.rule]
+    return rule
+
+
+def host_rule(tool: str, host: str, workspace: str) -> Rule:
+    return Rule(decision="allow", tool=tool, host=[glob_escape(host)], workspace=workspace, granted=True)
+
+
+def folder_rule(tool: str, folder: str, workspace: str) -> Rule:
+    """The folder itself, and all below it."""
+    folder = folder.rstrip("/") or "/"
+    paths = [glob_escape(folder), f"{glob_escape(folder.rstrip('/'))}/**"]
+    return Rule(decision="allow", tool=tool, path=paths, workspace=workspace, granted=True)
+
+
+def _reasoned(rule: Rule, scope: GrantScope) -> Rule:
+    return replace(rule, reason="You allowed it for this session." if scope == "session" else "You allowed it always.")
+
+
+def _widths(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[tuple[GrantBy, Rule]]:
+    base = Rule(decision="allow", tool=facts.tool, workspace=facts.workspace, granted=True)
     if is_command(facts):
-        return _for_command(base, facts)
+        return _for_command(base, facts, _asked_about(facts, mode, rules))
+    units = units_of(facts)
+    wide = replace(base, about=_findings(units))
+    if facts.effect in ("write", "read") and len(units) == 1 and (path := _path_of(units[0])):
+        return _for_file(base, wide, path, facts.workspace)
     if facts.effect == "write":
-        return replace(base, path=[glob_escape(resolve(facts.subject, facts.workspace))])
+        return [("file", replace(base, path=[glob_escape(path) for unit in units for path in unit.paths]))]
     if facts.effect == "network" and (host := host_of(facts.subject)):
-        return replace(base, host=[glob_escape(host)])
+        return [("host", replace(wide, host=[glob_escape(host)]))]
     if facts.effect == "execute" and facts.tool == "execute_code":
-        return replace(base, text=facts.subject)
-    return base
+        return [("exact", replace(base, text=facts.subject))]
+    return [("tool", wide)]
 
 
-def _for_command(base: Rule, facts: CallFacts) -> Rule:
-    """One command that needs leave: its words, so that it is also met beside others. Otherwise the whole text."""
-    needing = [unit for unit in units_of(facts) if unit.level is not Level.SAFE]
-    if len(needing) == 1 and _is_plain(needing[0]):
-        return replace(base, argv=list(needing[0].argv))
-    return replace(base, text=facts.subject)
+def _asked_about(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[Unit]:
+    """The commands of a line that need leave; where only the line as a whole does, all that do anything."""
+    units = units_of(facts)
+    told = verdicts(facts, mode, rules)
+    asked = [unit for unit, verdict in zip(units, told, strict=True) if verdict.decision.kind == "ask"]
+    return asked or [unit for unit in units if unit.level is not Level.SAFE]
+
+
+def _for_command(base: Rule, facts: CallFacts, asked: Sequence[Unit]) -> list[tuple[GrantBy, Rule]]:
+    exact = replace(base, text=facts.subject)
+    if len(asked) == 1 and _is_plain(asked[0]):  # by its words it is also met beside others
+        exact = replace(base, argv=list(asked[0].argv))
+    prefixes = list(dict.fromkeys(_prefix(unit) for unit in asked))
+    if not prefixes or not all(prefixes) or len(prefixes) > MOST_PREFIXES:
+        return [("exact", exact)]
+    wide = replace(base, command=[" ".join(prefix) for prefix in prefixes], about=_findings(asked))
+    return [("prefix", wide), ("exact", exact)]
+
+
+def _prefix(unit: Unit) -> tuple[str, ...]:
+    """Not of a redirection, nor of what is asked about in every mode."""
+    return prefix_of(unit.argv) if not unit.redirection and unit.level <= Level.ASK else ()
 
 
 def _is_plain(unit: Unit) -> bool:
     """Its words are what they seem, today and tomorrow."""
     same = unit.known and not any(character in word for word in unit.argv for character in "*?[")
     return same and not unit.redirection and unit.level is Level.ASK
+
+
+def _findings(units: Iterable[Unit]) -> list[str]:
+    return sorted({finding.rule.name for unit in units for finding in unit.findings})
+
+
+def _path_of(unit: Unit) -> str:
+    return unit.paths[0] if len(unit.paths) == 1 else ""
+
+
+def _for_file(base: Rule, wide: Rule, path: str, workspace: str) -> list[tuple[GrantBy, Rule]]:
+    found: list[tuple[GrantBy, Rule]] = [("file", replace(base, path=[glob_escape(path)]))]
+    if not _PLAIN_WRITES.issuperset(wide.about):  # what is protected or secret is allowed by its name alone
+        return found
+    folder = os.path.dirname(path)
+    if folder not in ("", "/", "~") and not is_inside(workspace, folder):
+        found.append(("folder", replace(wide, path=[f"{glob_escape(folder)}/**"])))
+    if is_inside(path, workspace):
+        found.append(("tool", replace(wide, path=[f"{glob_escape(workspace)}/**"])))
+    return found
+
+
+# In words
+
+
+def words(rule: Rule) -> str:
+    """What a rule that allows something covers, to be followed by for how long."""
+    if rule.argv:
+        return f"Exactly `{_short(shlex.join(rule.argv))}`"
+    if rule.text:
+        return f"Exactly `{_short(rule.text)}`"
+    if commands := _listed(rule.command):
+        told = " or ".join(f"`{command}`" for command in commands)
+        return f"{told} and anything after {'it' if len(commands) == 1 else 'them'}{_of_hosts(rule)}"
+    if paths := _listed(rule.path):
+        what = "Anything" if rule.tool == FOLDER else f"Any `{rule.tool}`"
+        return f"{what} {_places(paths, rule.workspace)}"
+    if hosts := _listed(rule.host):
+        told = " or ".join(f"`{_plain(host)}`" for host in hosts)
+        return f"Connections to {told}" if rule.tool == NETWORK else f"Any `{rule.tool}` of {told}"
+    return f"Any call of `{rule.tool}`"
+
+
+def _of_hosts(rule: Rule) -> str:
+    hosts = _listed(rule.host)
+    return f" to {' or '.join(f'`{_plain(host)}`' for host in hosts)}" if hosts else ""
+
+
+def _places(globs: Sequence[str], workspace: str) -> str:
+    folders = [glob.removesuffix("/**") for glob in globs if glob.endswith("/**")]
+    files = [_plain(glob) for glob in globs if not glob.endswith("/**") and glob not in folders]
+    below = [_plain(folder) for folder in folders]
+    return " or ".join(
+        [
+            *(f"of `{_within(file, workspace)}`" for file in files),
+            *("of a plain file" if each == workspace else f"below `{_within(each, workspace)}/`" for each in below),
+        ]
+    )
+
+
+def _within(path: str, workspace: str) -> str:
+    return os.path.relpath(path, workspace) if workspace and is_inside(path, workspace) else path
+
+
+def _plain(glob: str) -> str:
+    return re.sub(r"\[([*?\[])\]", r"\1", glob)
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -9,7 +9,8 @@
     not_match = ["make test"]
 
 Further conditions, all of which must hold: `tool`, `path`, `host` (globs), `argv` (a list: every word of a simple
-command), `text` (the whole command, literally), `workspace`.
+command), `text` (the whole command, literally), `workspace`, `about` (names of built-in rules: nothing else is known of
+the call).
 """
 
 import json
@@ -28,6 +29,8 @@ from openagent.policy.shell.values import UNKNOWN
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Risk
 
+_TABLE = re.compile(r"\s*\[")
+_RULE_TABLE = re.compile(r"\s*\[\[\s*rule\s*\]\]\s*(?:#.*)?$")
 Source = Literal["user", "project", "session"]
 Meeting = Literal["yes", "maybe", "no"]
 """`maybe`: what would tell is decided only when the command runs."""
@@ -49,6 +52,9 @@ class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     not_match: list[str] = []
     granted: bool = False
     """A person said "always" or "for this session": it also answers rules that ask."""
+    about: list[str] = []
+    """Only where nothing else is known of the call than these findings of the built-in rules: `git push` was allowed,
+    `git push --force` is more than that."""
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +71,8 @@ class Target(Struct, frozen=True):
     known: bool = True
     paths: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """Names of the built-in rules that it meets."""
 
 
 class CompiledRule:
@@ -91,6 +99,8 @@ class CompiledRule:
         if rule.workspace and rule.workspace != target.workspace:
             return "no"
         if rule.text and rule.text != target.subject:
+            return "no"
+        if rule.about and not set(target.findings) <= set(rule.about):
             return "no"
         meeting: Meeting = "yes"
         if self._commands or self._argvs:
@@ -280,6 +290,27 @@ def to_toml(rule: Rule) -> str:
     fields = {key: value for key, value in msgspec.to_builtins(rule).items() if value is not None}
     lines = [f"{key} = {_toml_value(value)}" for key, value in fields.items()]
     return "\n".join(["", "[[rule]]", *lines, ""])
+
+
+def without_rule(text: str, number: int) -> str:
+    """A rules file's text without the rule of this number, counted from 0. Everything else stays as it is, to the
+    comments before the next rule. Raises ValueError where the file is written in a way that does not allow that."""
+    lines = text.splitlines(keepends=True)
+    tables = [place for place, line in enumerate(lines) if _TABLE.match(line)]
+    starts = [place for place in tables if _RULE_TABLE.match(lines[place])]
+    before = tomllib.loads(text).get("rule", [])
+    if number >= len(starts) or len(starts) != len(before):
+        raise ValueError
+    start = starts[number]
+    end = next((place for place in tables if place > start), len(lines))
+    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        end -= 1
+    if start and not lines[start - 1].strip():
+        start -= 1
+    after = "".join([*lines[:start], *lines[end:]])
+    if tomllib.loads(after).get("rule", []) != [*before[:number], *before[number + 1 :]]:
+        raise ValueError
+    return after
 
 
 def _toml_value(value: str | list[str] | bool) -> str:

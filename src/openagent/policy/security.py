@@ -4,10 +4,10 @@ from msgspec import Struct
 
 from openagent.policy.builtin.catalogue import Level
 from openagent.policy.decision import decide, units_of
-from openagent.policy.facts import CallFacts, Decision, GrantScope
+from openagent.policy.facts import CallFacts, Decision
 from openagent.policy.grants import grant_rule
 from openagent.policy.rules import Rule, RuleSet
-from openagent.protocol.sessions import Mode, Risk
+from openagent.protocol.sessions import GrantScope, Mode, Risk
 
 
 class Assessment(Struct, frozen=True):

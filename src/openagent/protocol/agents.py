@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import ReadingOp
 from openagent.protocol.sessions import SessionInfo, TurnEnd
 
 
@@ -31,7 +31,7 @@ class AgentTree(Struct, frozen=True):
     """A caller stands before those that work for it."""
 
 
-class AgentsList(Op, frozen=True, kw_only=True, tag="agents.list"):
+class AgentsList(ReadingOp, frozen=True, kw_only=True, tag="agents.list"):
     """Sessions and their sub-agents."""
 
     session: str = ""

@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 
 
-class ContextShow(Op, frozen=True, kw_only=True, tag="context.show"):
+class ContextShow(ReadingOp, frozen=True, kw_only=True, tag="context.show"):
     """What the model would be shown now."""
 
     session: str

@@ -4,27 +4,27 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 
 Origin = Literal["user", "project", "mcp"]
 
 
-class CommandsList(Op, frozen=True, kw_only=True, tag="commands.list"):
+class CommandsList(ReadingOp, frozen=True, kw_only=True, tag="commands.list"):
     """The slash commands of a workspace. A message that begins with one is expanded, whichever client sends it."""
 
     cwd: str = ""
 
 
-class SkillsList(Op, frozen=True, kw_only=True, tag="skills.list"):
+class SkillsList(ReadingOp, frozen=True, kw_only=True, tag="skills.list"):
     cwd: str = ""
 
 
-class SkillShow(Op, frozen=True, kw_only=True, tag="skills.show"):
+class SkillShow(ReadingOp, frozen=True, kw_only=True, tag="skills.show"):
     name: str
     cwd: str = ""
 
 
-class HooksList(Op, frozen=True, kw_only=True, tag="hooks.list"):
+class HooksList(ReadingOp, frozen=True, kw_only=True, tag="hooks.list"):
     cwd: str = ""
 
 
@@ -38,7 +38,7 @@ class HooksTest(Op, frozen=True, kw_only=True, tag="hooks.test"):
     input: dict[str, Any] = {}
 
 
-class PluginsList(Op, frozen=True, kw_only=True, tag="plugins.list"):
+class PluginsList(ReadingOp, frozen=True, kw_only=True, tag="plugins.list"):
     """Loads every plugin, to tell which are broken."""
 
     waits: ClassVar[bool] = True

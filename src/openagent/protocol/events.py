@@ -183,6 +183,8 @@ class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission.resol
     by: str = ""
     """Which client answered, or `timeout`, or `turn ended`."""
     reason: str = ""
+    covers: str = ""
+    """What is allowed from now on, in words, when it was allowed for longer than once."""
 
 
 class QuestionAsked(Event, frozen=True, kw_only=True, tag="question.asked"):

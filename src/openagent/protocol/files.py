@@ -4,12 +4,12 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 
 FileKind = Literal["file", "directory", "link", "other"]
 
 
-class FilesList(Op, frozen=True, kw_only=True, tag="files.list"):
+class FilesList(ReadingOp, frozen=True, kw_only=True, tag="files.list"):
     """What is in a directory of a session's workspace, or of a workspace's copy."""
 
     waits: ClassVar[bool] = True
@@ -20,7 +20,7 @@ class FilesList(Op, frozen=True, kw_only=True, tag="files.list"):
     """All files below it instead, without what `.gitignore` and good sense leave out."""
 
 
-class FilesRead(Op, frozen=True, kw_only=True, tag="files.read"):
+class FilesRead(ReadingOp, frozen=True, kw_only=True, tag="files.read"):
     waits: ClassVar[bool] = True
     session: str = ""
     copy: str = ""
@@ -30,6 +30,7 @@ class FilesRead(Op, frozen=True, kw_only=True, tag="files.read"):
 class FilesWrite(Op, frozen=True, kw_only=True, tag="files.write"):
     """Create or replace a file; parent directories are made."""
 
+    tells: ClassVar[bool] = True
     waits: ClassVar[bool] = True
     session: str = ""
     copy: str = ""

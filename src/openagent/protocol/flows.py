@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.errors import ErrorInfo
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.sessions import Mode
 
 FlowState = Literal["running", "done", "failed", "cancelled", "interrupted"]
@@ -60,13 +60,13 @@ class FlowReport(Struct, frozen=True, omit_defaults=True):
     error: ErrorInfo | None = None
 
 
-class FlowsList(Op, frozen=True, kw_only=True, tag="flow.list"):
+class FlowsList(ReadingOp, frozen=True, kw_only=True, tag="flow.list"):
     """The flows of a project: `.openagent/flows/*.toml`."""
 
     cwd: str
 
 
-class FlowCheck(Op, frozen=True, kw_only=True, tag="flow.check"):
+class FlowCheck(ReadingOp, frozen=True, kw_only=True, tag="flow.check"):
     """Whether a flow could run there. Nothing is run."""
 
     text: str
@@ -92,5 +92,5 @@ class FlowResume(Op, frozen=True, kw_only=True, tag="flow.resume"):
     session: str
 
 
-class FlowShow(Op, frozen=True, kw_only=True, tag="flow.show"):
+class FlowShow(ReadingOp, frozen=True, kw_only=True, tag="flow.show"):
     session: str

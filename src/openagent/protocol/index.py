@@ -4,12 +4,12 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import ReadingOp
 
 SearchBy = Literal["fused", "text", "meaning"]
 
 
-class IndexWatch(Op, frozen=True, kw_only=True, tag="index.watch"):
+class IndexWatch(ReadingOp, frozen=True, kw_only=True, tag="index.watch"):
     """Keep a workspace's index up to date until this connection ends. Each change comes as an event, to it alone."""
 
     waits: ClassVar[bool] = True

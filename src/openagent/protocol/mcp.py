@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct, field
 
 from openagent.protocol.messages import UserPart
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 
 
 class McpOAuth(Struct, frozen=True, omit_defaults=True):
@@ -154,7 +154,7 @@ class McpCatalogue(Struct, frozen=True):
     entries: list[McpCatalogueEntry]
 
 
-class McpList(Op, frozen=True, kw_only=True, tag="mcp.list"):
+class McpList(ReadingOp, frozen=True, kw_only=True, tag="mcp.list"):
     """The MCP servers that count in a folder, or for a session."""
 
     cwd: str = ""
@@ -198,7 +198,7 @@ class McpImport(Op, frozen=True, kw_only=True, tag="mcp.import"):
     path: str
 
 
-class McpResources(Op, frozen=True, kw_only=True, tag="mcp.resources"):
+class McpResources(ReadingOp, frozen=True, kw_only=True, tag="mcp.resources"):
     """What the servers of a folder let one read. Starts them where need be."""
 
     waits: ClassVar[bool] = True
@@ -206,14 +206,14 @@ class McpResources(Op, frozen=True, kw_only=True, tag="mcp.resources"):
     server: str = ""
 
 
-class McpResourceRead(Op, frozen=True, kw_only=True, tag="mcp.resource.read"):
+class McpResourceRead(ReadingOp, frozen=True, kw_only=True, tag="mcp.resource.read"):
     waits: ClassVar[bool] = True
     cwd: str
     server: str
     uri: str
 
 
-class McpPrompts(Op, frozen=True, kw_only=True, tag="mcp.prompts"):
+class McpPrompts(ReadingOp, frozen=True, kw_only=True, tag="mcp.prompts"):
     """The prompts of a folder's servers. Starts them where need be."""
 
     waits: ClassVar[bool] = True
@@ -221,7 +221,7 @@ class McpPrompts(Op, frozen=True, kw_only=True, tag="mcp.prompts"):
     server: str = ""
 
 
-class McpPromptGet(Op, frozen=True, kw_only=True, tag="mcp.prompt.get"):
+class McpPromptGet(ReadingOp, frozen=True, kw_only=True, tag="mcp.prompt.get"):
     """A prompt, filled in."""
 
     waits: ClassVar[bool] = True
@@ -265,7 +265,7 @@ class McpLogout(Op, frozen=True, kw_only=True, tag="mcp.logout"):
     name: str
 
 
-class McpCatalog(Op, frozen=True, kw_only=True, tag="mcp.catalog"):
+class McpCatalog(ReadingOp, frozen=True, kw_only=True, tag="mcp.catalog"):
     """The servers that are known, with the settings they need."""
 
     name: str = ""

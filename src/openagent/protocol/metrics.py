@@ -4,19 +4,19 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import ReadingOp
 from openagent.protocol.sessions import Status
 from openagent.protocol.usage import SessionUsage, UsageRow
 
 
-class MetricsAgents(Op, frozen=True, kw_only=True, tag="metrics.agents"):
+class MetricsAgents(ReadingOp, frozen=True, kw_only=True, tag="metrics.agents"):
     """Of the agents last active."""
 
     waits: ClassVar[bool] = True
     limit: int = 20
 
 
-class MetricsCost(Op, frozen=True, kw_only=True, tag="metrics.cost"):
+class MetricsCost(ReadingOp, frozen=True, kw_only=True, tag="metrics.cost"):
     """What was spent, on what, and where it is heading."""
 
     waits: ClassVar[bool] = True

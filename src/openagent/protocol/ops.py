@@ -42,6 +42,7 @@ from openagent.protocol.flows import (
     FlowShow,
     FlowsList,
 )
+from openagent.protocol.grants import Grants, GrantsList, GrantsRevoke
 from openagent.protocol.index import (
     CodeHits,
     CodeMap,
@@ -78,11 +79,11 @@ from openagent.protocol.mcp import (
 )
 from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.metrics import AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done, Op, ReadingOp
 from openagent.protocol.queue import Queue, QueueEdit, QueueMove, QueueRemove, QueueResume, QueueShow
 from openagent.protocol.safety import AuditPage, PolicyExplanation, PolicyTested, TrustEntries, TrustEntry
 from openagent.protocol.search import FoundMessages, MessagesSearch
-from openagent.protocol.sessions import EndedTurn, Mode, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.sessions import EndedTurn, GrantScope, Mode, SessionInfo, SettingsChange, Snapshot
 from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
@@ -127,7 +128,7 @@ from openagent.protocol.workspaces import (
 )
 
 
-class Hello(Op, frozen=True, kw_only=True, tag="hello"):
+class Hello(ReadingOp, frozen=True, kw_only=True, tag="hello"):
     """The first op of a connection."""
 
     protocol: str
@@ -142,11 +143,12 @@ class Hello(Op, frozen=True, kw_only=True, tag="hello"):
         return f"Hello(client={self.client!r})"
 
 
-class Ping(Op, frozen=True, kw_only=True, tag="ping"):
+class Ping(ReadingOp, frozen=True, kw_only=True, tag="ping"):
     pass
 
 
 class SessionCreate(Op, frozen=True, kw_only=True, tag="session.create"):
+    tells: ClassVar[bool] = True
     session: str = ""
     """A client may choose the id, so that it can send further ops without waiting for the reply."""
     name: str = ""
@@ -158,7 +160,7 @@ class SessionCreate(Op, frozen=True, kw_only=True, tag="session.create"):
     settings: SettingsChange = SettingsChange()
 
 
-class SessionList(Op, frozen=True, kw_only=True, tag="session.list"):
+class SessionList(ReadingOp, frozen=True, kw_only=True, tag="session.list"):
     limit: int = 50
     before: float | None = None
     """Only sessions last active before this time: the cursor for the next page."""
@@ -172,11 +174,11 @@ class SessionList(Op, frozen=True, kw_only=True, tag="session.list"):
     """Only sessions that work for nobody: no sub-agents."""
 
 
-class SessionGet(Op, frozen=True, kw_only=True, tag="session.get"):
+class SessionGet(ReadingOp, frozen=True, kw_only=True, tag="session.get"):
     session: str
 
 
-class SessionAttach(Op, frozen=True, kw_only=True, tag="session.attach"):
+class SessionAttach(ReadingOp, frozen=True, kw_only=True, tag="session.attach"):
     session: str
     after: int | None = None
     """The last `seq` this client has seen: send what it missed in place of a snapshot."""
@@ -184,11 +186,12 @@ class SessionAttach(Op, frozen=True, kw_only=True, tag="session.attach"):
     """How many messages the snapshot holds."""
 
 
-class SessionDetach(Op, frozen=True, kw_only=True, tag="session.detach"):
+class SessionDetach(ReadingOp, frozen=True, kw_only=True, tag="session.detach"):
     session: str
 
 
 class SessionUpdate(Op, frozen=True, kw_only=True, tag="session.update"):
+    tells: ClassVar[bool] = True
     session: str
     name: str | None = None
     settings: SettingsChange = SettingsChange()
@@ -197,10 +200,12 @@ class SessionUpdate(Op, frozen=True, kw_only=True, tag="session.update"):
 
 
 class SessionDelete(Op, frozen=True, kw_only=True, tag="session.delete"):
+    tells: ClassVar[bool] = True
     session: str
 
 
 class SessionFork(Op, frozen=True, kw_only=True, tag="session.fork"):
+    tells: ClassVar[bool] = True
     session: str
     through: int | None = None
     """The last message the fork keeps; all when not given."""
@@ -210,6 +215,7 @@ class SessionFork(Op, frozen=True, kw_only=True, tag="session.fork"):
 class MessageSend(Op, frozen=True, kw_only=True, tag="message.send"):
     """Accepted and stored when the reply arrives. Runs at once, or after the turn that is running."""
 
+    tells: ClassVar[bool] = True
     session: str
     text: str = ""
     parts: list[UserPart] = []
@@ -223,6 +229,7 @@ class TurnCancel(Op, frozen=True, kw_only=True, tag="turn.cancel"):
 class SessionRewind(Op, frozen=True, kw_only=True, tag="session.rewind"):
     """Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back."""
 
+    tells: ClassVar[bool] = True
     session: str
     turn: int
     files: bool = True
@@ -238,12 +245,13 @@ class SessionRewind(Op, frozen=True, kw_only=True, tag="session.rewind"):
 class SessionUnrewind(Op, frozen=True, kw_only=True, tag="session.unrewind"):
     """Take a rewind back: files and conversation, but for what others did since."""
 
+    tells: ClassVar[bool] = True
     session: str
     undo: str
     """As the rewind's answer and its event name it."""
 
 
-class SessionChanges(Op, frozen=True, kw_only=True, tag="session.changes"):
+class SessionChanges(ReadingOp, frozen=True, kw_only=True, tag="session.changes"):
     """What a turn's calls wrote in the workspace; without a turn, what the session wrote and did not take back. What
     others wrote is no part of it."""
 
@@ -251,7 +259,7 @@ class SessionChanges(Op, frozen=True, kw_only=True, tag="session.changes"):
     turn: int | None = None
 
 
-class MessagesPage(Op, frozen=True, kw_only=True, tag="messages.page"):
+class MessagesPage(ReadingOp, frozen=True, kw_only=True, tag="messages.page"):
     session: str
     before: int | None = None
     """Messages with a smaller number; the newest when not given."""
@@ -259,7 +267,7 @@ class MessagesPage(Op, frozen=True, kw_only=True, tag="messages.page"):
     limit: int = 50
 
 
-class MessageRaw(Op, frozen=True, kw_only=True, tag="message.raw"):
+class MessageRaw(ReadingOp, frozen=True, kw_only=True, tag="message.raw"):
     """The request that led to an answer and the response as it came, as far as kept."""
 
     session: str
@@ -270,8 +278,10 @@ class PermissionAnswer(Op, frozen=True, kw_only=True, tag="permission.answer"):
     session: str
     ask: str
     decision: Literal["allow", "deny"]
-    scope: Literal["once", "session", "always"] = "once"
+    scope: GrantScope = "once"
     reason: str = ""
+    choice: str = ""
+    """Which of the request's choices with this scope is meant, by its id; left out: the scope's own."""
 
 
 class QuestionAnswer(Op, frozen=True, kw_only=True, tag="question.answer"):
@@ -280,7 +290,7 @@ class QuestionAnswer(Op, frozen=True, kw_only=True, tag="question.answer"):
     answer: str
 
 
-class ToolsList(Op, frozen=True, kw_only=True, tag="tools.list"):
+class ToolsList(ReadingOp, frozen=True, kw_only=True, tag="tools.list"):
     waits: ClassVar[bool] = True
     session: str = ""
 
@@ -288,13 +298,14 @@ class ToolsList(Op, frozen=True, kw_only=True, tag="tools.list"):
 class ToolRun(Op, frozen=True, kw_only=True, tag="tool.run"):
     """Run a tool as a person would: decided on, shown and audited like a model's call, but no part of the history."""
 
+    tells: ClassVar[bool] = True
     waits: ClassVar[bool] = True
     session: str
     tool: str
     arguments: dict[str, Any] = {}
 
 
-class ConfigShow(Op, frozen=True, kw_only=True, tag="config.show"):
+class ConfigShow(ReadingOp, frozen=True, kw_only=True, tag="config.show"):
     cwd: str = ""
 
 
@@ -309,7 +320,7 @@ class AuthAdd(Op, frozen=True, kw_only=True, tag="auth.add"):
         return f"AuthAdd(name={self.name!r})"
 
 
-class AuthList(Op, frozen=True, kw_only=True, tag="auth.list"):
+class AuthList(ReadingOp, frozen=True, kw_only=True, tag="auth.list"):
     cwd: str = ""
 
 
@@ -347,13 +358,13 @@ class AuthRefresh(Op, frozen=True, kw_only=True, tag="auth.refresh"):
     provider: str
 
 
-class UsageAsk(Op, frozen=True, kw_only=True, tag="usage.report"):
+class UsageAsk(ReadingOp, frozen=True, kw_only=True, tag="usage.report"):
     by: GroupBy = "model"
     since: float = 0.0
     until: float | None = None
 
 
-class ModelsList(Op, frozen=True, kw_only=True, tag="models.list"):
+class ModelsList(ReadingOp, frozen=True, kw_only=True, tag="models.list"):
     """What the providers offer, asked of them."""
 
     waits: ClassVar[bool] = True
@@ -361,7 +372,7 @@ class ModelsList(Op, frozen=True, kw_only=True, tag="models.list"):
     cwd: str = ""
 
 
-class ModelsTest(Op, frozen=True, kw_only=True, tag="models.test"):
+class ModelsTest(ReadingOp, frozen=True, kw_only=True, tag="models.test"):
     """Ask for one token and see."""
 
     waits: ClassVar[bool] = True
@@ -380,19 +391,21 @@ class ModelsPull(Op, frozen=True, kw_only=True, tag="models.pull"):
 class TrustAdd(Op, frozen=True, kw_only=True, tag="trust.add"):
     """From now on a folder's own settings and rules count, as they are at this moment."""
 
+    tells: ClassVar[bool] = True
     cwd: str
     """The folder, or one below it."""
 
 
 class TrustRemove(Op, frozen=True, kw_only=True, tag="trust.remove"):
+    tells: ClassVar[bool] = True
     folder: str
 
 
-class TrustShow(Op, frozen=True, kw_only=True, tag="trust.list"):
+class TrustShow(ReadingOp, frozen=True, kw_only=True, tag="trust.list"):
     pass
 
 
-class PolicyExplain(Op, frozen=True, kw_only=True, tag="policy.explain"):
+class PolicyExplain(ReadingOp, frozen=True, kw_only=True, tag="policy.explain"):
     """What would be decided about a command, and why. Nothing is run."""
 
     command: str
@@ -402,14 +415,14 @@ class PolicyExplain(Op, frozen=True, kw_only=True, tag="policy.explain"):
     tool: str = "shell"
 
 
-class PolicyTest(Op, frozen=True, kw_only=True, tag="policy.test"):
+class PolicyTest(ReadingOp, frozen=True, kw_only=True, tag="policy.test"):
     """Whether all rules, built in and own, do what their examples say."""
 
     waits: ClassVar[bool] = True
     cwd: str = ""
 
 
-class AuditAsk(Op, frozen=True, kw_only=True, tag="audit.list"):
+class AuditAsk(ReadingOp, frozen=True, kw_only=True, tag="audit.list"):
     """What was decided, run and written, newest first."""
 
     session: str = ""
@@ -421,7 +434,7 @@ class AuditAsk(Op, frozen=True, kw_only=True, tag="audit.list"):
     """The cursor: only entries with a smaller id."""
 
 
-class WorkspacesList(Op, frozen=True, kw_only=True, tag="workspaces.list"):
+class WorkspacesList(ReadingOp, frozen=True, kw_only=True, tag="workspaces.list"):
     waits: ClassVar[bool] = True
     cwd: str = ""
     """Only copies of this workspace."""
@@ -437,7 +450,7 @@ class WorkspacesCreate(Op, frozen=True, kw_only=True, tag="workspaces.create"):
     max_files: int | None = None
 
 
-class WorkspacesDiff(Op, frozen=True, kw_only=True, tag="workspaces.diff"):
+class WorkspacesDiff(ReadingOp, frozen=True, kw_only=True, tag="workspaces.diff"):
     """What a copy has changed since it was made or last merged."""
 
     waits: ClassVar[bool] = True
@@ -487,7 +500,7 @@ class IndexBuild(Op, frozen=True, kw_only=True, tag="index.build"):
     cwd: str
 
 
-class IndexSearch(Op, frozen=True, kw_only=True, tag="index.search"):
+class IndexSearch(ReadingOp, frozen=True, kw_only=True, tag="index.search"):
     waits: ClassVar[bool] = True
     cwd: str
     query: str
@@ -495,7 +508,7 @@ class IndexSearch(Op, frozen=True, kw_only=True, tag="index.search"):
     by: SearchBy = "fused"
 
 
-class IndexSymbols(Op, frozen=True, kw_only=True, tag="index.symbols"):
+class IndexSymbols(ReadingOp, frozen=True, kw_only=True, tag="index.symbols"):
     """Where a name is defined and where it is used."""
 
     waits: ClassVar[bool] = True
@@ -503,7 +516,7 @@ class IndexSymbols(Op, frozen=True, kw_only=True, tag="index.symbols"):
     name: str
 
 
-class IndexMap(Op, frozen=True, kw_only=True, tag="index.map"):
+class IndexMap(ReadingOp, frozen=True, kw_only=True, tag="index.map"):
     """What is used most in a workspace, in so many tokens at most."""
 
     waits: ClassVar[bool] = True
@@ -511,7 +524,7 @@ class IndexMap(Op, frozen=True, kw_only=True, tag="index.map"):
     max_tokens: int = 1000
 
 
-class IndexAsk(Op, frozen=True, kw_only=True, tag="index.status"):
+class IndexAsk(ReadingOp, frozen=True, kw_only=True, tag="index.status"):
     waits: ClassVar[bool] = True
     cwd: str
 
@@ -522,18 +535,18 @@ class IndexSetup(Op, frozen=True, kw_only=True, tag="index.setup"):
     waits: ClassVar[bool] = True
 
 
-class DaemonStatus(Op, frozen=True, kw_only=True, tag="daemon.status"):
+class DaemonStatus(ReadingOp, frozen=True, kw_only=True, tag="daemon.status"):
     pass
 
 
-class DaemonFollow(Op, frozen=True, kw_only=True, tag="daemon.follow"):
+class DaemonFollow(ReadingOp, frozen=True, kw_only=True, tag="daemon.follow"):
     """Start or stop receiving the events of the whole daemon: sessions coming and going, status, metrics."""
 
     on: bool = True
 
 
 class DaemonStop(Op, frozen=True, kw_only=True, tag="daemon.stop"):
-    pass
+    tells: ClassVar[bool] = True
 
 
 AnyOp = (
@@ -585,6 +598,8 @@ AnyOp = (
     | TrustAdd
     | TrustRemove
     | TrustShow
+    | GrantsList
+    | GrantsRevoke
     | PolicyExplain
     | PolicyTest
     | AuditAsk
@@ -921,6 +936,8 @@ RESULTS: dict[type[Op], type[Struct]] = {
     TrustAdd: TrustEntry,
     TrustRemove: Done,
     TrustShow: TrustEntries,
+    GrantsList: Grants,
+    GrantsRevoke: Done,
     PolicyExplain: PolicyExplanation,
     PolicyTest: PolicyTested,
     AuditAsk: AuditPage,

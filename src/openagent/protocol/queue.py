@@ -3,11 +3,11 @@
 from msgspec import Struct
 
 from openagent.protocol.messages import UserPart
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.sessions import QueuedMessage
 
 
-class QueueShow(Op, frozen=True, kw_only=True, tag="queue.show"):
+class QueueShow(ReadingOp, frozen=True, kw_only=True, tag="queue.show"):
     session: str
 
 

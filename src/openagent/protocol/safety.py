@@ -62,9 +62,11 @@ class AuditRow(Struct, frozen=True):
     session: str
     """Empty for what belongs to no session."""
     kind: str
-    """decision, command, file_written, call, grant, session, rewind, trust"""
+    """decision, command, file_written, call; for what people and programs change, the topic of the op: session, auth,
+    tokens, mcp, …"""
     subject: str
     detail: dict[str, Any] = {}
+    """Among others who had it done (`by` the client, `actor` the owner or a token), `from` where, by which `op`."""
 
 
 class AuditPage(Struct, frozen=True, omit_defaults=True):

@@ -46,7 +46,7 @@ _OPS: dict[Scope, tuple[str, ...]] = {
         *("task.create", "task.update", "task.delete"),
         *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),
     ),
-    "approve": ("permission.answer", "flow.run"),
+    "approve": ("permission.answer", "flow.run", "grants.list", "grants.revoke"),
 }
 _BY_TAG: dict[str, Scope] = {tag: scope for scope, tags in _OPS.items() for tag in tags}
 

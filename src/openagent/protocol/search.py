@@ -5,10 +5,10 @@ from typing import ClassVar
 from msgspec import Struct
 
 from openagent.protocol.messages import Role
-from openagent.protocol.op import Op
+from openagent.protocol.op import ReadingOp
 
 
-class MessagesSearch(Op, frozen=True, kw_only=True, tag="messages.search"):
+class MessagesSearch(ReadingOp, frozen=True, kw_only=True, tag="messages.search"):
     """Messages of all sessions, or of one, that hold all of these words; the best first."""
 
     waits: ClassVar[bool] = True

@@ -98,6 +98,22 @@ class PlanItem(Struct, frozen=True, omit_defaults=True):
     state: PlanState = "pending"
 
 
+GrantScope = Literal["once", "session", "always"]
+GrantBy = Literal["call", "exact", "prefix", "host", "file", "folder", "tool"]
+
+
+class PermissionChoice(Struct, frozen=True, omit_defaults=True):
+    """One way to allow what is asked for, and what else it would allow."""
+
+    id: str
+    """What an answer names. That of the choice that is meant by a scope alone is the scope's own name."""
+    scope: GrantScope
+    by: GrantBy
+    """What later calls are known by again: the very words of a command, its first words, a host, …"""
+    covers: str
+    """In words."""
+
+
 class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     """A tool call that waits for a person."""
 
@@ -113,6 +129,8 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     """The rule that asked."""
     child: str = ""
     """The sub-agent that asks, where its caller's clients are asked too. The first answer counts, wherever given."""
+    choices: list[PermissionChoice] = []
+    """The ways to allow it, beginning with `once`, `session` and `always`; denying it is always possible."""
 
 
 class Question(Struct, frozen=True, omit_defaults=True):

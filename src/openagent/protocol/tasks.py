@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 
 TaskState = Literal["todo", "doing", "blocked", "done"]
 
@@ -42,14 +42,14 @@ class TasksSynced(Struct, frozen=True, omit_defaults=True):
     """What was taken away, and where both sides had changed the same."""
 
 
-class TasksList(Op, frozen=True, kw_only=True, tag="tasks.list"):
+class TasksList(ReadingOp, frozen=True, kw_only=True, tag="tasks.list"):
     """By state and place."""
 
     cwd: str = ""
     state: TaskState | None = None
 
 
-class TaskGet(Op, frozen=True, kw_only=True, tag="task.get"):
+class TaskGet(ReadingOp, frozen=True, kw_only=True, tag="task.get"):
     task: str
 
 

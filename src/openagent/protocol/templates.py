@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.sessions import Mode
 
 TemplateSource = Literal["project", "user", "database", "starter"]
@@ -56,12 +56,12 @@ class TemplateText(Struct, frozen=True):
     text: str
 
 
-class TemplatesList(Op, frozen=True, kw_only=True, tag="templates.list"):
+class TemplatesList(ReadingOp, frozen=True, kw_only=True, tag="templates.list"):
     cwd: str = ""
     """Also those of the project there."""
 
 
-class TemplatesGet(Op, frozen=True, kw_only=True, tag="templates.get"):
+class TemplatesGet(ReadingOp, frozen=True, kw_only=True, tag="templates.get"):
     name: str
     cwd: str = ""
 
@@ -89,6 +89,6 @@ class TemplatesImport(Op, frozen=True, kw_only=True, tag="templates.import"):
     replace: bool = False
 
 
-class TemplatesExport(Op, frozen=True, kw_only=True, tag="templates.export"):
+class TemplatesExport(ReadingOp, frozen=True, kw_only=True, tag="templates.export"):
     name: str
     cwd: str = ""

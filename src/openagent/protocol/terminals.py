@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 
 Columns = Annotated[int, Meta(ge=1, le=1000)]
 
@@ -12,6 +12,7 @@ Columns = Annotated[int, Meta(ge=1, le=1000)]
 class TerminalOpen(Op, frozen=True, kw_only=True, tag="terminal.open"):
     """A new one, or one that is open already: its output goes to this connection too, beginning with what is kept."""
 
+    tells: ClassVar[bool] = True
     waits: ClassVar[bool] = True
     session: str
     terminal: str = ""
@@ -19,7 +20,7 @@ class TerminalOpen(Op, frozen=True, kw_only=True, tag="terminal.open"):
     rows: Columns = 24
 
 
-class TerminalInput(Op, frozen=True, kw_only=True, tag="terminal.input"):
+class TerminalInput(ReadingOp, frozen=True, kw_only=True, tag="terminal.input"):
     terminal: str
     text: str
 
@@ -27,7 +28,7 @@ class TerminalInput(Op, frozen=True, kw_only=True, tag="terminal.input"):
         return f"TerminalInput(terminal={self.terminal!r})"
 
 
-class TerminalResize(Op, frozen=True, kw_only=True, tag="terminal.resize"):
+class TerminalResize(ReadingOp, frozen=True, kw_only=True, tag="terminal.resize"):
     terminal: str
     columns: Columns
     rows: Columns

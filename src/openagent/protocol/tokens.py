@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 
 Scope = Literal["read", "chat", "approve", "admin"]
 TokenKind = Literal["token", "browser"]
@@ -19,7 +19,7 @@ class TokensCreate(Op, frozen=True, kw_only=True, tag="tokens.create"):
     """Seconds; None: until it is revoked."""
 
 
-class TokensList(Op, frozen=True, kw_only=True, tag="tokens.list"):
+class TokensList(ReadingOp, frozen=True, kw_only=True, tag="tokens.list"):
     pass
 
 

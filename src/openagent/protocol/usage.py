@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op
+from openagent.protocol.op import ReadingOp
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -83,7 +83,7 @@ class FailureReport(Struct, frozen=True):
     rows: list[FailureRow]
 
 
-class UsageFailures(Op, frozen=True, kw_only=True, tag="usage.failures"):
+class UsageFailures(ReadingOp, frozen=True, kw_only=True, tag="usage.failures"):
     """What went wrong, by day and kind of error."""
 
     since: float = 0.0

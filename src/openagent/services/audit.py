@@ -2,6 +2,7 @@
 
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.manager import SessionManager
 from openagent.plugins.store import AuditEntry, Store
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
@@ -13,13 +14,16 @@ _LOOKED_AT = 20_000
 
 
 class AuditService:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, manager: SessionManager) -> None:
         self._store = store
+        self._manager = manager
 
     def handlers(self) -> dict[type[ops.Op], Handler]:
         return {ops.AuditAsk: self._list}
 
     async def _list(self, connection: Connection, op: ops.AuditAsk) -> AuditPage:
+        for loaded in self._manager.all_loaded:
+            await loaded.flush()
         session = await self._session(op.session) if op.session else None
         limit = min(max(op.limit, 1), MOST)
         found: list[AuditEntry] = []

@@ -19,6 +19,7 @@ from openagent.daemon.manager import SessionManager
 from openagent.index.walk import walk
 from openagent.plugins.files_read import FilesRead as Seen
 from openagent.plugins.files_read import Stamp
+from openagent.plugins.store import Batch
 from openagent.plugins.tool import ToolContext
 from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts, Effect
@@ -78,9 +79,11 @@ class FileService:
         workspace = await self._workspace(op)
         self._judge(connection, workspace, "write", op.path)
         written = await asyncio.to_thread(self._replace, workspace, op)
+        row = entry("file_written", written.path, bytes=written.size, copy=op.copy)
         if op.session:
-            session = await self._manager.get(op.session)
-            session.post(audit=[entry("file_written", written.path, by=connection.name, bytes=written.size)])
+            (await self._manager.get(op.session)).post(audit=[row])
+        else:
+            await self._manager.runtime.store.commit(Batch("", audit=[row]))
         return written
 
     async def _workspace(self, op: FilesList | FilesRead | FilesWrite) -> Path:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from msgspec.structs import replace
+
 from openagent.core.runtime import WorkspaceRules
 from openagent.policy.rules import Rule, moved_rule
 from openagent.protocol.sessions import Mode, SessionInfo
@@ -38,29 +40,34 @@ class Lineage:
             rules = rules.moved(str(origin), info.cwd)
         for elder in self.manager.elders(info) if self.manager else ():
             at_most = strictest(at_most, elder.info.settings.mode, elder.permits.at_most)
-            for rule in elder.permits.granted:
-                rules = rules.granting(moved_rule(rule, elder.info.cwd, info.cwd))
+            for grant in elder.permits.granted:
+                rules = rules.granting(moved_rule(grant.rule, elder.info.cwd, info.cwd))
         return WorkspaceRules(rules, at_most)
 
-    def remember(self, rule: Rule) -> None:
+    def remember(self, rule: Rule) -> Rule:
         """What was always allowed in a copy is so in the workspace."""
         place = Path(rule.workspace)
-        self._files.remember(moved_rule(rule, rule.workspace, str(self._copies.origin_of(place))))
+        remembered = moved_rule(rule, rule.workspace, str(self._copies.origin_of(place)))
+        self._files.remember(remembered)
+        return remembered
 
     def share(self, session: "Session") -> None:
         """What a person allowed a sub-agent for the session holds for the whole tree it belongs to."""
         if self.manager is None or not (elders := self.manager.elders(session.info)):
             return
         root = elders[-1]
-        for rule in session.permits.granted:
-            moved = moved_rule(rule, session.info.cwd, root.info.cwd)
-            if moved in root.permits.granted:
+        known = {grant.id for grant in root.permits.granted}
+        for grant in session.permits.granted:
+            if grant.id in known:
                 continue
-            root.permits.granted.append(moved)
-            root.permits.allow_for_turn([moved])
+            moved = replace(grant, rule=moved_rule(grant.rule, session.info.cwd, root.info.cwd))
+            root.permits.take_over(moved)
+            if not moved.permanent:
+                root.post(granted=[moved.to_keep])
             for other in self.manager.all_loaded:
                 if other is not session and root in self.manager.elders(other.info):
-                    other.permits.allow_for_turn([moved_rule(rule, session.info.cwd, other.info.cwd)])
+                    rule = moved_rule(grant.rule, session.info.cwd, other.info.cwd)
+                    other.permits.allow_for_turn([rule], grant.id)
 
     def hand_down(self, session: "Session") -> None:
         """What a person allowed in a session holds at once for those that work for it."""
@@ -68,5 +75,6 @@ class Lineage:
             return
         for other in self.manager.all_loaded:
             if session in self.manager.elders(other.info):
-                moved = [moved_rule(rule, session.info.cwd, other.info.cwd) for rule in session.permits.granted]
-                other.permits.allow_for_turn(moved)
+                for grant in session.permits.granted:
+                    rule = moved_rule(grant.rule, session.info.cwd, other.info.cwd)
+                    other.permits.allow_for_turn([rule], grant.id)

@@ -82,12 +82,12 @@ class TrustService:
     async def _add(self, connection: Connection, op: ops.TrustAdd) -> TrustEntry:
         folder = project_folder(_folder(op.cwd), self._configs.environment({}))
         added = await asyncio.to_thread(self._trust.add, folder)
-        await self._changed(added, "trusted", connection)
+        await self._changed(added, "trusted")
         return _entry(added, current=True)
 
     async def _remove(self, connection: Connection, op: ops.TrustRemove) -> ops.Done:
         removed = await asyncio.to_thread(self._trust.remove, Path(op.folder))
-        await self._changed(removed, "removed", connection)
+        await self._changed(removed, "removed")
         return ops.Done()
 
     async def _list(self, connection: Connection, op: ops.TrustShow) -> TrustEntries:
@@ -97,10 +97,10 @@ class TrustService:
 
         return TrustEntries(await asyncio.to_thread(look))
 
-    async def _changed(self, trusted: TrustedFolder, what: str, connection: Connection) -> None:
+    async def _changed(self, trusted: TrustedFolder, what: str) -> None:
         self._configs.forget()
         self._rules.forget()
-        row = entry("trust", trusted.folder, what=what, fingerprint=trusted.fingerprint, by=connection.name)
+        row = entry("trust", trusted.folder, what=what, fingerprint=trusted.fingerprint)
         await self._store.commit(Batch("", audit=[row]))
 
 

@@ -16,7 +16,7 @@ from openagent.config.untrusted import distrust
 from openagent.core.runtime import WorkspaceRules
 from openagent.policy.explain import load_rules
 from openagent.policy.paths import glob_escape, is_inside
-from openagent.policy.rules import Rule, RuleSet, to_toml
+from openagent.policy.rules import Rule, RuleSet, to_toml, without_rule
 from openagent.protocol import locations
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 
@@ -89,6 +89,28 @@ class RuleFiles:
                 "config_error",
                 f"The rule could not be written to {self.user_file}: {problem.strerror}.",
                 hint="It holds for this session only.",
+            ) from None
+        self.forget()
+
+    def granted(self) -> list[Rule]:
+        """What was allowed always. Raises OpenAgentError when the file cannot be read."""
+        return [rule for rule in load_rules(_text(self.user_file), str(self.user_file), "user") if rule.granted]
+
+    def revoke(self, rule: Rule) -> None:
+        """Take an "always allow this" out of the person's own file, which keeps all it says otherwise."""
+        text = _text(self.user_file)
+        rules = load_rules(text, str(self.user_file), "user")
+        try:
+            _replace(self.user_file, without_rule(text, rules.index(rule)))
+        except ValueError:
+            raise OpenAgentError(
+                "config_error",
+                f"{self.user_file} is written in a way that cannot be changed safely, so it was left alone.",
+                hint="Take the rule out of it yourself.",
+            ) from None
+        except OSError as problem:
+            raise OpenAgentError(
+                "config_error", f"The rule could not be taken out of {self.user_file}: {problem.strerror}."
             ) from None
         self.forget()
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Handler
+from openagent.daemon.manager import SessionManager
 from openagent.plugins.store import Store
 from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts
@@ -42,10 +43,10 @@ class Safety:
         if copy := self.workspaces.copy_of(workspace):
             await self.workspaces.open(copy)
 
-    def handlers(self, store: Store) -> dict[type[ops.Op], Handler]:
+    def handlers(self, store: Store, manager: SessionManager) -> dict[type[ops.Op], Handler]:
         return {
             **PolicyService(self._configs, self.rules).handlers(),
             **TrustService(self._configs, self.rules, store).handlers(),
-            **AuditService(store).handlers(),
+            **AuditService(store, manager).handlers(),
             **WorkspaceService(self.workspaces, store).handlers(),
         }

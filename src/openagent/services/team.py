@@ -32,9 +32,13 @@ class Team:
 
     async def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """What a session has beside the built-in ones."""
+        return [*await self.own_tools(info), *await self._around.more_tools(info)]
+
+    async def own_tools(self, info: SessionInfo) -> Sequence[Tool]:
+        """Those that hand work to others."""
         own = await self._agents.tools(info) if self._agents else ()
         flow = self._flows.tools(info) if self._flows else ()
-        return [*own, *flow, *await self._around.more_tools(info)]
+        return [*own, *flow]
 
     def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[Op], Handler]:
         """What the daemon serves through them, once there are sessions."""

@@ -112,7 +112,7 @@ class TerminalService:
         self._open[opened.id] = opened
         self._bus.follow(self)
         opened.life = asyncio.create_task(self._live(opened))
-        session.post(audit=[entry("terminal", "opened", by=connection.name, terminal=opened.id)])
+        session.post(audit=[entry("terminal", "opened", terminal=opened.id)])
         # The first output follows the reply, so that nobody hears of a terminal they do not know yet.
         asyncio.get_running_loop().call_later(0, terminal.listen, opened.show)
         return TerminalOpened(opened.id)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from openagent.plugins.store import Batch, Holder
 from openagent.protocol.events import Event, TurnCompleted, TurnStarted
-from openagent.store import accounts, leases, raw, rows, sessions, turns
+from openagent.store import accounts, grants, leases, raw, rows, sessions, turns
 from openagent.store.events import insert_events
 from openagent.store.messages import insert_messages
 
@@ -42,6 +42,8 @@ def commit(
         sessions.begin_work(connection, batch.session, batch.begun)
     if batch.ended:
         sessions.end_work(connection, batch.session, batch.ended)
+    if batch.granted or batch.revoked:
+        grants.change(connection, batch.session, batch.granted, batch.revoked)
     if batch.seen is not None:
         sessions.insert_seen(connection, batch.session, batch.seen)
     if batch.raw is None:

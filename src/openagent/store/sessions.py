@@ -23,7 +23,7 @@ from openagent.plugins.store import BackgroundWork, CollectionRecord, FileSeen, 
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
-from openagent.store import rows
+from openagent.store import grants, rows
 from openagent.store.events import insert_events
 from openagent.store.hot import HotStatement
 from openagent.store.tables import background, collections, files_seen, inbox, messages, raw_exchanges, sessions, turns
@@ -127,6 +127,7 @@ def one(connection: Connection, session: str) -> StoredSession:
         plan=rows.plan_items(row["plan"]),
         queued=[_queued_decoder.decode(message) for message in queued],
         background=sorted((_work_decoder.decode(each) for each in work), key=lambda each: each.at),
+        grants=grants.of_session(connection, row["id"]),
         below=rows.sum_of_usage(below),
     )
 

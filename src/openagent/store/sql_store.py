@@ -21,6 +21,7 @@ from openagent.plugins.store import (
     DraftPiece,
     FailureRecord,
     Holder,
+    KeptGrant,
     McpServerRecord,
     SeenRecord,
     Store,
@@ -34,7 +35,19 @@ from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import EndedTurn, SessionInfo, TurnEnd
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import Usage
-from openagent.store import accounts, events, leases, mcp_servers, messages, raw, schema, sessions, templates, turns
+from openagent.store import (
+    accounts,
+    events,
+    grants,
+    leases,
+    mcp_servers,
+    messages,
+    raw,
+    schema,
+    sessions,
+    templates,
+    turns,
+)
 from openagent.store import engine as engines
 from openagent.store.commit import commit
 from openagent.store.threads import DatabaseThreads
@@ -213,6 +226,9 @@ class SqlStore:
         before: int | None = None,
     ) -> list[AuditEntry]:
         return await self._read(accounts.audit_trail, session, kind=kind, since=since, limit=limit, before=before)
+
+    async def grants(self) -> list[tuple[str, KeptGrant]]:
+        return await self._read(grants.every)
 
     async def mcp_servers(self) -> list[McpServerRecord]:
         return await self._read(mcp_servers.every)

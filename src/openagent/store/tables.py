@@ -207,6 +207,16 @@ audit = Table(
 )
 Index("audit_of_a_session", audit.c.session_id, audit.c.id)
 
+grants = Table(
+    "grants",
+    metadata,
+    _session_key(),
+    Column("id", String, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("entry", Text, nullable=False),
+    PrimaryKeyConstraint("session_id", "id"),
+)
+
 mcp_servers = Table(
     "mcp_servers",
     metadata,

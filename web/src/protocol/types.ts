@@ -793,6 +793,35 @@ export interface FoundMessages {
   unread?: number
 }
 
+export interface Grant {
+  id: string
+  scope: "always" | "session"
+  covers: string
+  workspace?: string
+  session?: string
+  at?: number
+  by?: string
+}
+
+export interface Grants {
+  grants: Grant[]
+  notices?: string[]
+}
+
+/** What is allowed without being asked for, because a person said so. */
+export interface GrantsList {
+  op: "grants.list"
+  id: string
+  session?: string
+}
+
+/** Take one back. It holds from the next decision on, also in a turn that is running. */
+export interface GrantsRevoke {
+  op: "grants.revoke"
+  id: string
+  grant: string
+}
+
 /** The first op of a connection. */
 export interface Hello {
   op: "hello"
@@ -1477,7 +1506,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | GrantsList | GrantsRevoke | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
 
 export interface PermissionAnswer {
   op: "permission.answer"
@@ -1487,6 +1516,7 @@ export interface PermissionAnswer {
   decision: "allow" | "deny"
   scope?: "always" | "once" | "session"
   reason?: string
+  choice?: string
 }
 
 /** A tool call that waits for a person. */
@@ -1500,6 +1530,15 @@ export interface PermissionAsk {
   reason?: string
   rule?: string
   child?: string
+  choices?: PermissionChoice[]
+}
+
+/** One way to allow what is asked for, and what else it would allow. */
+export interface PermissionChoice {
+  id: string
+  scope: "always" | "once" | "session"
+  by: "call" | "exact" | "file" | "folder" | "host" | "prefix" | "tool"
+  covers: string
 }
 
 /** A decision that needed nobody: shown so that a person can see why something ran or was refused. */
@@ -1538,6 +1577,7 @@ export interface PermissionResolved {
   scope?: "always" | "once" | "session"
   by?: string
   reason?: string
+  covers?: string
 }
 
 export interface Ping {
@@ -1803,6 +1843,8 @@ export interface Results {
   "trust.add": TrustEntry
   "trust.remove": Done
   "trust.list": TrustEntries
+  "grants.list": Grants
+  "grants.revoke": Done
   "policy.explain": PolicyExplanation
   "policy.test": PolicyTested
   "audit.list": AuditPage
@@ -2924,6 +2966,8 @@ export interface Ops {
   "trust.add": TrustAdd
   "trust.remove": TrustRemove
   "trust.list": TrustShow
+  "grants.list": GrantsList
+  "grants.revoke": GrantsRevoke
   "policy.explain": PolicyExplain
   "policy.test": PolicyTest
   "audit.list": AuditAsk

@@ -10,6 +10,7 @@ from openagent.protocol import (
     customizing,
     files,
     flows,
+    grants,
     mcp,
     metrics,
     ops,
@@ -108,6 +109,8 @@ MODELS = [
 SAFETY = [
     Endpoint("POST", "/api/policy/explain", ops.PolicyExplain, "What would be decided about a command."),
     Endpoint("POST", "/api/policy/test", ops.PolicyTest, "Whether the rules do what their examples say."),
+    Endpoint("GET", "/api/grants", grants.GrantsList, "What is allowed without being asked for, by a person's word."),
+    Endpoint("DELETE", "/api/grants/{grant}", grants.GrantsRevoke, "Take a grant back."),
     Endpoint("GET", "/api/trust", ops.TrustShow, "The trusted folders."),
     Endpoint("POST", "/api/trust", ops.TrustAdd, "Trust a folder.", status=201),
     Endpoint("DELETE", "/api/trust", ops.TrustRemove, "Trust a folder no longer."),

@@ -24,6 +24,7 @@ from openagent.plugins.store import (
     FailureRecord,
     FileSeen,
     Holder,
+    KeptGrant,
     McpServerRecord,
     RawAnswer,
     SeenRecord,
@@ -469,6 +470,20 @@ class StoreContract:
         assert (await store.session(SESSION)).background == [known]
         await store.fork_session(SESSION, session_info("fork", forked_from=SESSION), None, [])
         assert (await store.session("fork")).background == []
+
+    async def test_what_was_allowed_in_a_session_is_kept_with_it_until_it_is_revoked(self, store: Store) -> None:
+        await created(store)
+        tests = KeptGrant("g1", {"decision": "allow", "command": ["npm test"]}, at=1.0, by="tui")
+        host = KeptGrant("g2", {"decision": "allow", "host": ["example.com"]}, at=2.0, by="web")
+        await store.commit(Batch(SESSION, granted=[tests, host]))
+        assert (await store.session(SESSION)).grants == [tests, host]
+        assert await store.grants() == [(SESSION, tests), (SESSION, host)]
+        await store.fork_session(SESSION, session_info("fork", forked_from=SESSION), None, [])
+        assert (await store.session("fork")).grants == [], "a fork is asked anew"
+        await store.commit(Batch(SESSION, revoked=["g1"]))
+        assert (await store.session(SESSION)).grants == [host]
+        await store.delete_session(SESSION)
+        assert await store.grants() == []
 
     async def test_a_draft_grows_until_it_is_dropped_or_begun_anew(self, store: Store) -> None:
         await created(store)

@@ -1,0 +1,42 @@
+"""What people allowed for longer than once, to be seen and taken back."""
+
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+
+from openagent.protocol.op import Op, ReadingOp
+
+
+class GrantsList(ReadingOp, frozen=True, kw_only=True, tag="grants.list"):
+    """What is allowed without being asked for, because a person said so."""
+
+    session: str = ""
+    """Only what holds in this session: what was allowed in it or in those it works for, and always in its workspace."""
+
+
+class GrantsRevoke(Op, frozen=True, kw_only=True, tag="grants.revoke"):
+    """Take one back. It holds from the next decision on, also in a turn that is running."""
+
+    tells: ClassVar[bool] = True
+    grant: str
+    """Its id, as the list tells it."""
+
+
+class Grant(Struct, frozen=True, omit_defaults=True):
+    id: str
+    scope: Literal["session", "always"]
+    covers: str
+    """What it allows, in words."""
+    workspace: str = ""
+    """Where it holds; empty: everywhere."""
+    session: str = ""
+    """Where it was given, when it holds for one session and those that work for it."""
+    at: float = 0.0
+    by: str = ""
+    """The client that it was given in, where that is known."""
+
+
+class Grants(Struct, frozen=True, omit_defaults=True):
+    grants: list[Grant]
+    notices: list[str] = []
+    """Why some that there are cannot be told."""

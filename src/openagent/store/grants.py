@@ -1,0 +1,33 @@
+"""What people allowed in sessions for longer than once."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, insert, select
+
+from openagent.plugins.store import KeptGrant
+from openagent.store import rows
+from openagent.store.tables import grants
+
+_insert = insert(grants)
+_delete = delete(grants).where(grants.c.session_id == bindparam("session"), grants.c.id == bindparam("grant"))
+_every = select(grants.c.session_id, grants.c.entry).order_by(grants.c.at, grants.c.id)
+_of_session = _every.where(grants.c.session_id == bindparam("session"))
+_decoder = msgspec.json.Decoder(KeptGrant)
+
+
+def change(connection: Connection, session: str, granted: Sequence[KeptGrant], revoked: Sequence[str]) -> None:
+    """New ones take the place of those with their ids."""
+    gone = [{"session": session, "grant": grant} for grant in (*revoked, *(each.id for each in granted))]
+    connection.execute(_delete, gone)
+    if granted:
+        new = [{"session_id": session, "id": each.id, "at": each.at, "entry": rows.to_json(each)} for each in granted]
+        connection.execute(_insert, new)
+
+
+def of_session(connection: Connection, session: str) -> list[KeptGrant]:
+    return [_decoder.decode(row.entry) for row in connection.execute(_of_session, {"session": session})]
+
+
+def every(connection: Connection) -> list[tuple[str, KeptGrant]]:
+    return [(row.session_id, _decoder.decode(row.entry)) for row in connection.execute(_every)]

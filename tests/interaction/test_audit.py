@@ -1,17 +1,31 @@
 """Everything decided, run and written is in the audit trail, and stays there."""
 
+import asyncio
+import os
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openagent.client import Client
-from openagent.protocol.ops import AuditAsk, Done, Rewound, SessionDelete, SessionRewind, ToolRan, ToolRun
+from openagent.client import Client, connect
+from openagent.protocol import events as e
+from openagent.protocol.ops import (
+    AuditAsk,
+    Done,
+    Rewound,
+    SessionDelete,
+    SessionRewind,
+    SessionUpdate,
+    ToolRan,
+    ToolRun,
+)
 from openagent.protocol.safety import AuditPage, AuditRow
+from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.tokens import TokenCreated, TokensCreate
 
 from .doing import answer, ask, asked, call, one_turn, shell, turn, write
-from .house import house, new_session
+from .house import PATIENCE, house, new_session, until
 
 pytestmark = pytest.mark.anyio
 
@@ -39,13 +53,14 @@ async def test_every_call_leaves_its_decision_and_what_came_of_it(tmp_path: Path
         told = [(row.kind, row.subject, row.detail.get("decision"), row.detail.get("bytes")) for row in seen]
         assert told == [
             ("session", "created", None, None),
+            ("message", "sent", None, None),
             ("decision", "a.txt", "allow", None),
             ("file_written", "a.txt", None, 8),
             ("decision", "echo out; exit 3", "allow", None),
             ("command", "echo out; exit 3", None, None),
             ("decision", "a.txt", "allow", None),
             ("call", "a.txt", None, None),
-            ("decision", told[7][1], "allow", None),
+            ("decision", told[8][1], "allow", None),
             ("file_written", "p.txt", None, 2),
             ("decision", "rm -rf /", "deny", None),
             ("decision", "no_such_tool", "none", None),
@@ -92,8 +107,10 @@ async def test_grants_rewinds_and_the_end_of_a_session_are_in_it_and_outlive_the
         await ask(client, SessionRewind, Rewound, session=session, turn=1)
         await ask(client, SessionDelete, Done, session=session)
         seen = await rows(client, session=session)
-        assert [row.kind for row in seen] == ["session", "grant", "decision", "command", "rewind", "session"]
-        grant, decision, rewind = seen[1], seen[2], seen[4]
+        told = ["session", "message", "permission", "grant", "decision", "command", "rewind", "session"]
+        assert [row.kind for row in seen] == told
+        answered, grant, decision, rewind = seen[2], seen[3], seen[4], seen[6]
+        assert (answered.detail["decision"], answered.detail["scope"]) == ("allow", "session")
         assert (grant.subject, grant.detail["scope"], grant.detail["by"]) == ("touch a", "session", "me")
         assert (decision.detail["decision"], decision.detail["rule"]) == ("allow", "answer:me")
         assert (rewind.subject, rewind.detail["files"], rewind.detail["removed"]) == ("turn 1", True, 1)
@@ -106,4 +123,84 @@ async def test_a_persons_own_call_is_in_it_too(tmp_path: Path) -> None:
         await ask(client, ToolRun, ToolRan, session=session, tool="shell", arguments={"command": "echo hi"})
         assert [row.kind for row in await rows(client, session=session)] == ["session", "decision", "command"]
         await turn(client, await client.attach(session))
-        assert len(await rows(client, session=session)) == 3
+        assert [row.kind for row in await rows(client, session=session)][3:] == ["message"]
+
+
+async def test_a_command_that_was_cancelled_is_in_it_with_its_decision_before(tmp_path: Path) -> None:
+    script = [shell("touch ran; sleep 100"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client(name="me") as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        await client.send(session, "go")
+        await until(attachment, lambda event: isinstance(event, e.ToolStarted))
+        await until_exists(h.workspace / "ran")
+        assert "decision" in [row.kind for row in await rows(client, session=session)], "before its outcome"
+        await client.cancel(session)
+        decision, command, cancelled = (await rows(client, session=session))[2:]
+        assert (decision.kind, decision.detail["decision"]) == ("decision", "allow")
+        assert (command.kind, command.subject) == ("command", "touch ran; sleep 100")
+        assert (command.detail["ended"], command.detail["call_id"]) == ("stopped", decision.detail["call_id"])
+        assert (cancelled.kind, cancelled.subject) == ("turn", "cancel")
+
+
+async def test_a_persons_own_command_that_was_stopped_is_in_it(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        session = await new_session(h, client)
+        run = ToolRun(id=client.next_id(), session=session, tool="shell", arguments={"command": "touch ran; sleep 100"})
+        running = asyncio.create_task(client.request(run, ToolRan))
+        await until_exists(h.workspace / "ran")
+        await client.cancel(session)
+        await running
+        told = [(row.kind, row.detail.get("ended")) for row in await rows(client, session=session)]
+        assert told[:3] == [("session", None), ("decision", None), ("command", "stopped")]
+
+
+async def test_every_row_says_who_and_from_where(tmp_path: Path) -> None:
+    script = [shell("echo hi"), {"text": "ok"}, shell("echo two"), {"text": "ok"}]
+    async with house(tmp_path, script, web=True) as h, await h.client(name="me") as client:
+        session, _, _ = await one_turn(h, client)
+        token = await ask(client, TokensCreate, TokenCreated, name="phone", scopes=["chat", "approve"])
+        url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
+        async with await connect(url=url, token=token.secret, env={}, name="app") as phone:
+            await ask(phone, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(mode="plan"))
+            await ask(phone, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(mode="full"))
+            await turn(phone, await phone.attach(session))
+        seen = await rows(client)
+        assert all(row.detail["by"] and row.detail["actor"] and row.detail["from"] for row in seen)
+        mine = {row.detail["from"] for row in seen if row.detail["actor"] == "owner"}
+        assert mine == {f"socket, process {os.getpid()}"}
+        theirs = [row for row in seen if row.detail["actor"] == "phone"]
+        assert {row.detail["by"] for row in theirs} == {"app"}
+        assert all(row.detail["from"].startswith("127.0.0.1:") for row in theirs)
+        assert [row.subject for row in theirs] == [
+            "updated: mode full → plan",
+            "updated: mode plan → full",
+            "sent",
+            "echo two",
+            "echo two",
+        ]
+        (made,) = [row for row in seen if row.kind == "tokens"]
+        assert (made.subject, made.detail["scopes"]) == ("create phone", ["chat", "approve"])
+        assert token.secret not in str(seen)
+
+
+async def test_a_message_that_waited_is_told_of_whoever_sent_it(tmp_path: Path) -> None:
+    script = [{"chunks": ["one"], "fault": {"name": "stall", "after": 1}}, shell("echo two"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client(name="first") as first:
+        session = await new_session(h, first)
+        attachment = await first.attach(session)
+        await first.send(session, "go")
+        await until(attachment, lambda event: isinstance(event, e.TextDelta))
+        async with await h.client(name="second") as second:
+            await second.send(session, "and then")
+        h.sim.release()
+        await attachment.until_turn_ends()
+        await attachment.until_turn_ends()
+        (command,) = await rows(first, session=session, kind="command")
+        assert command.detail["by"] == "second"
+
+
+async def until_exists(path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not path.exists():
+            await asyncio.sleep(0.01)

@@ -188,6 +188,7 @@ async def asking(root: Path, met: Met) -> None:
                         session=event.session,
                         ask=event.ask.id,
                         decision="allow" if allowed else "deny",
+                        scope="session" if allowed else "once",
                     )
                 elif isinstance(event, e.QuestionAsked):
                     await say(
@@ -198,6 +199,9 @@ async def asking(root: Path, met: Met) -> None:
                 elif isinstance(event, e.BackgroundFinished):
                     break
         assert (h.workspace / "asked").exists()
+        for grant in (await say(client, "grants.list", session=attachment.session)).grants:
+            await say(client, "grants.revoke", grant=grant.id)
+        assert not (await say(client, "grants.list")).grants
         assert {e.PermissionResolved, e.PermissionNoted, e.QuestionAnswered, e.PlanUpdated, e.HookRan} <= kinds(seen)
 
 

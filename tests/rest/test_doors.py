@@ -13,6 +13,7 @@ from websockets.asyncio.client import connect as ws_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from openagent.gateway.guard import LOGIN
+from openagent.gateway.rest import topics
 from openagent.gateway.rest.app import OPENAPI, web_app
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
@@ -222,3 +223,18 @@ async def test_answers_forbid_scripts_of_others_and_being_framed(tmp_path: Path)
             assert not re.search(r"\son\w+=", html)
         assert (await owner("GET", "/assets/none.js")).status_code == 404
         assert (await owner("GET", "/..%2f..%2fetc/passwd.txt")).status_code == 404
+
+
+READING_YET_GUARDED = {
+    *("config.show", "auth.list", "trust.list", "audit.list", "tokens.list", "grants.list"),  # not for everybody to see
+    "models.test",  # it costs a token
+    *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),  # they ask a server
+    *("terminal.input", "terminal.resize"),  # the row of the terminal's opening stands for them
+}
+
+
+def test_an_op_leaves_no_row_in_the_audit_trail_only_if_it_is_known_to_change_nothing() -> None:
+    silent = {str(op.__struct_config__.tag) for op in RESULTS if not op.changes}
+    assert silent == {str(op.__struct_config__.tag) for op in RESULTS if scope_of(op) == "read"} | READING_YET_GUARDED
+    reading = {row.op for row in topics.ENDPOINTS if row.method == "GET"}
+    assert {op for op in reading if op.changes} == set()

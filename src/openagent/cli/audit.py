@@ -18,7 +18,12 @@ from openagent.protocol.safety import AuditPage, AuditRow
 
 PAGE = 1000
 NEWEST = 50
-KINDS = ("decision", "command", "file_written", "call", "grant", "session", "rewind", "trust")
+KINDS = (
+    *("decision", "command", "file_written", "call", "grant", "permission", "session", "message", "turn", "queue"),
+    *("rewind", "unrewind", "context", "terminal", "files", "trust", "auth", "tokens", "web", "tools", "mcp", "models"),
+    *("templates", "flow", "workspaces", "index", "task", "tasks", "hooks", "question", "login", "daemon"),
+)
+_CUT_SHORT = {"stopped": "stopped", "interrupted": "cut off"}
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _AGO = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 
@@ -55,8 +60,9 @@ async def _print(asked: AuditAsk, limit: int | None, as_json: bool, as_csv: bool
         async for row in rows:
             writer.writerow((row.id, _time(row), row.session, row.kind, _safe(row.subject), json.dumps(row.detail)))
     else:
-        shown = [(_time(row), row.session[:12] or "–", row.kind, _told(row)) async for row in rows]
-        say(table(("TIME", "SESSION", "KIND", "WHAT"), shown) if shown else "Nothing of this kind was written down.")
+        shown = [(_time(row), row.session[:12] or "–", _who(row), row.kind, _told(row)) async for row in rows]
+        heads = ("TIME", "SESSION", "WHO", "KIND", "WHAT")
+        say(table(heads, shown) if shown else "Nothing of this kind was written down.")
 
 
 async def _rows(asked: AuditAsk, limit: int | None) -> AsyncGenerator[AuditRow, None]:
@@ -86,15 +92,23 @@ def _told(row: AuditRow) -> str:
     match row.kind:
         case "decision":
             facts = [detail.get("decision"), detail.get("rule")]
+        case "command" | "call" if cut := _CUT_SHORT.get(detail.get("ended", "")):
+            facts = [cut, detail.get("reason")]
         case "command":
             facts = [f"exit {detail.get('exit_code')}", f"{detail.get('output_bytes')} bytes"]
         case "file_written":
             facts = [f"{detail.get('bytes')} bytes"]
         case _:
-            facts = [detail.get("scope"), detail.get("what"), detail.get("by")]
+            facts = [detail.get("scope"), detail.get("what"), detail.get("decision")]
     told = ", ".join(str(fact) for fact in facts if fact)
     subject = one_line(f"{detail.get('tool', '')} {row.subject}", 90)
     return f"{subject} ({told})" if told else subject
+
+
+def _who(row: AuditRow) -> str:
+    """The client, and the token where it was not the owner. Rows of older versions may not know."""
+    by, actor = str(row.detail.get("by", "")), str(row.detail.get("actor", ""))
+    return one_line(f"{by} ({actor})" if actor not in ("", "owner", by) else by, 30) or "–"
 
 
 def _time(row: AuditRow) -> str:

@@ -3,6 +3,7 @@
 import time
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Op
@@ -15,6 +16,11 @@ class Caller(Struct, frozen=True):
     name: str
     scopes: frozenset[Scope]
     expires_at: float | None = None
+    address: str = ""
+    """Where they speak from."""
+
+    def at(self, address: str) -> "Caller":
+        return replace(self, address=address)
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes

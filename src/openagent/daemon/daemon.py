@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from openagent import __version__
 from openagent.core.asks import Reply as QuestionReply
+from openagent.core.audit import Actor, acting, entry
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.in_use import in_use
 from openagent.daemon.pulse import Pulse, rss_bytes
+from openagent.daemon.trail import Trail
 from openagent.daemon.versions import settings_version
-from openagent.plugins.tool import Tool
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Event, LiveState
@@ -55,9 +56,15 @@ def message_parts(text: str, parts: Sequence[UserPart]) -> list[UserPart]:
     return whole
 
 
+def _actor(connection: Connection, op: ops.Op) -> Actor:
+    caller = connection.caller
+    return Actor(connection.name, caller.name, caller.address, str(type(op).__struct_config__.tag))
+
+
 class Daemon:
     def __init__(self, place: Place) -> None:
         self.place = place
+        self.trail = Trail()
         self.bus = EventBus()
         self.connections: set[Connection] = set()
         self.stopping = asyncio.Event()
@@ -86,7 +93,6 @@ class Daemon:
             ops.MessageRaw: self._message_raw,
             ops.PermissionAnswer: self._permission_answer,
             ops.QuestionAnswer: self._question_answer,
-            ops.ToolsList: self._tools_list,
             ops.ToolRun: self._tool_run,
             ops.ConfigShow: self._config_show,
             ops.DaemonStatus: self._status,
@@ -148,8 +154,20 @@ class Daemon:
         connection.caller.check(op)
         if type(op) not in self._handlers:
             await self._manager()
-        with in_use():
-            return await self._handlers[type(op)](connection, op)
+        with in_use(), acting(_actor(connection, op)):
+            if not type(op).changes or type(op).tells:
+                return await self._handlers[type(op)](connection, op)
+            return await self._perform_and_tell(connection, op)
+
+    async def _perform_and_tell(self, connection: Connection, op: ops.Op) -> object:
+        manager = await self._manager()
+        try:
+            result = await self._handlers[type(op)](connection, op)
+        except Exception as problem:
+            await self.trail.tell(manager, op, problem)
+            raise
+        await self.trail.tell(manager, op, None)
+        return result
 
     async def _manager(self) -> "SessionManager":
         if self.stopping.is_set():
@@ -294,28 +312,6 @@ class Daemon:
         (await (await self._manager()).get(op.session)).asks.answer_question(op.question, reply)
         return ops.Done()
 
-    async def _tools_list(self, connection: Connection, op: ops.ToolsList) -> ops.ToolList:
-        manager = await self._manager()
-        disabled: list[str] = []
-        more: Sequence[Tool] = ()
-        if op.session:
-            session = await manager.get(op.session)
-            disabled = session.info.settings.disabled_tools
-            more = await manager.runtime.more_tools(session.info)
-        return ops.ToolList(
-            [
-                ops.ToolInfo(
-                    name=tool.name,
-                    description=tool.schema.description,
-                    parameters=tool.schema.parameters,
-                    read_only=tool.read_only,
-                    source=tool.source,
-                    enabled=tool.name not in disabled,
-                )
-                for tool in (*manager.runtime.tools, *more)
-            ]
-        )
-
     async def _tool_run(self, connection: Connection, op: ops.ToolRun) -> ops.ToolRan:
         session = await (await self._manager()).get(op.session)
         outcome = await session.run_tool(op.tool, op.arguments, op.id)
@@ -366,5 +362,7 @@ class Daemon:
 
     async def _stop(self, connection: Connection, op: ops.DaemonStop) -> ops.Done:
         _log.info("stop requested", extra={"client": connection.name})
+        if self._ready.done() and self._ready.exception() is None:
+            await self.trail.write(self._ready.result(), entry("daemon", "stop"))
         self.stopping.set()
         return ops.Done()

@@ -257,7 +257,9 @@ class SessionManager:
         created = SessionCreated(session=fork.id, seq=1, op_id=op.id, at=now, info=fork)
         await self.runtime.store.fork_session(source.id, fork, op.through, [created])
         self._bus.publish(created)
-        return await self.get(fork.id)
+        session = await self.get(fork.id)
+        session.post(audit=[entry("session", "forked", source=source.id, through=op.through, mode=fork.settings.mode)])
+        return session
 
     async def _counters_through(self, source: Session, through: int) -> dict[str, Any]:
         """A fork may end only where no call waits for its result."""

@@ -88,7 +88,8 @@ class Guard:
             return not_authenticated()
         if by_cookie and not _is_safe(scope) and "origin" not in headers:
             return problem(403, "wrong_origin", "An unsafe request with a cookie must say its origin.")
-        scope.setdefault("state", {})["caller"] = caller
+        host, port = scope.get("client") or ("", 0)
+        scope.setdefault("state", {})["caller"] = caller.at(f"{host}:{port}" if host else "")
         return None
 
     def _is_own_host(self, given: str) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from openagent.daemon.callers import OWNER
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Daemon
 from openagent.protocol.codec import UndecodableOp, decode_op
@@ -12,7 +13,7 @@ class InProcessLine:
 
     def __init__(self, daemon: Daemon) -> None:
         self._bodies: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._connection = Connection(daemon, _Receiver(self._bodies))
+        self._connection = Connection(daemon, _Receiver(self._bodies), OWNER.at("the daemon itself"))
 
     async def send(self, body: bytes) -> None:
         try:

@@ -9,6 +9,7 @@ from collections import deque
 from pathlib import Path
 from typing import cast
 
+from openagent.daemon.callers import OWNER
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Daemon
 from openagent.protocol.codec import HEADER_SIZE, MAX_FRAME, UndecodableOp, decode_op, encode_event, frame
@@ -37,8 +38,9 @@ class IpcLine(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._connection = Connection(self._daemon, self)
-        if not _same_user(transport.get_extra_info("socket")):
+        pid, uid = _peer(transport.get_extra_info("socket"))
+        self._connection = Connection(self._daemon, self, OWNER.at(f"socket, process {pid}"))
+        if uid != os.getuid():
             self._end(ErrorInfo("unauthorized", "This socket belongs to another user.", recoverable=False))
 
     def data_received(self, data: bytes) -> None:
@@ -131,10 +133,11 @@ class IpcLine(asyncio.Protocol):
         asyncio.get_running_loop().call_later(GOODBYE_GRACE, self._transport.abort)
 
 
-def _same_user(peer: socket.socket) -> bool:
+def _peer(peer: socket.socket) -> tuple[int, int]:
+    """Process and user."""
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
-    _, uid, _ = _PEER_CREDENTIALS.unpack(credentials)
-    return uid == os.getuid()
+    pid, uid, _ = _PEER_CREDENTIALS.unpack(credentials)
+    return pid, uid
 
 
 async def serve_ipc(daemon: Daemon, path: Path) -> asyncio.Server:

@@ -23,6 +23,7 @@ from openagent.jail.output_pipe import READ_SIZE, OutputPipe, waiting_bytes
 from openagent.jail.processes import Moment
 from openagent.jail.shell_state import DUMP_FUNCTIONS, DUMP_SETTINGS, ShellState
 from openagent.jail.state_pipe import StatePipe
+from openagent.plugins.held import Countdown
 from openagent.plugins.jail import OnOutput
 
 _INLINE_LIMIT = 2 * 1024
@@ -75,7 +76,7 @@ class Running:
         self.shell_ended = False
         self.timed_out = False
         self.lost = False
-        self.deadline: asyncio.TimerHandle | None = None
+        self.deadline: Countdown | None = None
         """Of a command in the background."""
         self.on_end: Callable[[], None] | None = None
         self.on_lost: Callable[[], None] | None = None

@@ -9,24 +9,25 @@ import functools
 import os
 import shlex
 import shutil
-import socket
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from openagent.jail.egress import HANDOVER, EgressProxy, proxy_env
+from openagent.jail.egress import only, proxy_env
 from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_git_identity, settings_files
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
+from openagent.jail.ports import PortOpener
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import PROMPT, TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
 from openagent.jail.walls import Wall, checked_workspace, explain_walls, home_directories, workspace_walls
-from openagent.plugins.jail import BackgroundCommand
+from openagent.jail.way_out import WayOut
+from openagent.plugins.held import HeldTime
+from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
 _UID = 1000
@@ -65,6 +66,9 @@ class BwrapJail:
         self,
         *,
         network: str | Sequence[str] = "off",
+        names: Mapping[str, str] | None = None,
+        ask: AskHostFor | None = None,
+        opener: PortOpener | None = None,
         limits: Limits | None = None,
         env: Mapping[str, str] | None = None,
         hidden: Sequence[Path] = (),
@@ -72,8 +76,12 @@ class BwrapJail:
         log_dir: Path | None = None,
         on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
     ) -> None:
-        """`network` is off, on, or the hosts that may be reached; `hidden` is kept out even below the workspace."""
+        """`network` is off, on, ask (then `ask` is), or the hosts that may be reached, and `names` are hosts of a
+        person's own; `hidden` is kept out even below the workspace."""
         self._network = network
+        self._names = names or {}
+        self._ask = ask
+        self._opener = opener or PortOpener()
         self._limits = limits or Limits()
         self._env = dict(env or {})
         self._hidden = tuple(hidden)
@@ -88,7 +96,8 @@ class BwrapJail:
 
     def describe(self) -> str:
         if isinstance(self._network, str):
-            return "bwrap, with network" if self._network == "on" else "bwrap, no network"
+            words = {"on": "with network", "ask": "network by asking"}
+            return f"bwrap, {words.get(self._network, 'no network')}"
         return f"bwrap, network to {', '.join(self._network) or 'no host'}"
 
     async def open(self, session: str, workspace: Path) -> PersistentShell:
@@ -97,7 +106,9 @@ class BwrapJail:
         if log_dir is not None:
             log_dir.mkdir(parents=True, exist_ok=True)
         host = await self._look_at_host()
-        plan = EnclosurePlan(functools.partial(self._launch, host, workspace, log_dir), self._environment(host), PIPES)
+        held = HeldTime()
+        launch = functools.partial(self._launch, host, workspace, log_dir, ask=self._asking(session, held))
+        plan = EnclosurePlan(launch, self._environment(host), PIPES)
         return PersistentShell(
             functools.partial(ProcessEnclosure, plan),
             str(workspace),
@@ -105,15 +116,16 @@ class BwrapJail:
             log_dir=log_dir,
             on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
             explain=explain_walls,
+            held=held,
         )
 
     async def start_process(
-        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None, ask: AskHost | None = None
     ) -> asyncio.subprocess.Process:
         """A program of its own behind the same walls, an MCP server for one; its three streams are pipes."""
         workspace = checked_workspace(workspace)
         host = await self._look_at_host()
-        launch = self._launch(host, workspace, None, None)
+        launch = self._launch(host, workspace, None, None, ask=ask)
         try:
             process = await asyncio.create_subprocess_exec(
                 *(*launch.argv, "bash", "-c", f'{launch.setup}\nexec "$@"', "bash", *argv),
@@ -134,11 +146,13 @@ class BwrapJail:
         ending.add_done_callback(lambda _: launch.on_end())
         return process
 
-    async def open_terminal(self, workspace: Path, columns: int, rows: int) -> PtyProcess:
+    async def open_terminal(
+        self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None
+    ) -> PtyProcess:
         """An interactive shell behind the same walls. Its terminal is its own, so it needs no new session."""
         workspace = checked_workspace(workspace)
         host = await self._look_at_host()
-        launch = self._launch(host, workspace, None, None, own_session=False)
+        launch = self._launch(host, workspace, None, None, own_session=False, ask=ask)
         return await start_on_terminal(
             (*launch.argv, "bash", "-c", f"{launch.setup}\nPS1={shlex.quote(PROMPT)} exec bash --noprofile --norc -i"),
             env={**self._environment(host), **TERMINAL_ENV},
@@ -156,6 +170,23 @@ class BwrapJail:
             toolchains = find_toolchains(os.environ, home_directories())
             self._host = _Host(bwrap, toolchains, await asyncio.to_thread(read_git_identity))
         return self._host
+
+    def _asking(self, session: str, held: HeldTime) -> AskHost | None:
+        """A command's own time stands still while a person is asked about it."""
+        asks = self._ask
+        if asks is None:
+            return None
+
+        async def ask(host: str, port: int) -> str:
+            with held.holding():
+                return await asks(session, host, port)
+
+        return ask
+
+    def _way_out(self, ask: AskHost | None) -> WayOut | None:
+        if not isinstance(self._network, str):
+            return WayOut(self._opener, only(self._network), self._names)
+        return WayOut(self._opener, ask, self._names) if self._network == "ask" and ask is not None else None
 
     # --- what is inside --------------------------------------------------------------------------------------------
 
@@ -192,14 +223,26 @@ class BwrapJail:
             "PATH": host.toolchains.path,
             **agent_env(),
             **host.toolchains.env,
-            **({} if isinstance(self._network, str) else proxy_env(self._network)),
+            **self._proxy_variables(),
             **self._env,
         }
+
+    def _proxy_variables(self) -> dict[str, str]:
+        if isinstance(self._network, str):
+            return proxy_env() if self._network == "ask" else {}
+        return proxy_env(self._network)
 
     # --- one start -------------------------------------------------------------------------------------------------
 
     def _launch(
-        self, host: _Host, workspace: Path, log_dir: Path | None, pipes: Path | None, *, own_session: bool = True
+        self,
+        host: _Host,
+        workspace: Path,
+        log_dir: Path | None,
+        pipes: Path | None,
+        *,
+        own_session: bool = True,
+        ask: AskHost | None = None,
     ) -> Launch:
         argv = [
             *(
@@ -220,17 +263,15 @@ class BwrapJail:
             argv += ["--seccomp", str(fds[-1])]
         group = make_control_group(self._limits)
         setup = [rlimit_script(self._limits, grouped=group is not None)]
-        egress = None
-        if not isinstance(self._network, str):
-            egress = _Egress(self._network)
-            fds.append(egress.inner_fd)
-            argv += egress.binds
-            setup.append(egress.setup)
+        if way_out := self._way_out(ask):
+            fds += way_out.fds
+            argv += way_out.arguments
+            setup.append(way_out.setup)
         argv += ["--remount-ro", "/"]
 
         def on_end() -> None:
-            if egress is not None:
-                egress.close()
+            if way_out is not None:
+                way_out.close()
             if group is not None:
                 group.retire()
 
@@ -246,24 +287,6 @@ class BwrapJail:
             (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")
         ]
         return copies
-
-
-class _Egress:
-    """The proxy of one enclosure, and how the helper inside reaches it."""
-
-    def __init__(self, hosts: Sequence[str]) -> None:
-        self._proxy = EgressProxy(hosts)
-        outer, inner = socket.socketpair()
-        outer.setblocking(False)
-        self.inner_fd = inner.detach()
-        self.binds = [] if sys.base_prefix == "/usr" else ["--ro-bind", sys.base_prefix, sys.base_prefix]
-        python = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
-        self.setup = f"{shlex.quote(python)} -ISc {shlex.quote(HANDOVER)} {self.inner_fd}\nexec {self.inner_fd}>&-"
-        self._serving = asyncio.get_running_loop().create_task(self._proxy.serve_handed_over(outer))
-
-    def close(self) -> None:
-        self._serving.cancel()
-        self._proxy.close()
 
 
 def _mounts(walls: Sequence[Wall]) -> list[str]:

@@ -1,41 +1,38 @@
-"""The one way out of a jail whose network is a list of hosts: an HTTP proxy that knows the list.
+"""The one way out of a jail: an HTTP proxy that asks, host by host, whether it may be gone.
 
-A helper inside the jail opens a listening socket on the jail's own loopback and hands it out through an inherited
-socket pair; the proxy then accepts on it from here. Nothing else of the host is reachable from inside.
+It listens on the jail's own loopback and connects from here. Nothing else of the network is reachable from inside.
+A connection waits while the question is open. The answer is a matter of others: what is decided here is that no name
+leads to this machine or its network, unless a person said that this name does.
 """
 
-import array
 import asyncio
 import contextlib
-import ipaddress
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import NamedTuple
+
+from openagent.plugins.addresses import address_of, is_public, keeps_keys
+from openagent.plugins.jail import HOST_NAME, AskHost
 
 PROXY_PORT = 3128
 _HEAD_LIMIT = 64 * 1024
 _CONNECT_TIMEOUT = 20.0
 _DEFAULT_PORTS = (80, 443)
 _BLOCK = 64 * 1024
+_HOST_ADDRESSES = ("127.0.0.1", "::1")
 
-HANDOVER = (
-    "import array,socket,sys;"
-    f"s=socket.create_server(('127.0.0.1',{PROXY_PORT}));"
-    "c=socket.socket(fileno=int(sys.argv[1]));"
-    "c.sendmsg([b'x'],[(socket.SOL_SOCKET,socket.SCM_RIGHTS,array.array('i',[s.fileno()]))])"
-)
-"""Python for the helper inside."""
-
-_PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
+_PROXY = f"http://127.0.0.1:{PROXY_PORT}"
+_PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "npm_config_proxy", "npm_config_https_proxy")
 _OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
-def proxy_env(hosts: Sequence[str]) -> dict[str, str]:
+def proxy_env(hosts: Sequence[str] = ()) -> dict[str, str]:
     """Points programs inside at the proxy; the jail's own loopback goes past it unless the host's is on the list."""
     listed = {HostRule.parse(host).name for host in hosts}
-    variables: dict[str, str] = dict.fromkeys(_PROXY_VARIABLES, f"http://127.0.0.1:{PROXY_PORT}")
-    variables["no_proxy"] = ",".join(name for name in _OWN_NAMES if name not in listed)
-    return variables | {name.upper(): value for name, value in variables.items()}
+    past = ",".join(name for name in _OWN_NAMES if name not in listed)
+    variables = {**dict.fromkeys(_PROXY_VARIABLES, _PROXY), "no_proxy": past, "npm_config_noproxy": past}
+    capitals = {name.upper(): value for name, value in variables.items() if not name.startswith("npm_")}
+    return {**variables, **capitals, "NODE_USE_ENV_PROXY": "1", "YARN_HTTP_PROXY": _PROXY, "YARN_HTTPS_PROXY": _PROXY}
 
 
 class HostRule(NamedTuple):
@@ -58,61 +55,79 @@ class HostRule(NamedTuple):
             return False
         return host.endswith(f".{self.name}") if self.below else host == self.name
 
-    @property
-    def names_an_address(self) -> bool:
-        """Such a rule may point at this machine or its network; a name must not resolve to there."""
-        return self.name == "localhost" or _address(self.name) is not None
+
+def only(hosts: Sequence[str]) -> AskHost:
+    """For a network that is a list of hosts: those, and nobody is asked about another."""
+    rules = [HostRule.parse(host) for host in hosts]
+
+    async def ask(host: str, port: int) -> str:
+        if any(rule.matches(host, port) for rule in rules):
+            return ""
+        return f"The jail's network does not include {host}:{port}. Allow it under [jail] network."
+
+    return ask
+
+
+_BROKEN = (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 
 
 class _Refused(Exception):
     pass
 
 
+class _AskerGone(Exception):
+    """Whoever wanted the connection did not wait for it."""
+
+
 class EgressProxy:
-    def __init__(self, hosts: Sequence[str], on_request: Callable[[str, int, bool], None] | None = None) -> None:
-        self._rules = [HostRule.parse(host) for host in hosts]
-        self._on_request = on_request
+    def __init__(self, ask: AskHost, names: Mapping[str, str] | None = None) -> None:
+        """`names` are a person's own, each with the address it stands for, wherever that is."""
+        self._ask = ask
+        self._names = {name.lower().rstrip("."): address for name, address in (names or {}).items()}
         self._servers: list[asyncio.Server] = []
         self._connections: set[asyncio.StreamWriter] = set()
-
-    async def serve_handed_over(self, handover: socket.socket) -> None:
-        """Waits for the helper inside, then serves what it hands out."""
-        loop = asyncio.get_running_loop()
-        ready = loop.create_future()
-        loop.add_reader(handover.fileno(), lambda: ready.done() or ready.set_result(None))
-        try:
-            await ready
-            fds = array.array("i")
-            _, ancillary, _, _ = handover.recvmsg(1, socket.CMSG_SPACE(fds.itemsize))
-            for _, _, data in ancillary:
-                fds.frombytes(data[: fds.itemsize])
-        finally:
-            loop.remove_reader(handover.fileno())
-            handover.close()
-        if fds:
-            await self.serve(socket.socket(fileno=fds[0]))
+        self._closed = False
 
     async def serve(self, listening: socket.socket) -> None:
-        self._servers.append(await asyncio.start_server(self._handle, sock=listening, limit=_HEAD_LIMIT))
+        server = await asyncio.start_server(self._handle, sock=listening, limit=_HEAD_LIMIT)
+        if self._closed:
+            server.close()
+        self._servers.append(server)
+
+    async def forward(self, listening: socket.socket, port: int) -> None:
+        """A port of the jail's loopback that is this machine's own."""
+
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            async def to_the_host() -> None:
+                await self._join(reader, writer, await _connect_to(_HOST_ADDRESSES, port), b"", b"")
+
+            await self._attended(writer, to_the_host())
+
+        self._servers.append(await asyncio.start_server(handle, sock=listening))
 
     def close(self) -> None:
+        self._closed = True
         for server in self._servers:
             server.close()
         for writer in list(self._connections):
             writer.close()
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def proxied() -> None:
+            try:
+                await self._proxy(reader, writer)
+            except _Refused as refusal:
+                _answer(writer, "403 Forbidden", str(refusal))
+            except _BROKEN as problem:
+                _answer(writer, "502 Bad Gateway", f"The connection could not be made: {problem or 'no answer'}.")
+
+        await self._attended(writer, proxied())
+
+    async def _attended(self, writer: asyncio.StreamWriter, work: Awaitable[None]) -> None:
         self._connections.add(writer)
         try:
-            await self._proxy(reader, writer)
-        except _Refused as refusal:
-            body = f"{refusal}\n".encode()
-            writer.write(
-                b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
-                b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-            )
-        except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            with contextlib.suppress(_AskerGone, OSError, TimeoutError):
+                await work
         finally:
             self._connections.discard(writer)
             with contextlib.suppress(OSError):
@@ -131,30 +146,87 @@ class EgressProxy:
             opening = f"{method} {path} {version}\r\nConnection: close\r\n".encode("ascii") + _without_hop_headers(
                 headers
             )
-        outer_reader, outer_writer = await self._connect(host, port)
+        refusal, early = await self._asked(host, port, reader)
+        if refusal:
+            raise _Refused(refusal)
+        outer = await self._connect(host, port)
+        reply = b"HTTP/1.1 200 Connection established\r\n\r\n" if method == "CONNECT" else b""
+        await self._join(reader, writer, outer, reply, opening + early)
+
+    async def _asked(self, host: str, port: int, reader: asyncio.StreamReader) -> tuple[str, bytes]:
+        """Why not, if not, and what was sent meanwhile. Who hangs up while the question is open takes it back."""
+        if refusal := _never(host):
+            return refusal, b""
+        early = bytearray()
+        asking = asyncio.ensure_future(self._ask(host, port))
+        hearing = asyncio.ensure_future(reader.read(_BLOCK))
+        try:
+            while not asking.done():
+                await asyncio.wait([asking, hearing], return_when=asyncio.FIRST_COMPLETED)
+                if hearing.done() and not asking.done():
+                    if not (data := hearing.result()) or len(early) > _HEAD_LIMIT:
+                        raise _AskerGone
+                    early += data
+                    hearing = asyncio.ensure_future(reader.read(_BLOCK))
+            if hearing.done():
+                early += hearing.result()
+            return asking.result(), bytes(early)
+        finally:
+            asking.cancel()
+            hearing.cancel()
+            await asyncio.wait([asking, hearing])
+
+    async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if address := self._names.get(host):
+            return await _connect_to([address], port)
+        if host in (HOST_NAME, "localhost"):
+            return await _connect_to(_HOST_ADDRESSES, port)
+        if address_of(host) is not None:
+            return await _connect_to([host], port)
+        async with asyncio.timeout(_CONNECT_TIMEOUT):
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
+        if not all(_is_public(address) for address in addresses):
+            raise _Refused(f"{host} resolves to an address of this machine or its network.")
+        return await _connect_to(addresses, port)
+
+    async def _join(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        outer: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        reply: bytes,
+        opening: bytes,
+    ) -> None:
+        outer_reader, outer_writer = outer
         self._connections.add(outer_writer)
         try:
-            if method == "CONNECT":
-                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            writer.write(reply)
             outer_writer.write(opening)
             await asyncio.gather(_pump(reader, outer_writer), _pump(outer_reader, writer))
         finally:
             self._connections.discard(outer_writer)
             outer_writer.close()
 
-    async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        rule = next((rule for rule in self._rules if rule.matches(host, port)), None)
-        if self._on_request is not None:
-            self._on_request(host, port, rule is not None)
-        if rule is None:
-            raise _Refused(f"The jail's network does not include {host}:{port}. Allow it under [jail] network.")
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(_CONNECT_TIMEOUT):
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            addresses = [str(info[4][0]) for info in found]
-            if not rule.names_an_address and not all(_is_public(address) for address in addresses):
-                raise _Refused(f"{host} resolves to an address of this machine or its network.")
-            return await asyncio.open_connection(addresses[0], port)
+
+def _answer(writer: asyncio.StreamWriter, status: str, text: str) -> None:
+    body = f"{text}\n".encode()
+    writer.write(
+        f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+
+
+async def _connect_to(addresses: Sequence[str], port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    problem: OSError = OSError("it has no address")
+    async with asyncio.timeout(_CONNECT_TIMEOUT):
+        for address in addresses:
+            try:
+                return await asyncio.open_connection(address, port)
+            except OSError as refused:
+                problem = refused
+    raise problem
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -189,14 +261,14 @@ def _without_hop_headers(headers: bytes) -> bytes:
     return b"\r\n".join(line for line in lines if not line.lower().startswith(dropped))
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(text)
-    except ValueError:
-        return None
+def _never(host: str) -> str:
+    """Nobody is even asked."""
+    address = address_of(host)
+    if address is not None and keeps_keys(address):
+        return f"{host} is never reached: clouds keep the keys of their machines at such addresses."
+    return ""
 
 
 def _is_public(text: str) -> bool:
-    address = _address(text.partition("%")[0])
-    mapped = getattr(address, "ipv4_mapped", None) or address
-    return mapped is not None and mapped.is_global and not mapped.is_multicast
+    address = address_of(text)
+    return address is not None and is_public(address)

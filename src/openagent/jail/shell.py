@@ -18,6 +18,7 @@ from openagent.jail.capture import Log
 from openagent.jail.enclosure import Enclosure
 from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal
 from openagent.jail.shell_state import ShellState, load, save
+from openagent.plugins.held import Countdown, HeldTime
 from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput
 from openagent.protocol.errors import OpenAgentError
 
@@ -47,8 +48,10 @@ class PersistentShell:
         log_dir: Path | None = None,
         on_background_end: OnBackgroundEnd | None = None,
         explain: Callable[[str], str | None] | None = None,
+        held: HeldTime | None = None,
     ) -> None:
-        """`explain` tells from a failed command's output what it ran into."""
+        """`explain` tells from a failed command's output what it ran into. What is `held` counts for no timeout."""
+        self._held = held or HeldTime()
         self._explain = explain
         self._enclose = enclose
         self._home_directory = directory
@@ -128,11 +131,12 @@ class PersistentShell:
 
         running.on_end = lambda: settle("ended")
         running.on_lost = lambda: settle("lost")
-        timers: list[asyncio.TimerHandle] = []
+        held, held_before = self._held, self._held.seconds
+        timers: list[Countdown] = []
         if timeout is not None:
-            timers.append(loop.call_later(timeout, settle, "timeout"))
+            timers.append(held.call_later(timeout, lambda: settle("timeout")))
         if self._background_after is not None and (timeout is None or self._background_after < timeout):
-            timers.append(loop.call_later(self._background_after, settle, "background"))
+            timers.append(held.call_later(self._background_after, lambda: settle("background")))
         try:
             bash.start(running, directory=directory, interactive=interactive, merged=merged)
             outcome = await done
@@ -144,7 +148,8 @@ class PersistentShell:
             for timer in timers:
                 timer.cancel()
         if outcome == "background":
-            return self._move_to_background(running, bash, timeout)
+            left = timeout and timeout - running.duration_ms / 1000 + (held.seconds - held_before)
+            return self._move_to_background(running, bash, left)
         if outcome == "timeout":
             running.timed_out = True
             self._kill(running, bash)
@@ -273,15 +278,14 @@ class PersistentShell:
 
     # --- background ------------------------------------------------------------------------------------------------
 
-    def _move_to_background(self, running: Running, bash: Bash, timeout: float | None) -> CommandResult:
+    def _move_to_background(self, running: Running, bash: Bash, left: float | None) -> CommandResult:
         name = f"bg{self._commands_started}"
         self._in_background[name] = (running, bash)
         running.out.on_output = running.err.on_output = None
         running.on_end = lambda: self._background_ended(name)
         running.on_lost = lambda: self._kill(running, bash)
-        if timeout is not None:
-            left = timeout - running.duration_ms / 1000
-            running.deadline = asyncio.get_running_loop().call_later(max(left, 0), self._time_is_up, running, bash)
+        if left is not None:
+            running.deadline = self._held.call_later(max(left, 0), lambda: self._time_is_up(running, bash))
         notes = self._notes(running)
         self._bash = self._start_bash(bash.state)
         return self._result(running, background=name, notes=notes)

@@ -1,7 +1,7 @@
 """Where an agent's commands run."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -10,6 +10,12 @@ from msgspec import Struct
 OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, str], None]
 """Called with output as it arrives, on the event loop."""
+AskHost = Callable[[str, int], Awaitable[str]]
+"""Host and port to why it may not be reached; empty when it may. May take as long as a person takes to answer."""
+AskHostFor = Callable[[str, str, int], Awaitable[str]]
+"""The same with the session first."""
+HOST_NAME = "host.openagent.internal"
+"""By this name programs in a jail ask for ports of the machine that the jail is on."""
 
 
 class CommandResult(Struct, frozen=True):
@@ -105,9 +111,10 @@ class ProcessJail(Protocol):
     """A jail that can also hold programs beside the shell."""
 
     async def start_process(
-        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None, ask: AskHost | None = None
     ) -> asyncio.subprocess.Process:
-        """Its three streams are pipes, and it leads a process group of its own."""
+        """`ask` is asked about hosts, where that is how the jail's network is set; without it there is none. Its
+        three streams are pipes, and it leads a process group of its own."""
         ...
 
 
@@ -144,4 +151,6 @@ class Terminal(Protocol):
 class TerminalJail(Protocol):
     """A jail that can also hold a terminal for a person."""
 
-    async def open_terminal(self, workspace: Path, columns: int, rows: int) -> Terminal: ...
+    async def open_terminal(
+        self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None
+    ) -> Terminal: ...

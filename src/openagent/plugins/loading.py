@@ -47,7 +47,7 @@ class ProviderOptions(Struct, frozen=True):
 class JailOptions(Struct, frozen=True):
     """What a jail of a plugin is made from: `[jail]` in the settings."""
 
-    network: Literal["off", "on"] | list[str]
+    network: Literal["off", "ask", "on"] | list[str]
     memory: int
     processes: int
     hidden: Sequence[Path]

@@ -5,12 +5,11 @@ import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 
+from openagent.plugins.addresses import Address, is_public
 from openagent.protocol.errors import OpenAgentError
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], Awaitable[list[str]]]
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
@@ -43,20 +42,4 @@ class Guard:
     def _allowed(self, address: Address) -> bool:
         if any(address.version == network.version and address in network for network in self._reachable):
             return True
-        return all(inner.is_global and not inner.is_multicast for inner in _meanings(address))
-
-
-def _meanings(address: Address) -> list[Address]:
-    """The address, and the IPv4 address that an IPv6 one may stand for."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return [address]
-    if address.ipv4_mapped is not None:
-        return [address.ipv4_mapped]
-    meanings: list[Address] = [address]
-    if address.sixtofour is not None:
-        meanings.append(address.sixtofour)
-    if address.teredo is not None:
-        meanings.extend(address.teredo)
-    if address in _NAT64:
-        meanings.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return meanings
+        return is_public(address)

@@ -1,0 +1,79 @@
+"""The way out of one enclosure, from its start to its end."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from openagent.jail.egress import PROXY_PORT, EgressProxy
+from openagent.jail.ports import PortOpener
+from openagent.plugins.jail import AskHost
+from openagent.protocol.errors import OpenAgentError
+
+_log = logging.getLogger(__name__)
+
+
+class _Info(msgspec.Struct, frozen=True):
+    """What bubblewrap says of itself; more than this."""
+
+    pid: int = msgspec.field(name="child-pid")
+
+
+class WayOut:
+    def __init__(self, opener: PortOpener, ask: AskHost, names: Mapping[str, str], ports: Sequence[int] = ()) -> None:
+        """`ports` of this machine are the jail's own, too."""
+        self._opener = opener
+        self._proxy = EgressProxy(ask, names)
+        self._ports = tuple(ports)
+        self._told, info = os.pipe()
+        go, self._go = os.pipe()
+        self.fds = (info, go)
+        """For the enclosure."""
+        self.arguments = ("--info-fd", str(info))
+        """For bubblewrap, which says which process has the new network."""
+        self.setup = f"read -r -u {go} _\nexec {go}<&-"
+        """For the enclosure before its first command: nobody finds the way out still closed. It opens while the walls
+        are being built, so hardly ever does anybody wait here."""
+        opener.hold()
+        self._opening = asyncio.get_running_loop().create_task(self._open())
+        self._opening.add_done_callback(lambda _: self._let_go())
+
+    async def _open(self) -> None:
+        try:
+            pid = msgspec.json.decode(await _read_all(self._told), type=_Info).pid
+            await self._proxy.serve(await self._opener.open(pid, PROXY_PORT))
+            for port in self._ports:
+                await self._proxy.forward(await self._opener.open(pid, port), port)
+        except (OpenAgentError, msgspec.DecodeError) as problem:  # the jail stands all the same, without a network
+            _log.warning("no way out of the jail", extra={"problem": str(problem)})
+
+    def _let_go(self) -> None:
+        os.close(self._go)
+        os.close(self._told)
+
+    def close(self) -> None:
+        self._opening.cancel()
+        self._proxy.close()
+        self._opener.release()
+
+
+async def _read_all(fd: int) -> bytes:
+    """Until its writers are gone, or what is written is whole."""
+    loop = asyncio.get_running_loop()
+    os.set_blocking(fd, False)
+    said = bytearray()
+    over = loop.create_future()
+
+    def read() -> None:
+        said.extend(data := os.read(fd, 4096))
+        if (not data or said.rstrip().endswith(b"}")) and not over.done():
+            over.set_result(None)
+
+    loop.add_reader(fd, read)
+    try:
+        await over
+    finally:
+        loop.remove_reader(fd)
+    return bytes(said)

@@ -32,6 +32,7 @@ from openagent.services.grants import GrantService
 from openagent.services.intent import IntentGate
 from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.services.mcp import McpService, own_file
+from openagent.services.outside import Outside
 from openagent.services.queues import QueueService
 from openagent.services.recall import StoredMemory
 from openagent.services.safety import Safety
@@ -91,6 +92,7 @@ def build_manager(
     search, memory = _web_search(settings.tools.search), StoredMemory(store)
     offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory)
     tools = offered(disabled=settings.tools.disabled)
+    outside = services.outside = Outside(settings.jail.network, settings.jail.names)
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
     def tell_workspace(workspace: Path, status: McpServerStatus) -> None:
@@ -100,7 +102,7 @@ def build_manager(
                 session.show(status)
 
     def make_host(on_change: Callable[[Path, McpServer], None], sample: Sample, authorize: Authorize) -> MCPHost:
-        start = functools.partial(start_mcp_server, settings.jail, scratch, hidden)
+        start = functools.partial(start_mcp_server, settings.jail, scratch, hidden, outside=outside)
         return MCPHost(
             start,
             reserved=[*TEAM_TOOLS, *(tool.name for tool in offered())],
@@ -108,10 +110,13 @@ def build_manager(
             sample=sample,
             authorize=authorize,
             share=settings.tools.schema_share,
+            held_for=outside.held,
+            may_connect=outside.may_connect,
         )
 
     mcp = services.mcp = McpService(store, configs, redactor, services.vault, make_host=make_host, tell=tell_workspace)
-    custom = services.customizing = Customizing(configs, jailed_starter(settings.jail, scratch, hidden), plugins, tools)
+    start_in_jail = jailed_starter(settings.jail, scratch, hidden, outside)
+    custom = services.customizing = Customizing(configs, start_in_jail, plugins, tools)
     custom.take_prompts(mcp.prompts, mcp.prompt)
     around = Surroundings(custom.tools_beside(mcp.tools), mcp.server_names, services.catalog.resolve)
     services.presence = Presence(store, home)
@@ -131,7 +136,7 @@ def build_manager(
         tools=tools,
         more_tools=team.tools,
         offers=mcp.offers,
-        jail=build_jail(settings.jail, scratch, hidden, tell),
+        jail=build_jail(settings.jail, scratch, hidden, tell, outside),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
         collectors=collectors,
@@ -171,6 +176,7 @@ def build_manager(
         check_settings=check,
         idle_kept=settings.store.idle_sessions,
     )
+    outside.manager = manager
     Resting(manager, daemon.bus)
     for served in (
         services.handlers(manager, daemon.bus),

@@ -123,8 +123,12 @@ class JailSettings(Struct, frozen=True, kw_only=True):
     """For the kind `plugin`: the name of an installed plugin's jail."""
     image: str = ""
     """The image of the `docker` jail's containers; it must have bash. Left out: `python:3.12-slim`."""
-    network: Literal["off", "on"] | list[str] = "off"
-    """`off`, `on`, or the list of hosts that may be reached."""
+    network: Literal["off", "ask", "on"] | list[str] = "ask"
+    """`ask`: a connection to a host that nobody allowed yet waits while you are asked. Or `off`, `on`, or the list of
+    hosts that may be reached, and no other. It holds for commands, MCP servers, hooks, terminals and `web_fetch`."""
+    names: dict[str, str] = {}
+    """Host names of your own and the address each stands for, which may be of this machine: they are asked for like
+    any other, and no other name leads to this machine or its network."""
     memory: Size = "2g"
     """Memory one session's commands may use."""
     processes: Count = 512

@@ -165,7 +165,7 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
         session.post(started, op_id=op_id, audit=[audit_decision(call, decision, summary)])
         began = time.monotonic()
         context = CallContext(session, call.id, window)
-        outcome = await _run(context, tool, call)
+        outcome = _with_news(session, await _run(context, tool, call))
         duration_ms = round((time.monotonic() - began) * 1000, 3)
         if tool.effect == "execute" and (background := outcome.display.background):
             await session.undo.goes_on(window, background)
@@ -174,6 +174,14 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
             session.post(BackgroundStarted(command_id=background, command=summary, call_id=call.id), op_id=op_id)
     effect = tool.effect_of(call.arguments)
     return Performed(outcome, decision, duration_ms, summary, effect, files=context.files)
+
+
+def _with_news(session: "Session", outcome: ToolOutcome) -> ToolOutcome:
+    """The model hears what was kept from leaving the jail meanwhile: programs have their own words for it."""
+    if not (news := session.permits.leaving.news()):
+        return outcome
+    told = "\n".join(f"[openagent: {each}]" for each in news)
+    return msgspec.structs.replace(outcome, text=f"{outcome.text}\n{told}")
 
 
 def _ruled(decision: Decision, ruling: Ruling) -> Decision:
@@ -307,6 +315,7 @@ class CallContext:
         self.files_read: FilesRead = self.files
 
     async def shell(self) -> Shell:
+        self._session.permits.leaving.begins(self.call_id)
         return await self._session.shell()
 
     def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:

@@ -1,6 +1,7 @@
 """Asking people whether something may be done, and keeping what they allow for longer than once."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,20 +13,32 @@ from openagent.policy.facts import CallFacts
 from openagent.policy.grants import Offer
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
 from openagent.protocol.ops import PermissionAnswer
-from openagent.protocol.sessions import PermissionAsk
+from openagent.protocol.sessions import PermissionAsk, Status
 
 if TYPE_CHECKING:
     from openagent.core.asks import Verdict
     from openagent.core.session import Session
 
 
+NOBODY_FOR = 15.0
+"""Seconds after which nobody counts as there: time to come back."""
+_LOOK_EVERY = 0.5
+
+
 async def ask_person(
-    session: "Session", ask: PermissionAsk, offers: Sequence[Offer], facts: CallFacts | None = None
+    session: "Session",
+    ask: PermissionAsk,
+    offers: Sequence[Offer],
+    facts: CallFacts | None = None,
+    *,
+    aside: bool = False,
 ) -> PermissionResolved:
     """Every attached client shows it, and the first answer counts; after a while it is denied. With `facts`, an answer
-    to something else that allows this too answers it."""
+    to something else that allows this too answers it. `aside` from the session's calls, several may be asked at once,
+    something waits for each with a patience of its own, and it is denied when nobody is there to answer."""
     ask = msgspec.structs.replace(ask, choices=[offer.choice for offer in offers])
     answered = session.asks.open_permission(ask, facts)
+    before = session.info.status
     await session.record(
         PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
         StatusChanged(status="waiting_approval", detail=ask.summary),
@@ -36,7 +49,7 @@ async def ask_person(
     audit: list[AuditEntry] = []
     try:
         async with asyncio.timeout(session.runtime.ask_timeout(session.workspace)):
-            verdict = await answered
+            verdict = await (_while_somebody_is_there(session, answered) if aside else answered)
         answer, op_id = verdict.answer, verdict.answer.id
         resolved = PermissionResolved(
             ask_id=ask.id, decision=answer.decision, scope=answer.scope, by=verdict.by, reason=answer.reason
@@ -44,15 +57,41 @@ async def ask_person(
         if (offer := _chosen(offers, answer)) is not None and offer.rule is not None:
             granted, audit = _grant(session, ask, offer, verdict)
             resolved = msgspec.structs.replace(resolved, covers=offer.choice.covers)
+    except _NobodyThereError:
+        answered.cancel()
+        resolved = msgspec.structs.replace(resolved, reason="Nobody is there to answer.")
     except TimeoutError:
         answered.cancel()
     except asyncio.CancelledError:
         answered.cancel()
-        session.post(PermissionResolved(ask_id=ask.id, decision="deny", by="turn ended"))
+        gone = PermissionResolved(ask_id=ask.id, decision="deny", by="withdrawn" if aside else "turn ended")
+        session.post(gone, *(_as_before(session, before) if aside else ()))
         raise
-    going_on = StatusChanged(status="executing_tool", detail=ask.tool)
-    await session.record(resolved, going_on, op_id=op_id, audit=audit, granted=granted)
+    going_on = _as_before(session, before) if aside else [StatusChanged(status="executing_tool", detail=ask.tool)]
+    await session.record(resolved, *going_on, op_id=op_id, audit=audit, granted=granted)
     return resolved
+
+
+class _NobodyThereError(Exception):
+    pass
+
+
+async def _while_somebody_is_there(session: "Session", answered: "asyncio.Future[Verdict]") -> "Verdict":
+    seen = time.monotonic()
+    while not answered.done():
+        await asyncio.wait([answered], timeout=_LOOK_EVERY)
+        if session.someone_can_answer():
+            seen = time.monotonic()
+        elif not answered.done() and time.monotonic() - seen >= NOBODY_FOR:
+            raise _NobodyThereError
+    return answered.result()
+
+
+def _as_before(session: "Session", before: Status) -> list[StatusChanged]:
+    """Unless something else is being asked."""
+    if session.asks.permissions or session.asks.questions:
+        return []
+    return [StatusChanged(status="executing_tool" if before == "waiting_approval" else before)]
 
 
 def _chosen(offers: Sequence[Offer], answer: PermissionAnswer) -> Offer | None:

@@ -3,16 +3,18 @@
 import hashlib
 import time
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from uuid import uuid4
 
 import msgspec
 from msgspec import Struct
 
+from openagent.core.leaving import Leaving
 from openagent.plugins.store import KeptGrant
 from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.grants import Offer, offers
+from openagent.policy.grants import Offer, offers, offers_of
+from openagent.policy.openings import Opening, Openings, decide_opening, is_opening, opening_widths, openings_of
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised
@@ -49,6 +51,7 @@ def permanent_id(rule: Rule) -> str:
 class Permits:
     def __init__(self, session: "Session", kept: Sequence[KeptGrant] = ()) -> None:
         self._session = session
+        self.leaving = Leaving(session)
         self.granted = [Granted(each.id, msgspec.convert(each.rule, Rule), each.at, each.by) for each in kept]
         self._for_turn: list[Granted] = []
         """What else is allowed until the next turn, and why: a grant of another session, or no id."""
@@ -81,11 +84,24 @@ class Permits:
             self._rules = self._rules.granting(grant.rule)
 
     def decide(self, facts: CallFacts) -> Decision:
+        if is_opening(facts):
+            return decide_opening(facts, self.mode, self._rules)
         return decide(facts, self.mode, self._rules)
 
     def offers(self, facts: CallFacts) -> list[Offer]:
         """The ways to allow it."""
+        if is_opening(facts):
+            return offers_of(opening_widths(facts))
         return offers(facts, self.mode, self._rules)
+
+    @property
+    def openings(self) -> Openings:
+        """What the session's jail is opened to."""
+        return openings_of(self._rules, self._session.info.cwd)
+
+    async def ask_to_leave(self, opening: Opening, reason: str, *, program: str = "", **about: Any) -> Decision:
+        """About something that is no tool call of its own, for the call that runs or for a `program` beside it."""
+        return await self.leaving.ask(opening, reason, program=program, **about)
 
     def grant(self, offer: Offer, by: str) -> KeptGrant | None:
         """From now on calls like this one need not be asked for. Returns what is to be kept with the session."""

@@ -684,6 +684,7 @@ class Session:
         """A running turn is interrupted and saved; what is queued stays in the store for the next start."""
         self._closing = True
         await self.cancel(reason="interrupted")
+        await self.permits.leaving.close()
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
         await self.flush()

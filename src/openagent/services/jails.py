@@ -11,15 +11,20 @@ from openagent import config
 from openagent.jail.bwrap import BwrapJail
 from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
-from openagent.plugins.jail import BackgroundCommand, Jail, ProcessJail
+from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, ProcessJail
 from openagent.plugins.loading import JailOptions, PluginLoader
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, Event
+from openagent.services.outside import Outside, Requester
 from openagent.tools.mcp.definitions import ServerDefinition
 
 
 def build_jail(
-    settings: config.JailSettings, scratch: Path, hidden: list[Path], tell: Callable[[str, Event], None]
+    settings: config.JailSettings,
+    scratch: Path,
+    hidden: list[Path],
+    tell: Callable[[str, Event], None],
+    outside: Outside | None = None,
 ) -> Jail:
     def ended(session: str, command: BackgroundCommand) -> None:
         tell(
@@ -41,6 +46,9 @@ def build_jail(
     if settings.kind == "bwrap":
         return BwrapJail(
             network=settings.network,
+            names=settings.names,
+            ask=outside.reach_from_shell if outside is not None else None,
+            opener=outside.opener if outside is not None else None,
             limits=limits,
             hidden=hidden,
             background_after=settings.background_after,
@@ -76,15 +84,29 @@ def _plugged_jail(
 
 
 def jailed_starter(
-    settings: config.JailSettings, scratch: Path, hidden: list[Path]
-) -> Callable[[Path, Sequence[str], Mapping[str, str]], Awaitable[asyncio.subprocess.Process]]:
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], outside: Outside
+) -> Callable[[Path, Sequence[str], Mapping[str, str], Requester], Awaitable[asyncio.subprocess.Process]]:
     """Starts programs that are no part of a session's shell behind the same walls."""
+    start = _starter(settings, scratch, hidden, outside)
 
+    async def start_for(
+        workspace: Path, argv: Sequence[str], env: Mapping[str, str], requester: Requester
+    ) -> asyncio.subprocess.Process:
+        return await start(workspace, argv, env, outside.asking(requester))
+
+    return start_for
+
+
+def _starter(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], outside: Outside
+) -> Callable[[Path, Sequence[str], Mapping[str, str], AskHost], Awaitable[asyncio.subprocess.Process]]:
     @functools.cache
     def jail() -> Jail:
-        return build_jail(settings, scratch, hidden, lambda _session, _event: None)
+        return build_jail(settings, scratch, hidden, lambda _session, _event: None, outside)
 
-    async def start(workspace: Path, argv: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
+    async def start(
+        workspace: Path, argv: Sequence[str], env: Mapping[str, str], ask: AskHost
+    ) -> asyncio.subprocess.Process:
         built = jail()
         if not isinstance(built, ProcessJail):
             raise OpenAgentError(
@@ -92,7 +114,7 @@ def jailed_starter(
                 "Programs beside a session's shell (MCP servers, hooks of projects) cannot run in this kind of jail.",
                 hint='Choose `[jail] kind = "bwrap"`.',
             )
-        return await built.start_process(workspace, argv, env=env)
+        return await built.start_process(workspace, argv, env=env, ask=ask)
 
     return start
 
@@ -103,9 +125,12 @@ async def start_mcp_server(
     hidden: list[Path],
     definition: ServerDefinition,
     workspace: Path,
+    *,
+    outside: Outside,
 ) -> asyncio.subprocess.Process:
     """In the jail, with the network that the server needs where its entry names one."""
     if definition.network:
         jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
-    start = jailed_starter(jail_settings, scratch, hidden)
-    return await start(workspace, [definition.command, *definition.args], definition.env)
+    start = _starter(jail_settings, scratch, hidden, outside)
+    ask = outside.asking_for_server(definition, workspace)
+    return await start(workspace, [definition.command, *definition.args], definition.env, ask)

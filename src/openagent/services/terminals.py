@@ -106,7 +106,13 @@ class TerminalService:
         jail = session.runtime.jail
         if not isinstance(jail, TerminalJail):
             raise OpenAgentError("jail_error", f"The {jail.kind} jail has no terminal.", hint="bwrap has one.")
-        terminal = await jail.open_terminal(session.workspace, op.columns, op.rows)
+        leaving, name = session.permits.leaving, f"terminal:{uuid4().hex[:12]}"
+
+        async def ask(host: str, port: int) -> str:
+            reason = f"A terminal of this session wants to connect to {host}:{port}."
+            return await leaving.reach(host, port, program=name, reason=reason)
+
+        terminal = await jail.open_terminal(session.workspace, op.columns, op.rows, ask=ask)
         opened = _Opened(session.id, terminal)
         opened.watchers.add(connection)
         self._open[opened.id] = opened

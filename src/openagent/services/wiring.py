@@ -32,6 +32,7 @@ from openagent.services.index import IndexService
 from openagent.services.index_learning import IndexLearning
 from openagent.services.mcp import McpService
 from openagent.services.models import ModelsService
+from openagent.services.outside import Outside
 from openagent.services.safety import Safety
 from openagent.services.usage import UsageService
 from openagent.telemetry.prices import PriceBook
@@ -100,6 +101,7 @@ class Services:
         self.team: Team | None = None
         self.customizing: Customizing | None = None
         self.desk: Desk | None = None
+        self.outside: Outside | None = None
 
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
         """What the daemon serves through them, once there are sessions."""
@@ -153,6 +155,8 @@ class Services:
             await self.desk.close()
         if self.mcp is not None:
             await self.mcp.close()
+        if self.outside is not None:
+            self.outside.close()
         await self._auth.close()
         if self._learning is not None:
             await self._learning.close()
@@ -167,6 +171,8 @@ class Services:
     async def _start(self, when_loaded: Callable[[], None]) -> None:
         await self._book.start()
         await asyncio.sleep(PRELOAD_DELAY)
+        if self.outside is not None:
+            self.outside.warm_up()
         try:
             await asyncio.to_thread(self._preload)
         except Exception:  # whoever needs it meets the problem again, and is told

@@ -252,7 +252,8 @@ class CustomGate:
         """Side by side."""
 
         async def one(hook: Hook) -> HookRun:
-            run = await run_hook(hook, workspace, {**facts, "hook_event_name": hook.event}, self._start_in_jail)
+            told = {**facts, "hook_event_name": hook.event}
+            run = await run_hook(hook, workspace, told, self._start_in_jail, session)
             if loaded := self._loaded(session):
                 loaded.post(
                     HookRan(

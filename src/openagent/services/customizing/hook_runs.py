@@ -14,14 +14,17 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.plugins.held import HeldTime
 from openagent.protocol.customizing import Hook
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV
+from openagent.services.outside import Requester
 
 MAX_OUTPUT = 256 * 1024
 """Bytes kept of each stream; the rest is read and thrown away."""
 MAX_TOLD = 16 * 1024
 """Characters of what a hook says that reach the model."""
+LONGEST_NAME = 80
 BLOCKS = 2
 _GRACE = 0.3
 """Seconds that what a hook left running may go on holding its output."""
@@ -30,7 +33,7 @@ _REAPED = 5.0
 
 _log = logging.getLogger(__name__)
 
-StartInJail = Callable[[Path, Sequence[str], Mapping[str, str]], Awaitable[asyncio.subprocess.Process]]
+StartInJail = Callable[[Path, Sequence[str], Mapping[str, str], Requester], Awaitable[asyncio.subprocess.Process]]
 
 
 class _Answer(Struct, frozen=True):
@@ -62,18 +65,23 @@ class HookRun(Struct, frozen=True):
     duration_ms: float = 0.0
 
 
-async def run_hook(hook: Hook, workspace: Path, facts: Mapping[str, Any], start_in_jail: StartInJail) -> HookRun:
-    """A person's own hook runs as they would run it; a project's runs in the jail."""
+async def run_hook(
+    hook: Hook, workspace: Path, facts: Mapping[str, Any], start_in_jail: StartInJail, session: str = ""
+) -> HookRun:
+    """A person's own hook runs as they would run it; a project's runs in the jail, where a host that it wants to
+    connect to is asked for in its session, and that time is not its own."""
     began = time.monotonic()
+    held = HeldTime()
+    asks = Requester(session, f"hook:{hook.command}", f"The hook `{hook.command[:LONGEST_NAME]}`", held)
     try:
-        process = await _start(hook, workspace, start_in_jail)
+        process = await _start(hook, workspace, start_in_jail, asks)
     except (OSError, OpenAgentError) as problem:
         why = problem.info.message if isinstance(problem, OpenAgentError) else problem.strerror or str(problem)
         return HookRun(hook, "failed", reason=f"It could not be started: {why}")
     stdout, stderr = bytearray(), bytearray()
     timed_out = False
     try:
-        async with asyncio.timeout(hook.timeout):
+        async with held.timeout(hook.timeout):
             await _communicate(process, msgspec.json.encode(facts), stdout, stderr)
     except TimeoutError:
         timed_out = True
@@ -89,10 +97,12 @@ async def run_hook(hook: Hook, workspace: Path, facts: Mapping[str, Any], start_
     return msgspec.structs.replace(_judge(hook, process.returncode, said, complained), duration_ms=took)
 
 
-async def _start(hook: Hook, workspace: Path, start_in_jail: StartInJail) -> asyncio.subprocess.Process:
+async def _start(
+    hook: Hook, workspace: Path, start_in_jail: StartInJail, asks: Requester
+) -> asyncio.subprocess.Process:
     places = {"CLAUDE_PROJECT_DIR": str(workspace), "OPENAGENT_PROJECT_DIR": str(workspace)}
     if hook.origin == "project":
-        return await start_in_jail(workspace, ["bash", "-c", hook.command], places)
+        return await start_in_jail(workspace, ["bash", "-c", hook.command], places, asks)
     secret = {name for name in FORWARDED_ENV if name.endswith(("KEY", "TOKEN", "CREDENTIALS"))}
     env = {name: value for name, value in os.environ.items() if name not in secret}
     return await asyncio.create_subprocess_exec(

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openagent.plugins.held import HeldTime
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp import resources, sampling
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.find_tools import Shelf
-from openagent.tools.mcp.server import Authorize, McpServer, Patience, Sample
+from openagent.tools.mcp.server import Authorize, MayConnect, McpServer, Patience, Sample
 from openagent.tools.mcp.tool import McpTool
 from openagent.tools.mcp.words import tool_name
 
@@ -37,6 +38,10 @@ class _Group:
     shelf: Shelf = field(default_factory=Shelf)
 
 
+async def _may_always_connect(_definition: ServerDefinition, _workspace: Path) -> str:
+    return ""
+
+
 class MCPHost:
     def __init__(
         self,
@@ -48,9 +53,12 @@ class MCPHost:
         authorize: Authorize,
         share: float = 10.0,
         patience: Patience | None = None,
+        held_for: Callable[[Path, str], HeldTime] = lambda _workspace, _server: HeldTime(),
+        may_connect: MayConnect = _may_always_connect,
     ) -> None:
         """`start` runs a server's command in the jail; `reserved` are the names of other tools; `sample` asks the
-        model of a session; `share` is the percent of a model's window that schemas may take."""
+        model of a session; `share` is the percent of a model's window that schemas may take; `held_for` counts the time
+        in which a server waits for a person, which is not its own."""
         self._start = start
         self._reserved = frozenset((*reserved, "find_tools", *resources.NAMES, sampling.NAME))
         self._on_change = on_change
@@ -58,6 +66,8 @@ class MCPHost:
         self._authorize = authorize
         self._share = share
         self._patience = patience or Patience()
+        self._held_for = held_for
+        self._may_connect = may_connect
         self._groups: dict[_Place, _Group] = {}
         self._lock = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
@@ -114,6 +124,8 @@ class MCPHost:
                         patience=self._patience,
                         sample=self._sample,
                         authorize=self._authorize,
+                        held=self._held_for(workspace, name),
+                        may_connect=self._may_connect,
                     )
             if gone:
                 self._name_tools(group)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from msgspec import Struct
 
+from openagent.plugins.held import HeldTime
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp.definitions import ServerDefinition
@@ -34,6 +35,8 @@ AskToVisit = Callable[[str, str], Awaitable[bool]]
 """Message and address to whether a person went there."""
 Authorize = Callable[[ServerDefinition, AskToVisit], "Awaitable[httpx2.Auth | None]"]
 """What shows a server that somebody is logged in, if somebody is. When the server wants more, a person is asked."""
+MayConnect = Callable[[ServerDefinition, Path], Awaitable[str]]
+"""Why a server on the network may not be reached; empty when it may."""
 FLOOD = 100
 """Changes that a server tells of between two lists of its tools. One that tells of more is shown to people."""
 T = TypeVar("T")
@@ -69,6 +72,8 @@ class McpServer:
         patience: Patience,
         sample: Sample,
         authorize: Authorize,
+        held: HeldTime,
+        may_connect: MayConnect,
     ) -> None:
         self.definition = definition
         self.name = definition.name
@@ -83,6 +88,8 @@ class McpServer:
         self._patience = patience
         self._sample = sample
         self._authorize = authorize
+        self._held = held
+        self._may_connect = may_connect
         self._client: Client | None = None
         self._lost: wire.Lost | None = None
         self._changed = asyncio.Event()
@@ -146,7 +153,9 @@ class McpServer:
         ended = asyncio.create_task(lost.event.wait())
         self._calls.add(call)
         try:
-            await asyncio.wait([call, ended], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            with contextlib.suppress(TimeoutError):
+                async with self._held.timeout(timeout):
+                    await asyncio.wait([call, ended], return_when=asyncio.FIRST_COMPLETED)
             if call.done() and not call.cancelled():
                 return self._answer(call, lost)
             self._suspect.set()
@@ -200,7 +209,9 @@ class McpServer:
         self._lost = lost
         self._suspect.clear()
         async with contextlib.AsyncExitStack() as stack:
-            async with asyncio.timeout(self._patience.start):
+            async with self._held.timeout(self._patience.start):
+                if refusal := await self._may_connect(self.definition, self._workspace):
+                    raise OpenAgentError("permission_denied", refusal)
                 client: Client = await stack.enter_async_context(
                     sdk.connected(
                         self.definition,

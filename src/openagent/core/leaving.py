@@ -1,0 +1,168 @@
+"""Leaving the jail: what a session may reach outside it, and asking a person for more.
+
+What is asked here is no call of its own: it comes up while something runs, a command that connects to a host for one.
+It is asked like a call all the same, and answered, granted and recorded like one.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import msgspec
+
+from openagent.core.audit import entry
+from openagent.core.permission import ask_person
+from openagent.plugins.jail import HOST_NAME
+from openagent.plugins.store import AuditEntry
+from openagent.policy.facts import CallFacts, Decision
+from openagent.policy.openings import Opening
+from openagent.protocol.sessions import PermissionAsk
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+
+_REMEMBERED = 512
+
+
+class _Question:
+    """One, however many wait for the answer."""
+
+    def __init__(self, task: "asyncio.Task[Decision]") -> None:
+        self.task = task
+        self.waiting = 0
+
+
+class Leaving:
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._questions: dict[Opening, _Question] = {}
+        self._answers: dict[tuple[str, Opening], Decision] = {}
+        """What was said once, to one call or program: it holds for as long as that one runs."""
+        self._news: dict[Opening, str] = {}
+        self.call_id = ""
+        """The call whose command is in the shell, or was the last to be."""
+
+    def begins(self, call_id: str) -> None:
+        """A call is about to use the shell. What was said once to the one before is over."""
+        if call_id != self.call_id:
+            self._forget(self.call_id)
+            self.call_id = call_id
+
+    def news(self) -> list[str]:
+        """What was refused since the last time, for the model."""
+        told, self._news = list(self._news.values()), {}
+        return told
+
+    async def reach(self, host: str, port: int, *, program: str = "", reason: str = "") -> str:
+        """Why a host may not be reached; empty when it may. `program` is who wants to, when it is not the running
+        command; `reason` says so in words."""
+        own = host in (HOST_NAME, "localhost", "127.0.0.1", "::1")
+        opening = Opening("network", f"{'localhost' if own else host}:{port}")
+        words = f"port {port} of this machine itself" if own else f"{host}:{port}"
+        decision = await self.ask(opening, reason or f"The command wants to connect to {words}.", program=program)
+        if decision.kind == "allow":
+            return ""
+        why = decision.reason.rstrip(".")
+        if not program:
+            self._news[opening] = f"the jail's network: {opening.subject} was not reached, because {_lower(why)}"
+        return f"OpenAgent did not let this connection to {opening.subject} out of the jail: {_lower(why)}."
+
+    async def ask(self, opening: Opening, reason: str, *, program: str = "", **about: Any) -> Decision:
+        """`about` is shown beside the question."""
+        session = self._session
+        facts = opening.facts(session.info.cwd)
+        decision = session.permits.decide(facts)
+        scope = program or self.call_id
+        before = self._answers.get((scope, opening))
+        if decision.kind == "ask" and before is not None:
+            return before
+        if decision.kind == "ask":
+            asked = msgspec.structs.replace(decision, reason=reason)
+            decision = await self._joined(opening, facts, asked, {**_arguments(opening), **about}, program)
+        elif before is None or before.kind != decision.kind:
+            session.post(audit=[self._audited(opening, decision, program)])
+        self._remember(scope, opening, decision)
+        return decision
+
+    def allow_once(self, call_id: str, opening: Opening, decision: Decision) -> None:
+        """A person said so when the call itself was asked about."""
+        self._remember(call_id, opening, decision)
+
+    def _remember(self, scope: str, opening: Opening, decision: Decision) -> None:
+        self._answers.pop((scope, opening), None)
+        self._answers[scope, opening] = decision
+        while len(self._answers) > _REMEMBERED:
+            del self._answers[next(iter(self._answers))]
+
+    def _forget(self, scope: str) -> None:
+        self._answers = {key: answer for key, answer in self._answers.items() if key[0] != scope}
+
+    async def _joined(
+        self, opening: Opening, facts: CallFacts, decision: Decision, arguments: dict[str, Any], program: str
+    ) -> Decision:
+        """The answer to the one question about it. When the last one who waits has left, the question is taken back."""
+        question = self._questions.get(opening)
+        if question is None:
+            call_id = "" if program else self.call_id
+            task = asyncio.create_task(self._ask_person(opening, facts, decision, arguments, call_id))
+            question = self._questions[opening] = _Question(task)
+            task.add_done_callback(lambda _: self._questions.pop(opening, None))
+        question.waiting += 1
+        try:
+            await asyncio.wait([question.task])
+        finally:
+            question.waiting -= 1
+            if not question.waiting:
+                question.task.cancel()
+        if question.task.cancelled():
+            return msgspec.structs.replace(decision, kind="deny", reason="The session ended before anybody answered.")
+        return question.task.result()
+
+    async def _ask_person(
+        self, opening: Opening, facts: CallFacts, decision: Decision, arguments: dict[str, Any], call_id: str
+    ) -> Decision:
+        session = self._session
+        ask = PermissionAsk(
+            id=uuid4().hex[:12],
+            call_id=call_id,
+            tool=opening.kind,
+            arguments=arguments,
+            summary=opening.subject,
+            risk=decision.risk,
+            reason=decision.reason,
+            rule=decision.rule,
+        )
+        resolved = await ask_person(session, ask, session.permits.offers(facts), facts, aside=True)
+        reason = decision.reason if resolved.decision == "allow" else resolved.reason or "the user said no."
+        said = msgspec.structs.replace(decision, kind=resolved.decision, reason=reason, rule=f"answer:{resolved.by}")
+        session.post(audit=[self._audited(opening, said, call_id=call_id)])
+        return said
+
+    def _audited(self, opening: Opening, decision: Decision, program: str = "", call_id: str = "") -> AuditEntry:
+        return entry(
+            "decision",
+            opening.subject,
+            tool=opening.kind,
+            call_id=call_id or ("" if program else self.call_id),
+            decision=decision.kind,
+            rule=decision.rule,
+            risk=decision.risk,
+            reason=decision.reason,
+            **({"program": program} if program else {}),
+        )
+
+    async def close(self) -> None:
+        """Whoever waits is refused."""
+        tasks = [question.task for question in self._questions.values()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+def _arguments(opening: Opening) -> dict[str, Any]:
+    return {"host" if opening.kind == "network" else "what": opening.subject}
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:] if not sentence[1:2].isupper() else sentence

@@ -1,0 +1,146 @@
+"""What a jail can be opened to: hosts, folders outside, ports of the machine, its container engine, credentials.
+
+Each is a rule like any other, so that what was granted, for a session or always, is listed and taken back in one place:
+`network` with a host, `folder` and `folder_write` with a path, `engine`, `credential` with a name as its text.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openagent.policy.facts import CallFacts, Decision
+from openagent.policy.grants import folder_rule, host_rule
+from openagent.policy.paths import glob_escape
+from openagent.policy.rules import CompiledRule, Rule, RuleSet, Target
+from openagent.protocol.sessions import GrantBy, Mode, Risk
+
+OpeningKind = Literal["network", "folder", "folder_write", "engine", "credential"]
+KINDS: tuple[OpeningKind, ...] = ("network", "folder", "folder_write", "engine", "credential")
+Network = str | Sequence[str]
+"""As in the settings: off, ask, on, or the hosts that may be reached."""
+_WEB = (80, 443)
+_IN_PLAN = "Plan mode has no way out of the jail: put this step into the plan instead of doing it."
+
+
+class Opening(Struct, frozen=True):
+    kind: OpeningKind
+    subject: str
+    """`host:port`, a folder's absolute path, a credential's name, or `container engine`."""
+
+    def facts(self, workspace: str) -> CallFacts:
+        return CallFacts(tool=self.kind, effect="network", subject=self.subject, workspace=workspace)
+
+
+class Openings(Struct, frozen=True):
+    """What needs more than the proxy's word: mounts, and ports of the jail's own loopback."""
+
+    folders: tuple[tuple[str, bool], ...] = ()
+    """Each with whether it may be written."""
+    ports: tuple[int, ...] = ()
+    engine: bool = False
+    credentials: tuple[str, ...] = ()
+
+
+def is_opening(facts: CallFacts) -> bool:
+    return facts.tool in KINDS
+
+
+def decide_opening(facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
+    """Leaving the jail is asked about in every mode, but for `plan`, which has no way out."""
+    if mode == "plan":
+        return Decision(kind="deny", risk="medium", reason=_IN_PLAN, rule="mode:plan")
+    for compiled in rules.compiled:
+        if _meets(compiled, facts):
+            rule = compiled.rule
+            said = {"allow": "A rule allows it.", "ask": "A rule asks about it.", "deny": "A rule forbids it."}
+            return Decision(
+                kind=rule.decision,
+                risk=rule.risk or _risk(facts),
+                reason=rule.reason or said[rule.decision],
+                rule=compiled.name,
+            )
+    return Decision(kind="ask", risk=_risk(facts), reason="It is outside the jail.", rule=f"jail:{facts.tool}")
+
+
+def opening_widths(facts: CallFacts) -> list[tuple[GrantBy, Rule]]:
+    """What an answer for longer than once may cover."""
+    match facts.tool:
+        case "network":
+            return [("host", host_rule(facts.tool, _named(*split_subject(facts.subject)), facts.workspace))]
+        case "folder" | "folder_write":
+            return [("folder", folder_rule(facts.tool, facts.subject, facts.workspace))]
+        case _:
+            base = Rule(decision="allow", tool=facts.tool, workspace=facts.workspace, granted=True)
+            return [("tool", replace(base, text=facts.subject))]
+
+
+def openings_of(rules: RuleSet, workspace: str) -> Openings:
+    """What the rules open: as far as they say it without patterns, for a mount needs a place."""
+    folders: dict[str, bool] = {}
+    ports: dict[int, None] = {}
+    credentials: dict[str, None] = {}
+    engine = False
+    for compiled in rules.compiled:
+        rule = compiled.rule
+        if rule.decision != "allow" or rule.tool not in KINDS or rule.workspace not in ("", workspace):
+            continue
+        match rule.tool:
+            case "network":
+                ports |= {port: None for host in _plain(rule.host) if (port := _own_port(host))}
+            case "folder" | "folder_write":
+                writable = rule.tool == "folder_write"
+                folders |= {path: folders.get(path, False) or writable for path in _plain(rule.path)}
+            case "credential":
+                credentials[rule.text] = None
+            case _:
+                engine = True
+    return Openings(tuple(folders.items()), tuple(ports), engine, tuple(credentials))
+
+
+def split_subject(subject: str) -> tuple[str, int]:
+    host, _, port = subject.rpartition(":")
+    return host, int(port)
+
+
+def _meets(compiled: CompiledRule, facts: CallFacts) -> bool:
+    """What forbids a host forbids all of its ports; what allows one allows the web's, unless it names another."""
+    rule, paths, hosts = compiled.rule, (), ()
+    if facts.tool == "network":
+        host, port = split_subject(facts.subject)
+        hosts = (_named(host, port),) if rule.decision == "allow" else (host, facts.subject)
+        if not (rule.host or rule.tool):
+            return False
+    elif not rule.tool:  # rules about files and commands are not about mounts
+        return False
+    if facts.tool in ("folder", "folder_write"):
+        paths = (facts.subject,)
+    tools = (facts.tool, "folder_write") if facts.tool == "folder" and rule.decision == "allow" else (facts.tool,)
+    return any(
+        compiled.meets(Target(tool, facts.workspace, facts.subject, paths=paths, hosts=hosts)) == "yes"
+        for tool in tools
+    )
+
+
+def _named(host: str, port: int) -> str:
+    return host if port in _WEB and host != "localhost" else f"{host}:{port}"
+
+
+def _own_port(host: str) -> int | None:
+    name, _, port = host.rpartition(":")
+    return int(port) if name == "localhost" and port.isdigit() else None
+
+
+def _plain(given: str | list[str]) -> list[str]:
+    """Those that are no pattern."""
+    listed = [given] if isinstance(given, str) else given
+    meant = [(text, re.sub(r"\[([*?\[])\]", r"\1", text)) for text in listed if text]
+    return [plain for text, plain in meant if glob_escape(plain) == text]
+
+
+def _risk(facts: CallFacts) -> Risk:
+    if facts.tool == "network":
+        return "high" if facts.subject.startswith("localhost:") else "medium"
+    return "medium" if facts.tool == "folder" else "high"

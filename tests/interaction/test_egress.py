@@ -1,0 +1,239 @@
+"""The way out of the jail, asked for at the moment of need: whole turns against servers on loopback."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openagent.client import Attachment, Client
+from openagent.protocol import events as e
+from openagent.protocol.ops import AuditAsk, ToolRan, ToolRun
+from openagent.protocol.safety import AuditPage
+from tests.jail.conftest import needs_bwrap
+
+from .doing import answer, ask, asked, call, results_of, shell
+from .house import PATIENCE, House, house, new_session, until
+from .loopback import web_server
+
+pytestmark = [pytest.mark.anyio, needs_bwrap]
+NAMES = '[jail]\nnames = { "far.test" = "127.0.0.1", "other.test" = "127.0.0.1" }\n'
+
+
+def curl(host: str, port: int, more: str = "") -> str:
+    return f"curl -sS --max-time 30 {more} http://{host}:{port}/x"
+
+
+async def begin(house: House, client: Client, **settings: Any) -> tuple[str, Attachment]:
+    session = await new_session(house, client, **settings)
+    attachment = await client.attach(session)
+    await client.send(session, "go")
+    return session, attachment
+
+
+async def ended(attachment: Attachment) -> list[e.Event]:
+    async with asyncio.timeout(PATIENCE):
+        return (await attachment.until_turn_ends())[1]
+
+
+def questions(seen: list[e.Event]) -> list[str]:
+    return [event.ask.summary for event in seen if isinstance(event, e.PermissionRequested)]
+
+
+async def resolved(attachment: Attachment) -> e.PermissionResolved:
+    event = (await until(attachment, lambda event: isinstance(event, e.PermissionResolved)))[-1]
+    assert isinstance(event, e.PermissionResolved)
+    return event
+
+
+async def test_a_connection_waits_for_the_answer_and_the_command_goes_on(tmp_path: Path):
+    async with web_server() as far:
+        script = [shell(curl("far.test", far.port)), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            question = await asked(attachment)
+            assert far.requests == []
+            assert (question.ask.tool, question.ask.summary) == ("network", f"far.test:{far.port}")
+            assert question.ask.call_id
+            await answer(client, question, decision="allow")
+            await ended(attachment)
+            [result] = await results_of(client, session)
+            assert result.text == "hello from outside"
+            assert far.requests == ["GET /x HTTP/1.1"]
+            page = await ask(client, AuditAsk, AuditPage, session=session, kind="decision")
+            [row] = [row for row in page.entries if row.detail["tool"] == "network"]
+            assert (row.subject, row.detail["decision"]) == (f"far.test:{far.port}", "allow")
+            assert row.detail["call_id"] == question.ask.call_id
+
+
+async def test_an_answer_holds_once_for_a_session_or_always(tmp_path: Path):
+    async with web_server() as far:
+        get = curl("far.test", far.port)
+        script = [shell(get), shell(get), shell(get), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            _, attachment = await begin(h, client)
+            await answer(client, await asked(attachment), decision="allow", scope="once")
+            await answer(client, await asked(attachment), decision="allow", scope="always")
+            assert questions(await ended(attachment)) == []
+            _, attachment = await begin(h, client)
+            assert questions(await ended(attachment)) == []
+            assert len(far.requests) == 6
+
+
+async def test_once_is_for_all_connections_of_one_command(tmp_path: Path):
+    async with web_server() as far:
+        get = curl("far.test", far.port)
+        script = [shell(f"{get} && {get}"), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            _, attachment = await begin(h, client)
+            await answer(client, await asked(attachment), decision="allow", scope="once")
+            assert questions(await ended(attachment)) == []
+            assert len(far.requests) == 2
+
+
+async def test_a_refusal_is_one_sentence_for_the_program_and_for_the_model(tmp_path: Path):
+    async with web_server() as far:
+        get = curl("far.test", far.port, "-w '%{http_code}'")
+        script = [shell(f"{get}; {get}"), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            await answer(client, await asked(attachment), decision="deny", reason="not this one")
+            assert questions(await ended(attachment)) == []
+            [result] = await results_of(client, session)
+            refusal = (
+                f"OpenAgent did not let this connection to far.test:{far.port} out of the jail: not this one.\n403"
+            )
+            assert result.text.startswith(refusal + refusal)
+            assert f"far.test:{far.port} was not reached, because not this one" in result.text.removeprefix(refusal * 2)
+            assert far.requests == []
+
+
+async def test_nobody_who_answers_in_time_is_a_no(tmp_path: Path):
+    config = f"{NAMES}[limits]\nask_timeout = 0.3\n"
+    async with web_server() as far:
+        script = [shell(curl("far.test", far.port)), {"text": "done"}]
+        async with house(tmp_path, script, config=config) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            [answered] = [event for event in await ended(attachment) if isinstance(event, e.PermissionResolved)]
+            assert (answered.decision, answered.by) == ("deny", "timeout")
+            [result] = await results_of(client, session)
+            assert "nobody answered in time" in result.text
+            assert far.requests == []
+
+
+async def test_two_hosts_are_two_questions_and_one_host_is_one(tmp_path: Path):
+    async with web_server() as far:
+        far_get, other_get = curl("far.test", far.port), curl("other.test", far.port)
+        script = [shell(f"{far_get} & {far_get} & {other_get} & wait"), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            first, second = await asked(attachment), await asked(attachment)
+            assert {first.ask.summary, second.ask.summary} == {f"far.test:{far.port}", f"other.test:{far.port}"}
+            for question in (first, second):
+                kind = "allow" if question.ask.summary.startswith("far") else "deny"
+                await answer(client, question, decision=kind)
+            assert questions(await ended(attachment)) == []
+            [result] = await results_of(client, session)
+            assert result.text.count("hello from outside") == 2
+            assert "OpenAgent did not let this connection to other.test" in result.text
+
+
+async def test_a_program_that_gives_up_takes_its_question_back(tmp_path: Path):
+    async with web_server() as far:
+        script = [shell(f"curl -sS --max-time 0.5 http://far.test:{far.port}/"), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            await asked(attachment)
+            assert (await resolved(attachment)).by == "withdrawn"
+            await ended(attachment)
+            assert (await client.attach(session)).snapshot.permissions == []
+
+
+async def test_a_cancelled_turn_and_a_stopping_daemon_leave_nothing_waiting(tmp_path: Path):
+    async with web_server() as far:
+        script = [shell(curl("far.test", far.port)), shell(curl("far.test", far.port))]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            await asked(attachment)
+            async with asyncio.timeout(PATIENCE):
+                await client.cancel(session)
+            assert (await resolved(attachment)).by == "withdrawn"
+            await client.send(session, "again")
+            await asked(attachment)
+        assert far.requests == []
+
+
+async def test_a_question_outlives_the_client_it_was_put_to(tmp_path: Path):
+    async with web_server() as far:
+        script = [shell(curl("far.test", far.port)), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as watching:
+            async with await h.client(interactive=True) as first:
+                session, attachment = await begin(h, first)
+                question = await asked(attachment)
+            attachment = await watching.attach(session)
+            assert [each.id for each in attachment.snapshot.permissions] == [question.ask.id]
+            await answer(watching, question, decision="allow")
+            await ended(attachment)
+            [result] = await results_of(watching, session)
+            assert result.text == "hello from outside"
+
+
+async def test_a_commands_time_stands_still_while_a_person_is_asked(tmp_path: Path):
+    async with web_server() as far:
+        command = f"{curl('far.test', far.port)}"
+        script = [call("shell", command=command, timeout=1.0), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            question = await asked(attachment)
+            async with asyncio.timeout(PATIENCE):  # longer than the command has: until another second command has run
+                await ask(client, ToolRun, ToolRan, session=await new_session(h, client), **_seconds(1.5))
+            await answer(client, question, decision="allow")
+            await ended(attachment)
+            [result] = await results_of(client, session)
+            assert result.text == "hello from outside"
+
+
+def _seconds(seconds: float) -> dict[str, Any]:
+    return {"tool": "shell", "arguments": {"command": f"sleep {seconds}"}}
+
+
+async def test_in_plan_nobody_is_asked_and_nothing_is_reached(tmp_path: Path):
+    async with web_server() as far:
+        script = [shell(f"curl -sS http://far.test:{far.port}/ || true"), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            _, attachment = await begin(h, client, mode="plan")
+            assert questions(await ended(attachment)) == []
+            assert far.requests == []
+
+
+async def test_ports_of_this_machine_are_asked_for_by_their_own_name(tmp_path: Path):
+    async with web_server() as near:
+        script = [shell(curl("host.openagent.internal", near.port)), {"text": "done"}]
+        async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            question = await asked(attachment)
+            assert question.ask.summary == f"localhost:{near.port}"
+            assert question.ask.risk == "high"
+            await answer(client, question, decision="allow")
+            await ended(attachment)
+            [result] = await results_of(client, session)
+            assert result.text == "hello from outside"
+
+
+async def test_no_name_leads_to_this_machine_and_no_address_to_a_clouds_keys(tmp_path: Path):
+    async with web_server() as near:
+        script = [
+            shell(
+                f"exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.1:{near.port} HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3"
+            ),
+            shell(curl("169.254.169.254", 80)),
+            {"text": "done"},
+        ]
+        async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client)
+            await answer(client, await asked(attachment), decision="allow")
+            assert questions(await ended(attachment)) == []
+            rebound, keys = await results_of(client, session)
+            assert "127.1 resolves to an address of this machine" in rebound.text
+            assert "169.254.169.254 is never reached" in keys.text
+            assert near.requests == []

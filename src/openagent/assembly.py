@@ -90,7 +90,8 @@ def build_manager(
     )
     scratch = home / "scratch"
     search, memory = _web_search(settings.tools.search), StoredMemory(store)
-    offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory)
+    names = settings.jail.names
+    offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory, names=names)
     tools = offered(disabled=settings.tools.disabled)
     outside = services.outside = Outside(settings.jail.network, settings.jail.names)
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
@@ -161,6 +162,7 @@ def build_manager(
             lambda workspace: configs.load(workspace).settings.intent,
             lambda session: manager.loaded(session),  # noqa: PLW0108 -- the manager is made from this runtime
         ),
+        network=outside.rule,
         remember_grant=team.lineage.remember,
         ask_timeout=configs.ask_timeout,
         explain_cache=lambda session, model, request, usage: (

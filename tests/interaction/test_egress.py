@@ -40,6 +40,11 @@ def questions(seen: list[e.Event]) -> list[str]:
     return [event.ask.summary for event in seen if isinstance(event, e.PermissionRequested)]
 
 
+def waiting(attachment: Attachment) -> list[str]:
+    assert attachment.snapshot is not None
+    return [ask.id for ask in attachment.snapshot.permissions]
+
+
 async def resolved(attachment: Attachment) -> e.PermissionResolved:
     event = (await until(attachment, lambda event: isinstance(event, e.PermissionResolved)))[-1]
     assert isinstance(event, e.PermissionResolved)
@@ -146,7 +151,7 @@ async def test_a_program_that_gives_up_takes_its_question_back(tmp_path: Path):
             await asked(attachment)
             assert (await resolved(attachment)).by == "withdrawn"
             await ended(attachment)
-            assert (await client.attach(session)).snapshot.permissions == []
+            assert waiting(await client.attach(session)) == []
 
 
 async def test_a_cancelled_turn_and_a_stopping_daemon_leave_nothing_waiting(tmp_path: Path):
@@ -171,7 +176,7 @@ async def test_a_question_outlives_the_client_it_was_put_to(tmp_path: Path):
                 session, attachment = await begin(h, first)
                 question = await asked(attachment)
             attachment = await watching.attach(session)
-            assert [each.id for each in attachment.snapshot.permissions] == [question.ask.id]
+            assert waiting(attachment) == [question.ask.id]
             await answer(watching, question, decision="allow")
             await ended(attachment)
             [result] = await results_of(watching, session)
@@ -237,3 +242,37 @@ async def test_no_name_leads_to_this_machine_and_no_address_to_a_clouds_keys(tmp
             assert "127.1 resolves to an address of this machine" in rebound.text
             assert "169.254.169.254 is never reached" in keys.text
             assert near.requests == []
+
+
+async def test_a_page_is_fetched_from_no_host_that_the_jail_may_not_reach(tmp_path: Path):
+    async with web_server() as far:
+        url = f"http://far.test:{far.port}/page"
+        script = [
+            call("web_fetch", url=url),
+            shell(curl("far.test", far.port)),
+            call("web_fetch", url=url),
+            {"text": "."},
+        ]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client, mode="full")
+            fetching = await asked(attachment)
+            assert (fetching.ask.tool, fetching.ask.summary) == ("web_fetch", url)
+            assert far.requests == []
+            await answer(client, fetching, decision="allow", scope="once")
+            connecting = await asked(attachment)
+            assert connecting.ask.tool == "network"
+            await answer(client, connecting, decision="allow", scope="session")
+            assert questions(await ended(attachment)) == []  # a host that commands may reach serves pages, too
+            assert [part.text.strip() for part in await results_of(client, session)] == ["hello from outside"] * 3
+
+
+async def test_without_a_network_no_page_is_fetched_in_any_mode(tmp_path: Path):
+    config = NAMES + 'network = "off"\n'
+    async with web_server() as far:
+        script = [call("web_fetch", url=f"http://far.test:{far.port}/page"), {"text": "."}]
+        async with house(tmp_path, script, config=config) as h, await h.client(interactive=True) as client:
+            session, attachment = await begin(h, client, mode="full")
+            assert questions(await ended(attachment)) == []
+            [result] = await results_of(client, session)
+            assert result.text.startswith("Denied: The jail's network does not include it")
+            assert far.requests == []

@@ -14,7 +14,17 @@ from openagent.plugins.store import KeptGrant
 from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts, Decision
 from openagent.policy.grants import Offer, offers, offers_of
-from openagent.policy.openings import Opening, Openings, decide_opening, is_opening, opening_widths, openings_of
+from openagent.policy.openings import (
+    Opening,
+    Openings,
+    behind_network,
+    decide_opening,
+    fetched_from,
+    is_opening,
+    opening_widths,
+    openings_of,
+    split_subject,
+)
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised
@@ -86,7 +96,11 @@ class Permits:
     def decide(self, facts: CallFacts) -> Decision:
         if is_opening(facts):
             return decide_opening(facts, self.mode, self._rules)
-        return decide(facts, self.mode, self._rules)
+        decision = decide(facts, self.mode, self._rules)
+        if facts.effect == "network" and (fetched := fetched_from(facts)):
+            setting = self._session.runtime.network(*split_subject(fetched.subject))
+            return behind_network(decision, decide_opening(fetched, self.mode, self._rules), setting)
+        return decision
 
     def offers(self, facts: CallFacts) -> list[Offer]:
         """The ways to allow it."""

@@ -17,6 +17,7 @@ from openagent.plugins.provider import ModelRequest, Provider
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
 from openagent.plugins.workspace import Checkpoints, Writes
+from openagent.policy.facts import Kind
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.sessions import Mode, SessionInfo
@@ -126,5 +127,7 @@ class Runtime:
     session."""
     clock: ActivityClock = field(default_factory=ActivityClock)
     gate: Gate = field(default_factory=OpenGate)
+    network: Callable[[str, int], Kind] = lambda _host, _port: "allow"
+    """What the settings say about reaching a host and port from a session: `ask` where a person decides."""
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     """Seconds after which a permission request that nobody answered is denied."""

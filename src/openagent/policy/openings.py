@@ -7,11 +7,12 @@ Each is a rule like any other, so that what was granted, for a session or always
 import re
 from collections.abc import Sequence
 from typing import Literal
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openagent.policy.facts import CallFacts, Decision
+from openagent.policy.facts import CallFacts, Decision, Kind
 from openagent.policy.grants import folder_rule, host_rule
 from openagent.policy.paths import glob_escape
 from openagent.policy.rules import CompiledRule, Rule, RuleSet, Target
@@ -22,6 +23,7 @@ KINDS: tuple[OpeningKind, ...] = ("network", "folder", "folder_write", "engine",
 Network = str | Sequence[str]
 """As in the settings: off, ask, on, or the hosts that may be reached."""
 _WEB = (80, 443)
+_BY_RULE = ("user:", "project:", "session:")
 _IN_PLAN = "Plan mode has no way out of the jail: put this step into the plan instead of doing it."
 
 
@@ -63,6 +65,33 @@ def decide_opening(facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
                 rule=compiled.name,
             )
     return Decision(kind="ask", risk=_risk(facts), reason="It is outside the jail.", rule=f"jail:{facts.tool}")
+
+
+def fetched_from(facts: CallFacts) -> CallFacts | None:
+    """The host of the page that a call fetches, as something to be let out to."""
+    try:
+        address = urlsplit(facts.subject)
+        port = address.port or (443 if address.scheme == "https" else 80)
+    except ValueError:
+        return None
+    if address.scheme not in ("http", "https") or not address.hostname:
+        return None
+    return Opening("network", f"{address.hostname.rstrip('.')}:{port}").facts(facts.workspace)
+
+
+def behind_network(call: Decision, host: Decision, setting: Kind) -> Decision:
+    """What is decided about fetching a page, by a daemon that could reach what the jail cannot: no more than the jail's
+    network allows, in any mode. A rule about this very tool goes before that."""
+    if call.kind == "deny" or call.rule.startswith(_BY_RULE):
+        return call
+    if setting == "deny":
+        reason = "The jail's network does not include it. The user can allow it under [jail] network."
+        return replace(call, kind="deny", reason=reason, rule="jail:network")
+    if setting == "allow":
+        return call
+    if host.kind == "ask":
+        return call if call.kind == "ask" else replace(host, reason="It would be fetched from outside the jail.")
+    return host
 
 
 def opening_widths(facts: CallFacts) -> list[tuple[GrantBy, Rule]]:

@@ -3,10 +3,10 @@
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from openagent.jail.egress import only
+from openagent.jail.egress import HostRule, only
 from openagent.jail.ports import PortOpener
 from openagent.plugins.held import HeldTime
 from openagent.plugins.jail import AskHost
@@ -48,6 +48,17 @@ class Outside:
 
     def close(self) -> None:
         self.opener.release()
+
+    def rule(self, host: str, port: int) -> Literal["allow", "ask", "deny"]:
+        """What the settings say of a host, to whoever asks from here and not from a jail."""
+        if self.network in ("on", "ask"):
+            return "allow" if self.network == "on" else "ask"
+        listed = any(HostRule.parse(each).matches(host, port) for each in self._listed)
+        return "allow" if listed else "deny"
+
+    @property
+    def _listed(self) -> Sequence[str]:
+        return () if isinstance(self.network, str) else self.network
 
     async def reach_from_shell(self, session: str, host: str, port: int) -> str:
         loaded = self.manager.loaded(session) if self.manager is not None else None
@@ -96,7 +107,7 @@ class Outside:
         host, port = address.hostname or "", address.port or (443 if address.scheme == "https" else 80)
         if self.network == "ask":
             return await self.asking_for_server(definition, workspace)(host, port)
-        return await only([] if isinstance(self.network, str) else self.network)(host, port)
+        return await only(self._listed)(host, port)
 
     def _session_in(self, workspace: Path) -> "Session | None":
         """Where somebody looks, and something runs, if there is such a one."""

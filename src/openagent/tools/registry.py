@@ -1,6 +1,6 @@
 """The built-in tools, in the order the model is offered them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from openagent.plugins.index import Index
 from openagent.plugins.recall import Memory
@@ -30,9 +30,10 @@ def built_in_tools(
     search: SearchBackend | None = None,
     index: Index | None = None,
     memory: Memory | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Sequence[Tool]:
     """Always in the same order: it is part of the prefix that providers cache. No web_search without a backend, no
-    search_code without an index."""
+    search_code without an index. `names` are hosts of a person's own, with their addresses."""
     tools: list[Tool] = [
         read_file,
         write_file,
@@ -46,7 +47,7 @@ def built_in_tools(
         shell_output,
         execute_code,
         git,
-        web_fetch_tool(),
+        web_fetch_tool(names=names or {}),
         *([web_search_tool(search)] if search is not None else []),
         ask_user,
         todo,

@@ -3,7 +3,7 @@
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from openagent.plugins.addresses import Address, is_public
 from openagent.protocol.errors import OpenAgentError
@@ -18,14 +18,20 @@ async def resolve_host(host: str, port: int) -> list[str]:
 
 
 class Guard:
-    """`reachable` are networks that may be reached although they are not public."""
+    """`reachable` are networks that may be reached although they are not public, and `names` hosts that a person gave
+    an address."""
 
-    def __init__(self, reachable: Sequence[str] = (), resolve: Resolve = resolve_host) -> None:
+    def __init__(
+        self, reachable: Sequence[str] = (), resolve: Resolve = resolve_host, names: Mapping[str, str] | None = None
+    ) -> None:
+        self._names = names or {}
         self._reachable: list[Network] = [ipaddress.ip_network(network) for network in reachable]
         self._resolve = resolve
 
     async def address_of(self, host: str, port: int) -> str:
         """One to connect to. A name that has any forbidden address is refused altogether."""
+        if host in self._names:
+            return self._names[host]
         try:
             found = await self._resolve(host, port)
         except OSError as problem:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 from urllib.parse import urljoin
 
@@ -26,9 +26,11 @@ _TEXTUAL = re.compile(r"text/|application/(?:.*\+)?(?:json|xml|javascript|yaml|t
 _HEADERS = {"User-Agent": "OpenAgent", "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.9, */*;q=0.5"}
 
 
-def web_fetch_tool(*, reachable: Sequence[str] = (), resolve: Resolve = resolve_host) -> FunctionTool:
-    """`reachable` are networks that may be fetched from although they are not public."""
-    guard = Guard(reachable, resolve)
+def web_fetch_tool(
+    *, reachable: Sequence[str] = (), resolve: Resolve = resolve_host, names: Mapping[str, str] | None = None
+) -> FunctionTool:
+    """`reachable` are networks that may be fetched from although they are not public, `names` such hosts."""
+    guard = Guard(reachable, resolve, names)
 
     @tool(effect="network", summary="url")
     async def web_fetch(
@@ -89,7 +91,8 @@ async def _follow(guard: Guard, url: str) -> _Fetched:
             connect_to = await guard.address_of(
                 address.host, address.port or (443 if address.scheme == "https" else 80)
             )
-            host = address.host.removeprefix("www.")
+            port = "" if address.port in (None, 80, 443) else f":{address.port}"
+            host = address.host.removeprefix("www.") + port
             if host != (first_host := first_host or host):
                 return _Fetched(url, 0, "", "", b"", moved_to=url)
             fetched = await _request(client, address, connect_to)

@@ -1,7 +1,7 @@
 """Whatever a store does, what was told is stored once, and in the order in which it was told."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, cast
 
 import pytest
@@ -32,6 +32,10 @@ class UnluckyStore:
             self.stored.append(batch.info.seq)
         if luck != "stored":
             raise OpenAgentError("store_unavailable", "The server is gone.", hint="Start it.")
+
+    def hand_over(self, batch: Batch, told: Callable[[Exception | None], None]) -> None:
+        committing = asyncio.ensure_future(self.commit(batch))
+        committing.add_done_callback(lambda _: told(cast("Exception | None", committing.exception())))
 
 
 def numbered(seq: int) -> Batch:
@@ -86,3 +90,27 @@ async def test_a_batch_that_the_store_refuses_for_good_does_not_hold_up_the_othe
         while not await outbox.stored_within(0.1):
             pass
     assert store.stored[-2:] == [2, 3]
+
+
+@pytest.mark.anyio
+async def test_who_is_cancelled_while_something_is_stored_has_told_it_all_the_same() -> None:
+    store, told = UnluckyStore([]), list[int]()
+    outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)
+    storing = asyncio.ensure_future(outbox.store(numbered(1), lambda: told.append(1)))
+    await asyncio.sleep(0)
+    storing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await storing
+    assert (store.stored, told, outbox.is_empty) == ([1], [1], True)
+
+
+@pytest.mark.anyio
+async def test_what_can_not_be_stored_in_time_is_told_once() -> None:
+    store, told = UnluckyStore(["unreachable", "unreachable", "unreachable"]), list[int]()
+    outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)
+    for seq in (1, 2):
+        await outbox.store(numbered(seq), lambda seq=seq: told.append(seq))
+    async with asyncio.timeout(10):
+        while not await outbox.stored_within(0.1):
+            pass
+    assert (store.stored, told) == ([1, 2], [1, 2])

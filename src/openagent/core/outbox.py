@@ -34,6 +34,45 @@ _UNANSWERED = ErrorInfo(
 _log = logging.getLogger(__name__)
 
 
+def _unanswered() -> OpenAgentError:
+    return OpenAgentError("store_unavailable", _UNANSWERED.message, hint=_UNANSWERED.hint)
+
+
+class _Handed:
+    """One batch, handed over: how it ends within the time that people wait for it."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = tell
+        self._is_over = False
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._alarm = self._loop.call_later(PATIENCE, self.told, _unanswered())
+        self.problem: Exception | None = None
+        self.began = time.monotonic()
+
+    def told(self, problem: Exception | None) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        self._alarm.cancel()
+        self.problem = problem
+        if problem is None:
+            self._tell()
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    async def ended(self) -> asyncio.CancelledError | None:
+        """Who is cancelled meanwhile, is so at the end of it."""
+        cancelled: asyncio.CancelledError | None = None
+        while not self._is_over:
+            try:
+                await self._ended
+            except asyncio.CancelledError as cancel:
+                cancelled = cancel
+                self._ended = self._loop.create_future()
+        return cancelled
+
+
 class Outbox:
     def __init__(self, session: str, store: Store, on_stored: Callable[[], None]) -> None:
         """`on_stored` is called when all is stored that had to wait."""
@@ -59,26 +98,34 @@ class Outbox:
         if self._waiting:
             raise OpenAgentError("store_unavailable", f"{self.problem.message} {so}".strip(), hint=self._problem.hint)
 
-    async def store(self, batch: Batch) -> bool:
-        """True when it is stored, False when it will be. Raises what the store has against this batch."""
+    async def store(self, batch: Batch, tell: Callable[[], None] = lambda: None) -> bool:
+        """True when it is stored, False when it will be. Raises what the store has against this batch.
+
+        Unless it does, `tell` is called once, and when it is stored in time, in the very turn of the event loop in
+        which that is known: with many sessions at work, a turn takes milliseconds. Who is cancelled meanwhile, is so
+        after that."""
         if self._waiting:
             self._waiting.append(batch)
+            tell()
             return False
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await self._store.commit(batch)
-        except TimeoutError:
-            self._problem = _UNANSWERED
-        except OpenAgentError as problem:
-            if problem.info.code != "store_unavailable":
-                raise
-            self._problem = problem.info
-        else:
+        handed = _Handed(tell)
+        self._store.hand_over(batch, handed.told)
+        cancelled = await handed.ended()
+        if handed.problem is None:
+            if cancelled is not None:
+                raise cancelled
             return True
+        if not isinstance(handed.problem, OpenAgentError) or handed.problem.info.code != "store_unavailable":
+            raise handed.problem
+        self._problem = handed.problem.info
         self._waiting.append(batch)
         self._retrying = asyncio.create_task(self._retry(), name=f"outbox {self._session}")
-        return await self.stored_within(max(began + PATIENCE - time.monotonic(), _SECOND_CHANCE_S))
+        try:
+            if cancelled is not None:
+                raise cancelled
+            return await self.stored_within(max(handed.began + PATIENCE - time.monotonic(), _SECOND_CHANCE_S))
+        finally:
+            tell()
 
     async def stored_within(self, seconds: float) -> bool:
         self._try_now.set()

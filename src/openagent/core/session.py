@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -287,7 +288,7 @@ class Session:
             await self._commit(batch, {})
         except Exception:  # the supervisor of what is recorded beside everything else
             _log.exception("posted events could not be stored", extra={"session": self.id})
-            await self._take_in_batch(self._numbered_batch(batch, {}))
+            self._take_in_batch(self._numbered_batch(batch, {}))
 
     async def _next_record(self, record: CollectionRecord, messages: Sequence[Message]) -> CollectionRecord:
         """Notes that are pinned are in the log too, so that they are found without reading a long session whole."""
@@ -313,43 +314,35 @@ class Session:
     async def _commit(self, batch: Batch, changes: Mapping[str, Any]) -> None:
         """Whoever is cancelled meanwhile, what is stored and what this session knows stay the same."""
         batch = self._numbered_batch(batch, changes)
-        storing = asyncio.ensure_future(self._store_and_tell(batch))
-        cancelled: asyncio.CancelledError | None = None
         try:
-            await asyncio.shield(storing)
-        except asyncio.CancelledError as cancel:
-            cancelled = cancel
-            await asyncio.wait([storing])
-        stored = storing.result()
-        if not stored and not self._told_of_outage:
-            self._told_of_outage = True
-            self.post(ErrorRaised(error=self.outbox.problem))
-        if cancelled is not None:
-            raise cancelled
+            await self.outbox.store(batch, partial(self._take_in_batch, batch))
+        finally:
+            if not self.outbox.is_empty and not self._told_of_outage:
+                self._told_of_outage = True
+                self.post(ErrorRaised(error=self.outbox.problem))
 
-    async def _store_and_tell(self, batch: Batch) -> bool:
-        """In one task: clients hear of it before the turn goes on."""
-        stored = await self.outbox.store(batch)
-        await self._take_in_batch(batch)
-        return stored
-
-    async def _take_in_batch(self, batch: Batch) -> None:
+    def _take_in_batch(self, batch: Batch) -> None:
+        """Clients hear of it before the turn goes on."""
         if batch.info is not None:
             self.info = batch.info
         for message in batch.messages:
             self._take_in(message)
         if batch.collection is not None:
-            (await self.collections()).append(batch.collection)
-            if batch.collection.collector == REWIND or batch.collection.undone:
-                self.seen.forget()
-            if batch.collection.undone:
-                self.forget_view()
-            elif self._view is not None:
-                self._view.apply(batch.collection)
+            self._take_in_collection(batch.collection)
         for event in batch.events:
             self._published = event.seq  # whoever hears it may show something at once
             self._publish(event)
         self._published = self.info.seq
+
+    def _take_in_collection(self, collection: CollectionRecord) -> None:
+        assert self._collections is not None  # it has its number from there
+        self._collections.append(collection)
+        if collection.collector == REWIND or collection.undone:
+            self.seen.forget()
+        if collection.undone:
+            self.forget_view()
+        elif self._view is not None:
+            self._view.apply(collection)
 
     def has_told(self, error: ErrorInfo) -> bool:
         """Already, when the store began to fail."""

@@ -1,6 +1,6 @@
 """Where everything is kept. One call, one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -273,6 +273,11 @@ class Store(Protocol):
 
         Raises OpenAgentError('conflict') when another daemon has the session, and OpenAgentError('store_unavailable')
         when nothing can be stored right now, within a few seconds. So does everything else here that writes."""
+        ...
+
+    def hand_over(self, batch: Batch, told: Callable[[Exception | None], None]) -> None:
+        """`commit` for one who wants to hear of it at once: `told` is called on the event loop with what `commit` would
+        raise, or None, in the very turn in which it is known."""
         ...
 
     async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, cast, func, insert,
 from openagent.plugins.store import AuditEntry, UsageRecord
 from openagent.protocol.usage import Usage
 from openagent.store import rows
-from openagent.store.hot import HotStatement
+from openagent.store.hot import Gathering, HotStatement
 from openagent.store.tables import audit, messages, token_usage
 
 _insert_usage = HotStatement(insert(token_usage))
@@ -24,8 +24,8 @@ _totals = select(
 ).where(token_usage.c.at >= bindparam("since"))
 
 
-def insert_usage(connection: Connection, session: str, records: Sequence[UsageRecord]) -> None:
-    _insert_usage.run(connection, [rows.usage_row(session, record) for record in records])
+def insert_usage(into: Connection | Gathering, session: str, records: Sequence[UsageRecord]) -> None:
+    _insert_usage.run(into, [rows.usage_row(session, record) for record in records])
 
 
 def totals(connection: Connection, since: float) -> tuple[Usage, float, int]:
@@ -46,11 +46,11 @@ def usage_between(connection: Connection, since: float, until: float | None) -> 
     return [(row["session_id"], rows.usage_record(row)) for row in connection.execute(statement).mappings()]
 
 
-def insert_audit(connection: Connection, session: str, entries: Sequence[AuditEntry]) -> None:
+def insert_audit(into: Connection | Gathering, session: str, entries: Sequence[AuditEntry]) -> None:
     new = [
         {"session_id": session, "at": entry.at, "kind": entry.kind, "entry": rows.to_json(entry)} for entry in entries
     ]
-    _insert_audit.run(connection, new)
+    _insert_audit.run(into, new)
 
 
 def audit_trail(

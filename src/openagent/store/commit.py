@@ -1,4 +1,4 @@
-"""One batch, one transaction."""
+"""What sessions want stored, in one transaction."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,27 +9,47 @@ from openagent.plugins.store import Batch, Holder
 from openagent.protocol.events import Event, TurnCompleted, TurnStarted
 from openagent.store import accounts, grants, leases, raw, rows, sessions, turns
 from openagent.store.events import insert_events
+from openagent.store.hot import Gathering
 from openagent.store.messages import insert_messages
 
 
 def commit(
-    connection: Connection, batch: Batch, previous: raw.Remembered | None, holder: Holder | None
+    connection: Connection, batches: Sequence[Batch], requests: raw.RecentRequests, holder: Holder | None
+) -> dict[str, raw.Remembered]:
+    """Of different sessions. Returns the raw requests to remember, by session."""
+    remembered: dict[str, raw.Remembered] = {}
+    gathering = Gathering() if len(batches) > 1 else None
+    for batch in batches:
+        previous = None if batch.raw is None else requests.get(batch.session)
+        if (kept := _commit_one(connection, gathering or connection, batch, previous, holder)) is not None:
+            remembered[batch.session] = kept
+    if gathering is not None:
+        gathering.run(connection)
+    return remembered
+
+
+def _commit_one(
+    connection: Connection,
+    often: Connection | Gathering,
+    batch: Batch,
+    previous: raw.Remembered | None,
+    holder: Holder | None,
 ) -> raw.Remembered | None:
-    """Returns the raw request to remember, when the batch brought one."""
+    """`often` takes what is part of most batches: tables that nothing else here touches."""
     if batch.again and batch.info is not None and sessions.stored_seq(connection, batch.session) >= batch.info.seq:
         return None
-    if (changed := _session_columns(batch)) and not sessions.change(connection, batch.session, changed, holder):
+    if (changed := _session_columns(batch)) and not sessions.change(connection, often, batch.session, changed, holder):
         raise leases.held_elsewhere(connection, batch.session)
     if batch.messages:
-        insert_messages(connection, batch.session, batch.messages)
-    insert_events(connection, batch.session, batch.events, batch.messages)
+        insert_messages(often, batch.session, batch.messages)
+    insert_events(often, batch.session, batch.events, batch.messages)
     turns.insert_ends(connection, batch.session, batch.events)
     if batch.drop_draft:
         turns.drop_draft(connection, batch.session)
     if batch.usage:
-        accounts.insert_usage(connection, batch.session, batch.usage)
+        accounts.insert_usage(often, batch.session, batch.usage)
     if batch.audit:
-        accounts.insert_audit(connection, batch.session, batch.audit)
+        accounts.insert_audit(often, batch.session, batch.audit)
     if batch.queued:
         sessions.enqueue(connection, batch.session, batch.queued)
     if batch.inbox is not None:
@@ -48,7 +68,7 @@ def commit(
         sessions.insert_seen(connection, batch.session, batch.seen)
     if batch.raw is None:
         return None
-    return raw.insert_exchange(connection, batch.session, batch.raw, previous)
+    return raw.insert_exchange(connection, often, batch.session, batch.raw, previous)
 
 
 def _session_columns(batch: Batch) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from openagent.protocol.codec import decode_event
 from openagent.protocol.events import AnyEvent, ErrorRaised, Event, MessageAdded, RetryScheduled
 from openagent.protocol.messages import Message
 from openagent.store import rows
-from openagent.store.hot import HotStatement
+from openagent.store.hot import Gathering, HotStatement
 from openagent.store.tables import events, messages, sessions
 
 
@@ -35,12 +35,14 @@ _events_after = (
 )
 
 
-def insert_events(connection: Connection, session: str, new: Sequence[Event], messages: Sequence[Message]) -> None:
+def insert_events(
+    into: Connection | Gathering, session: str, new: Sequence[Event], messages: Sequence[Message]
+) -> None:
     """`messages` are those stored in the same transaction."""
     if not new:
         return
     stored = {message.number: message for message in messages}
-    _insert_events.run(connection, [_event_row(session, event, stored) for event in new])
+    _insert_events.run(into, [_event_row(session, event, stored) for event in new])
 
 
 def _event_row(session: str, event: Event, stored: dict[int, Message]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, case, insert, literal, or_, select
 
 from openagent.protocol.messages import Message
 from openagent.store import rows
-from openagent.store.hot import HotStatement
+from openagent.store.hot import Gathering, HotStatement
 from openagent.store.tables import messages
 
 _SIZES_CHUNK = 256
@@ -45,8 +45,8 @@ _turn_from = (
 )
 
 
-def insert_messages(connection: Connection, session: str, new: Sequence[Message]) -> None:
-    _insert_messages.run(connection, [rows.message_row(session, message) for message in new])
+def insert_messages(into: Connection | Gathering, session: str, new: Sequence[Message]) -> None:
+    _insert_messages.run(into, [rows.message_row(session, message) for message in new])
 
 
 def page(connection: Connection, session: str, limit: int, before: int | None, after: int | None) -> list[Message]:

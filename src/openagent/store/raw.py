@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from openagent.plugins.store import RawAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import RawExchange
-from openagent.store.hot import HotStatement
+from openagent.store.hot import Gathering, HotStatement
 from openagent.store.tables import raw_exchanges
 
 CHAIN_LENGTH = 32
@@ -85,7 +85,9 @@ class RecentRequests:
             self._size -= len(forgotten.request)
 
 
-def insert_exchange(connection: Connection, session: str, raw: RawAnswer, previous: Remembered | None) -> Remembered:
+def insert_exchange(
+    connection: Connection, into: Connection | Gathering, session: str, raw: RawAnswer, previous: Remembered | None
+) -> Remembered:
     """Returns what to remember once the transaction is through."""
     previous = previous or _newest(connection, session)
     shared = 0 if previous is None else shared_length(previous.request, raw.request)
@@ -106,7 +108,7 @@ def insert_exchange(connection: Connection, session: str, raw: RawAnswer, previo
         "truncated": len(kept) < len(raw.request) or len(raw.response) > PART_LIMIT,
         "response": _compress(raw.response[:PART_LIMIT]),
     }
-    _insert_exchange.run(connection, [row])
+    _insert_exchange.run(into, [row])
     if row["base"] is None:
         _drop_oldest(connection, session)
     return remembered

@@ -25,7 +25,7 @@ from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
 from openagent.store import grants, rows
 from openagent.store.events import insert_events
-from openagent.store.hot import HotStatement
+from openagent.store.hot import Gathering, HotStatement
 from openagent.store.tables import background, collections, files_seen, inbox, messages, raw_exchanges, sessions, turns
 
 PREFIX_LENGTH = 6
@@ -99,12 +99,14 @@ def _insert(connection: Connection, info: SessionInfo, holder: Holder | None, pl
     connection.execute(statement, {**row, "plan": plan} if isinstance(plan, str) else row)
 
 
-def change(connection: Connection, session: str, values: dict[str, Any], holder: Holder | None) -> bool:
+def change(
+    connection: Connection, into: Connection | Gathering, session: str, values: dict[str, Any], holder: Holder | None
+) -> bool:
     """Only the columns that are given. False: there is such a session, and the holder does not have it."""
     if holder is None:
-        changed = _update_session.run(connection, [{"session": session, **values}])
+        changed = _update_session.run(into, [{"session": session, **values}])
     else:
-        changed = _update_own_session.run(connection, [{"session": session, "holder": holder.id, **values}])
+        changed = _update_own_session.run(into, [{"session": session, "holder": holder.id, **values}])
     if not changed and connection.execute(_one_session, {"session": session}).first() is None:
         raise _not_found(session)
     return bool(changed)

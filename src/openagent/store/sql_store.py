@@ -78,6 +78,10 @@ class SqlStore:
             remembered_bytes = raw.REMEMBERED_BYTES // _POSTGRES_THREADS
             self._writers = [Writer(engine, number, remembered_bytes) for number in range(_POSTGRES_THREADS)]
 
+    @property
+    def writers_at_once(self) -> int:
+        return len(self._writers)
+
     async def register(self, holder: Holder, *, lease_s: float) -> float:
         self._holder, self._lease_s = holder, lease_s
         return await self._write(holder.id, leases.register, holder, lease_s)
@@ -156,14 +160,40 @@ class SqlStore:
         await self._write(fork.id, sessions.fork, source, fork, through, events)
 
     async def commit(self, batch: Batch) -> None:
-        writer = self._writer(batch.session)
-        await self._hop(writer.thread, partial(self._commit, writer, batch))
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def _commit(self, writer: Writer, batch: Batch) -> None:
-        previous = None if batch.raw is None else writer.requests.get(batch.session)
-        remembered = self._transact(writer.transaction(), commit, batch, previous, self._holder)
-        if remembered is not None:
-            writer.requests.put(batch.session, remembered)
+        def told(problem: Exception | None) -> None:
+            if not done.done():
+                done.set_result(None) if problem is None else done.set_exception(problem)
+
+        self.hand_over(batch, told)
+        await done
+
+    def hand_over(self, batch: Batch, told: Callable[[Exception | None], None]) -> None:
+        if self._closed:
+            raise _closed()
+        writer = self._writer(batch.session)
+        writer.thread.run_together(self._commit_all, batch.session, (writer, batch), told)
+
+    def _commit_all(self, asked: Sequence[tuple[Writer, Batch]]) -> list[Exception | None]:
+        """What several sessions want stored at the same time costs one transaction. Where one of them cannot be stored,
+        each has its own."""
+        if len(asked) > 1:
+            try:
+                self._commit(asked[0][0], [batch for _, batch in asked])
+            except Exception:  # of whom, is found out one by one
+                return [problem for one in asked for problem in self._commit_all([one])]
+            return [None] * len(asked)
+        try:
+            self._commit(asked[0][0], [asked[0][1]])
+        except Exception as problem:  # the boundary of this thread: it goes to whoever asked
+            return [problem]
+        return [None]
+
+    def _commit(self, writer: Writer, batches: Sequence[Batch]) -> None:
+        remembered = self._transact(writer.transaction(), commit, batches, writer.requests, self._holder)
+        for session, request in remembered.items():
+            writer.requests.put(session, request)
 
     async def messages(
         self, session: str, *, limit: int, before: int | None = None, after: int | None = None

@@ -9,6 +9,7 @@
 and has a fixture `anyio_backend` that says "asyncio".
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -547,6 +548,29 @@ class StoreContract:
         assert len(await store.events(SESSION, after=0, limit=10)) == 2
         assert await store.usage_totals() == (Usage(), 0.0, 0)
         assert await store.audit() == []
+
+    async def test_of_many_sessions_that_store_at_once_each_gets_its_own_answer(self, store: Store) -> None:
+        """Others may be stored in the same transaction: whose batch cannot be stored is found out all the same."""
+        names = [f"{number:08d}" for number in range(40)]
+        for name in names:
+            await filled(store, 2, name)
+        broken = set(names[5::7])
+
+        def batch(name: str, number: int) -> Batch:
+            message = said(2 if name in broken else number, f"{name} {number}")
+            events = announced([message], number, name)
+            info = session_info(name, seq=number, message_count=number)
+            return Batch(name, info, [message], events=events, audit=[AuditEntry("decision", name)])
+
+        for number in (3, 4):
+            told = await asyncio.gather(*(store.commit(batch(name, number)) for name in names), return_exceptions=True)
+            assert {name for name, said_of_it in zip(names, told, strict=True) if said_of_it is not None} == broken
+        for name in names:
+            count = 2 if name in broken else 4
+            assert [message.number for message in await store.messages(name, limit=9)] == list(range(1, count + 1))
+            assert [event.seq for event in await store.events(name, after=0, limit=9)] == list(range(1, count + 1))
+            assert (await store.session(name)).info.seq == count
+            assert len(await store.audit(name)) == count - 2
 
     async def test_a_batch_for_an_unknown_session_is_refused(self, store: Store) -> None:
         for batch in (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
     from openagent.services.wiring import Services
 
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.0001
 """Threads that load or compress something give way so often: with the usual 5 ms, events wait for them in every hop."""
 _log = logging.getLogger(__name__)
 

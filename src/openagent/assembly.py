@@ -15,6 +15,7 @@ from openagent.collectors.registry import built_in_collectors
 from openagent.config.cache import ConfigCache
 from openagent.config.project import RULES
 from openagent.config.settings import PROVIDER_KINDS, SearchSettings
+from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
 from openagent.daemon.daemon import Daemon
 from openagent.daemon.heap import Heap
@@ -133,6 +134,7 @@ def build_manager(
     )
     runtime = Runtime(
         store=store,
+        pace=Pace(store.writers_at_once + 1),
         resolve_model=services.catalog.resolve,
         tools=tools,
         more_tools=team.tools,

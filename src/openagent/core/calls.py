@@ -52,14 +52,23 @@ async def run_calls(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
     session = turn.session
     session.post(StatusChanged(status="executing_tool", detail=", ".join(dict.fromkeys(call.name for call in calls))))
     await session.seen.begin_step()
-    for group in _groups(session, calls):
-        if len(group) == 1:
-            await _run_call(turn, group[0])
-        else:
-            await _side_by_side(turn, group)
+    *earlier, last = _groups(session, calls)
+    for group in earlier:
+        await _run_group(turn, group)
+    if len(last) == 1:  # the end of the only call, and what comes then, cost one transaction
+        await _run_call(turn, last[0], StatusChanged(status="thinking"))
+    else:
+        await _run_group(turn, last)
+        session.post(StatusChanged(status="thinking"))
     notes, turn.notes = list(dict.fromkeys(turn.notes)), []
     await session.tell_model(notes, turn.number)
-    session.post(StatusChanged(status="thinking"))
+
+
+async def _run_group(turn: "Turn", group: Sequence[ToolCallPart]) -> None:
+    if len(group) == 1:
+        await _run_call(turn, group[0])
+    else:
+        await _side_by_side(turn, group)
 
 
 async def _side_by_side(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
@@ -109,10 +118,11 @@ async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any]
     return performed.outcome
 
 
-async def _run_call(turn: "Turn", call: ToolCallPart) -> None:
+async def _run_call(turn: "Turn", call: ToolCallPart, *then: StatusChanged) -> None:
     session = turn.session
     performed = await _perform(session, call)
-    await _record(turn, call, performed)
+    async with session.runtime.pace.place():
+        await _record(turn, call, performed, then)
     session.outbox.check()
     if performed.rewritten is not None:
         call = msgspec.structs.replace(call, arguments=performed.rewritten)
@@ -257,7 +267,7 @@ async def _run(context: "CallContext", tool: Tool, call: ToolCallPart) -> ToolOu
         return ToolOutcome(text=f"{tool.name} failed ({type(problem).__name__}: {problem}).", is_error=True)
 
 
-async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> None:
+async def _record(turn: "Turn", call: ToolCallPart, performed: Performed, then: Sequence[StatusChanged]) -> None:
     session, outcome = turn.session, performed.outcome
     result = ToolResultPart(
         call_id=call.id,
@@ -277,6 +287,7 @@ async def _record(turn: "Turn", call: ToolCallPart, performed: Performed) -> Non
         await session.record(
             MessageAdded(message=message),
             _finished(call, performed),
+            *then,
             messages=[message],
             audit=audit_outcome(call, performed),
             seen=performed.files.record(message.number) if performed.files else None,

@@ -9,6 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from openagent.core.activity import ActivityClock
+from openagent.core.pace import Pace
 from openagent.plugins.collector import Collector, ContextSettings
 from openagent.plugins.gate import Gate, OpenGate
 from openagent.plugins.jail import Jail
@@ -129,5 +130,9 @@ class Runtime:
     gate: Gate = field(default_factory=OpenGate)
     network: Callable[[str, int], Kind] = lambda _host, _port: "allow"
     """What the settings say about reaching a host and port from a session: `ask` where a person decides."""
+    pace: Pace = field(default_factory=Pace)
+    """Of sessions that go on with their turns."""
+    opening: Pace = field(default_factory=lambda: Pace(1))
+    """Of shells: starting one holds everybody up for milliseconds."""
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     """Seconds after which a permission request that nobody answered is denied."""

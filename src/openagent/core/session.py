@@ -75,6 +75,8 @@ LOADED_WINDOWS = 2
 """How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
 POST_DELAY = 0.02
 """Seconds a posted event may wait for company, so that a fast step costs two transactions and not five."""
+CROWDED_DELAY = 0.003
+"""The same while many sessions work, when a step takes longer than that by far."""
 SEND_PATIENCE = 2.0
 """Seconds a new message waits for a store that fails, before it is refused."""
 CLOSE_PATIENCE = 4.0
@@ -200,7 +202,9 @@ class Session:
         self._posted_audit.extend(audit)
         self._posted_grants.extend(granted)
         if self._post_timer is None:
-            self._post_timer = asyncio.get_running_loop().call_later(POST_DELAY, self._flush_soon)
+            self._post_timer = asyncio.get_running_loop().call_later(
+                CROWDED_DELAY if self.runtime.pace.is_crowded else POST_DELAY, self._flush_soon
+            )
 
     def show(self, event: Event) -> None:
         """Publish a delta: live only."""
@@ -532,7 +536,8 @@ class Session:
     async def shell(self) -> Shell:
         async with self._shell_lock:
             if self._shell is None:
-                self._shell = await self.runtime.jail.open(self.id, self.workspace)
+                async with self.runtime.opening.place():
+                    self._shell = await self.runtime.jail.open(self.id, self.workspace)
             return self._shell
 
     @property

@@ -189,14 +189,15 @@ class Turn:
         """The answer is stored before anything acts on it."""
         used = answer.usage
         records, usage = self._account(message.number, used.input_tokens + used.output_tokens, window)
-        await self.session.record(
-            MessageAdded(message=message),
-            UsageUpdated(usage=usage, last=used, last_cost_usd=message.cost_usd, cache_miss=cache_miss),
-            messages=[message],
-            raw=RawAnswer(message.number, answer.raw_request, answer.raw_response),
-            usage=records,
-            changes={"usage": usage},
-        )
+        async with self.session.runtime.pace.place():
+            await self.session.record(
+                MessageAdded(message=message),
+                UsageUpdated(usage=usage, last=used, last_cost_usd=message.cost_usd, cache_miss=cache_miss),
+                messages=[message],
+                raw=RawAnswer(message.number, answer.raw_request, answer.raw_response),
+                usage=records,
+                changes={"usage": usage},
+            )
         self.session.outbox.check()
 
     @property

@@ -56,6 +56,7 @@ def read_git_identity() -> list[tuple[str, str]]:
             text=True,
             timeout=5,
             check=False,
+            cwd="/",
         )
     except (OSError, subprocess.TimeoutExpired):
         return []

@@ -182,6 +182,7 @@ class _Engine:
             stdout=PIPE,
             stderr=DEVNULL,
             env={"LANG": "C.UTF-8"},
+            cwd="/",
         )
         engine = cls(process)
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from openagent.index.embedding import missing_libraries
 from openagent.plugins.index import OnProgress
+from openagent.plugins.isolation import ROOT, bare_environment, isolated
 from openagent.protocol.errors import OpenAgentError
 from openagent.services.offline import pip_install
 
@@ -44,8 +45,9 @@ async def set_up(model: Path, tell: OnProgress) -> None:
 
 async def _convert(arriving: Path, ready: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "openagent.index.conversion", str(arriving / _WEIGHTS_AT), str(ready)),
-        env={**os.environ, "PYTHONPATH": str(arriving)},
+        *isolated("openagent.index.conversion", str(arriving / _WEIGHTS_AT), str(ready), places=[arriving]),
+        env=bare_environment(),
+        cwd=ROOT,
         stdin=DEVNULL,
         stdout=DEVNULL,
         stderr=PIPE,

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from openagent.plugins.isolation import ROOT, bare_environment, isolated
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.locations import FORWARDED_ENV
 from openagent.providers.local import OFFLINE_MODELS
 
 Tell = Callable[[str, int, int], None]
@@ -22,6 +22,11 @@ _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
 _STAGE = re.compile(r"(Downloading|Using cached|Installing collected packages)\b:?\s*([\w.-]*)")
 _FIRST_WITH_RAW_PROGRESS = (24, 1)
 _SHOWN_LINES = 5
+_FOR_PIP = (
+    *("home", "xdg_config_home", "xdg_config_dirs", "xdg_cache_home", "netrc"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("ssl_cert_file", "ssl_cert_dir", "requests_ca_bundle", "curl_ca_bundle"),
+)
 
 
 async def install(name: str, home: Path, tell: Tell) -> Path:
@@ -64,12 +69,14 @@ def _replace(arriving: Path, place: Path) -> None:
 
 async def pip_install(arguments: list[str], tell: Tell) -> None:
     command = [
-        *(sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"),
+        *isolated("pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"),
         *("--no-compile", "--only-binary", ":all:", "--progress-bar", "raw" if _tells_progress() else "off"),
         *arguments,
     ]
-    env = {key: value for key, value in os.environ.items() if key not in FORWARDED_ENV} | {"PIP_USER": "0"}
-    process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=env)
+    env = bare_environment(_how_pip_reaches_its_index()) | {"PIP_USER": "0"}
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=env, cwd=ROOT
+    )
     assert process.stdout is not None
     newest: deque[str] = deque(maxlen=_SHOWN_LINES)
     try:
@@ -98,6 +105,10 @@ async def pip_install(arguments: list[str], tell: Tell) -> None:
             f"The packages could not be installed: {reason.removeprefix('ERROR: ')}",
             hint="Check that the package index can be reached and that there is room on the disk, then try again.",
         )
+
+
+def _how_pip_reaches_its_index() -> list[str]:
+    return [name for name in os.environ if name.startswith("PIP_") or name.lower() in _FOR_PIP]
 
 
 def _tells_progress() -> bool:

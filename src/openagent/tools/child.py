@@ -1,9 +1,10 @@
 """Work on text from outside, in a process of its own: what a hostile page or pattern keeps busy can be killed."""
 
 import asyncio
-import sys
 
 from msgspec import Struct
+
+from openagent.plugins.isolation import ROOT, isolated
 
 
 class ChildResult(Struct, frozen=True):
@@ -15,11 +16,12 @@ class ChildResult(Struct, frozen=True):
 async def run_child(module: str, argument: str, data: bytes, *, timeout: float) -> ChildResult:
     """Raises TimeoutError. Whether it ends, is cancelled or takes too long: no process is left."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-m", module, argument),
+        *isolated(module, argument),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={},
+        cwd=ROOT,
     )
     try:
         async with asyncio.timeout(timeout):

@@ -21,7 +21,20 @@ from openagent.workspace.git_state import passed_over
 from openagent.workspace.snapshots import Snapshot, Snapshots
 from openagent.workspace.tree import Folder, Manifest, empty_folder
 
-_HARMLESS = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"]
+_HARMLESS = [
+    *(
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "gc.auto=0",
+        "-c",
+        "maintenance.auto=false",
+    ),
+    *("-c", "core.sshCommand=false", "-c", "protocol.allow=never", "-c", "submodule.recurse=false"),
+    *("-c", "core.pager=cat", "-c", "core.editor=false", "-c", "credential.helper="),
+]
 
 _log = logging.getLogger(__name__)
 

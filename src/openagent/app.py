@@ -21,9 +21,10 @@ import uvloop
 from openagent import __version__
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Daemon, Place
-from openagent.daemon.lifecycle import READY_FD, HomeLock, report_ready, unusable_home
+from openagent.daemon.lifecycle import HomeLock, report_ready, unusable_home
 from openagent.daemon.logs import start_logging
 from openagent.gateway.ipc import serve_ipc
+from openagent.plugins.isolation import without_this_folder
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.services.web import WebDoor
@@ -155,6 +156,14 @@ async def serve(socket: Path, home: Path, configs: ConfigCache, web: WebAddress 
     _log.info("stopped")
 
 
+def _leave_this_folder() -> None:
+    """The one that somebody happened to be in: it may go, and what lies in it must not become our modules."""
+    here = os.getcwd()
+    os.environ.update(locations.wherever_we_are(os.environ))
+    sys.path[:] = without_this_folder(sys.path, here)
+    os.chdir("/")
+
+
 def main(arguments: list[str]) -> int:
     """`openagent serve` in the foreground."""
     gc.disable()  # until all is loaded: there is no garbage among modules
@@ -164,9 +173,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--web-socket", type=WebAddress)
     given = parser.parse_args(arguments)
     env = os.environ
+    given.ipc_socket = given.ipc_socket and given.ipc_socket.absolute()
+    _leave_this_folder()
     home = Path(locations.data_home(env))
-    if READY_FD in env:
-        os.chdir("/")  # the folder that a client happened to be in may go
     lock = HomeLock(home)
     try:
         configs = ConfigCache(env)

@@ -1,6 +1,7 @@
 """MCP servers in sessions: jailed, supervised, and never able to end a turn."""
 
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 
@@ -315,3 +316,31 @@ async def test_no_server_outlives_the_daemon(tmp_path: Path) -> None:
         tasks = {task.get_name() for task in asyncio.all_tasks()}
         assert "mcp good" in tasks
     assert "mcp good" not in {task.get_name() for task in asyncio.all_tasks()}
+
+
+async def test_a_server_that_is_removed_switched_off_or_replaced_ends_at_once(tmp_path: Path) -> None:
+    plant(tmp_path)
+    async with house(tmp_path, [{"text": "ok"}] * 3) as h, await h.client() as client:
+        attachment = await client.attach(await new_session(h, client))
+        for number, end in enumerate(("remove", "switch", "replace")):
+            mark = f"{tmp_path.name}-{number}"
+            entry = McpServerEntry(command="python3", args=["scripted_server.py", "good", mark])
+            await ask(client, McpAdd, Done, name="mine", server=entry, replace=True)
+            await turn(client, attachment)
+            assert processes_with(mark)
+            if end == "remove":
+                await ask(client, McpRemove, Done, name="mine")
+            elif end == "switch":
+                await ask(client, McpSwitch, Done, name="mine", on=False)
+            else:
+                await ask(client, McpAdd, Done, name="mine", server=McpServerEntry(command="true"), replace=True)
+            assert not processes_with(mark)
+
+
+def processes_with(mark: str) -> list[str]:
+    found: list[str] = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in each.read_bytes():
+                found.append(each.parent.name)
+    return found

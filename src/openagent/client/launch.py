@@ -118,7 +118,7 @@ def start_daemon(arguments: tuple[str, ...] = ()) -> None:
         os.posix_spawn(
             program[0],
             program,
-            {**os.environ, **_wherever_we_are(), READY_FD: str(writing)},
+            {**os.environ, **locations.wherever_we_are(os.environ), READY_FD: str(writing)},
             file_actions=[*nothing, *not_theirs],
             setsid=True,
         )
@@ -128,12 +128,6 @@ def start_daemon(arguments: tuple[str, ...] = ()) -> None:
         said = pipe.read()
     if said != "ok":
         raise DaemonDidNotStart(said or _why_silent())
-
-
-def _wherever_we_are() -> dict[str, str]:
-    """The daemon works in the root folder, where paths relative to this one would mean something else."""
-    named = ("OPENAGENT_HOME", "OPENAGENT_CONFIG", "OPENAGENT_SOCKET", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
-    return {name: os.path.abspath(os.path.expanduser(os.environ[name])) for name in named if os.environ.get(name)}
 
 
 def _open_descriptors() -> list[int]:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import sqlite3
-import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from openagent.index.embedding import Embedder, Meanings, is_set_up
 from openagent.index.overview import overview
 from openagent.index.watching import changes
 from openagent.plugins.index import Built, Hit, IndexStatus, OnProgress, ReferencePlace, SearchBy, SymbolPlace
+from openagent.plugins.isolation import ROOT, bare_environment, isolated
 from openagent.protocol.errors import OpenAgentError
 
 T = TypeVar("T")
@@ -142,7 +142,9 @@ class CodeIndex:
         file = self._file(workspace)
         async with self._building.setdefault(file, asyncio.Lock()):
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "openagent.index", "build", str(workspace), str(file), *paths),
+                *isolated("openagent.index", "build", str(workspace), str(file), *paths),
+                env=bare_environment(),
+                cwd=ROOT,
                 stdin=DEVNULL,
                 stdout=PIPE,
                 stderr=PIPE,
@@ -164,8 +166,10 @@ class CodeIndex:
 
     async def _embed(self, file: Path) -> None:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "openagent.index", "embed", str(file), str(self.model)),
+            *isolated("openagent.index", "embed", str(file), str(self.model)),
             *([str(_chroma_of(file))] if self._chroma else []),
+            env=bare_environment(),
+            cwd=ROOT,
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=PIPE,

@@ -15,6 +15,15 @@ SOCKET_NAME = "daemon.sock"
 _SOCKET_PATH_LIMIT = 100
 """Linux allows 107 bytes."""
 
+_NAMED_PLACES = (
+    "OPENAGENT_HOME",
+    "OPENAGENT_CONFIG",
+    "OPENAGENT_SOCKET",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "LEDGER_PATH",
+)
+
 FORWARDED_ENV = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
@@ -71,6 +80,11 @@ def socket_path(env: Mapping[str, str]) -> str:
     digest = sha256(home.encode()).hexdigest()[:16]
     private = env.get("XDG_RUNTIME_DIR") or join(env.get("TMPDIR") or "/tmp", f"openagent-{getuid()}")  # noqa: S108
     return join(private, f"openagent-{digest}.sock")
+
+
+def wherever_we_are(env: Mapping[str, str]) -> dict[str, str]:
+    """The daemon works in the root folder, where paths relative to this one would mean something else."""
+    return {name: abspath(expanduser(env[name])) for name in _NAMED_PLACES if env.get(name)}
 
 
 def _user_home(env: Mapping[str, str]) -> str:

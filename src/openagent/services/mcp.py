@@ -226,6 +226,7 @@ class McpService:
 
     async def _add(self, connection: Connection, op: ops.McpAdd) -> ops.Done:
         await self._book.add(op.name, op.server, replace=op.replace)
+        await self.host.end(op.name)
         return ops.Done()
 
     async def _set_own(self, connection: Connection, op: ops.McpSessionServers) -> ops.Done:
@@ -241,11 +242,14 @@ class McpService:
 
     async def _remove(self, connection: Connection, op: ops.McpRemove) -> ops.Done:
         await self._book.remove(op.name)
+        await self.host.end(op.name)
         return ops.Done()
 
     async def _switch(self, connection: Connection, op: ops.McpSwitch) -> ops.Done:
         if not op.session:
             await self._book.switch(op.name, op.on, _workspace(op.cwd))
+            if not op.on:
+                await self.host.end(op.name)
             return ops.Done()
         session = await self._session(op.session)
         servers = (await self._book.found(session.workspace)).servers

@@ -131,6 +131,17 @@ class MCPHost:
                 self._name_tools(group)
             return list(group.servers.values())
 
+    async def end(self, name: str) -> None:
+        """Wherever it runs, but for sessions that have one of this name of their own. Returns when it has ended; where
+        it still counts, it starts again with the next turn."""
+        async with self._lock:
+            ended: list[McpServer] = []
+            for (_, own), group in self._groups.items():
+                if not own and (server := group.servers.pop(name, None)):
+                    ended.append(server)
+                    self._name_tools(group)
+            await asyncio.gather(*(server.close() for server in ended))
+
     def start_anew(self, name: str) -> None:
         """With the next turn, or whatever else asks for servers."""
         for group in self._groups.values():

@@ -47,6 +47,17 @@ def test_a_broken_configuration_is_told_in_the_daemons_own_words(fresh: Machine)
     config.unlink()
 
 
+def test_a_jail_without_its_engine_is_something_required_that_is_missing(fresh: Machine) -> None:
+    config = fresh.root / ".config" / "openagent" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[jail]\nkind = "docker"\n')
+    alone = replace(fresh, extra={"DOCKER_HOST": f"unix://{fresh.root}/nobody.sock"})
+    broken = checks(alone, 1)["jail"]
+    assert broken["state"] == "broken"
+    assert "No container engine answers" in broken["detail"]
+    assert "Something required is missing." in alone.run("doctor").stdout
+
+
 def test_a_missing_program_comes_with_the_way_to_get_it(fresh: Machine, tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()

@@ -142,6 +142,8 @@ def _daemon() -> Iterable[Check]:
         end_daemon()
     running = f"runs (pid {info.pid}) at {info.socket}" if before else "starts; it was not running"
     yield Check("daemon", "ok", running, required=True)
+    if info.jail_problem:
+        yield Check("jail", "broken", info.jail_problem, required=True)
     if isinstance(settings, OpenAgentError):
         yield _refusal(settings)
     else:

@@ -20,6 +20,7 @@ from openagent.daemon.in_use import in_use
 from openagent.daemon.pulse import Pulse, rss_bytes
 from openagent.daemon.trail import Trail
 from openagent.daemon.versions import settings_version
+from openagent.plugins.jail import Jail, OutsideJail
 from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Event, LiveState
@@ -341,6 +342,7 @@ class Daemon:
             rss_bytes=rss_bytes(),
             usage=SessionUsage(tokens=tokens, cost_usd=cost_usd, requests=requests),
             jail=manager.runtime.jail.describe(),
+            jail_problem=await _jail_problem(manager.runtime.jail),
             model=self._default_model(manager, connection.env),
         )
 
@@ -366,3 +368,13 @@ class Daemon:
             await self.trail.write(self._ready.result(), entry("daemon", "stop"))
         self.stopping.set()
         return ops.Done()
+
+
+async def _jail_problem(jail: Jail) -> str:
+    if not isinstance(jail, OutsideJail):
+        return ""
+    try:
+        await jail.look()
+    except OpenAgentError as problem:
+        return str(problem)
+    return ""

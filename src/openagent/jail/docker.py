@@ -96,6 +96,9 @@ class DockerJail:
             raise
         return shell
 
+    async def look(self) -> None:
+        await self._engine()
+
     async def _engine(self) -> Engine:
         engine = await find_engine(self._socket, os.environ)
         if not self._swept:

@@ -154,3 +154,12 @@ class TerminalJail(Protocol):
     async def open_terminal(
         self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None
     ) -> Terminal: ...
+
+
+@runtime_checkable
+class OutsideJail(Protocol):
+    """A jail made by something outside this program, which may be missing."""
+
+    async def look(self) -> None:
+        """Raises OpenAgentError('jail_error') with what is missing and how to get it."""
+        ...

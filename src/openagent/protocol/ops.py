@@ -884,6 +884,8 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     usage: SessionUsage = SessionUsage()
     """Of all sessions."""
     jail: str = ""
+    jail_problem: str = ""
+    """Why no command could run in it; told about a jail that something outside this program makes."""
     model: str = ""
 
 

@@ -514,6 +514,7 @@ export interface DaemonInfo {
   rss_bytes?: number
   usage?: SessionUsage
   jail?: string
+  jail_problem?: string
   model?: string
 }
 

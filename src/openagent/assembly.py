@@ -24,17 +24,21 @@ from openagent.daemon.presence import Presence
 from openagent.daemon.resting import Resting
 from openagent.plugins.collector import ContextSettings
 from openagent.plugins.loading import Collectors, PluginLoader
+from openagent.plugins.places import Places
 from openagent.plugins.store import Store
 from openagent.protocol import locations
 from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event, McpServerStatus
 from openagent.providers.transcript import forget_session
+from openagent.services.access import Access
 from openagent.services.customizing.service import Customizing
+from openagent.services.desk import Desk
 from openagent.services.grants import GrantService
 from openagent.services.intent import IntentGate
 from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.services.mcp import McpService, own_file
 from openagent.services.outside import Outside
 from openagent.services.queues import QueueService
+from openagent.services.reach import CallersReach
 from openagent.services.recall import StoredMemory
 from openagent.services.safety import Safety
 from openagent.services.settings_check import SettingsCheck
@@ -182,17 +186,30 @@ def build_manager(
     )
     outside.manager = manager
     Resting(manager, daemon.bus)
+    places = Places(configs.environment({}), copies=home / "copies")
+    tasks = TaskService(SqlTasks(store), daemon.bus, home / "tasks")
+    desk = Desk(manager, daemon.bus, home, safety, hidden)
+    grants = GrantService(manager, safety.rules, safety.workspaces)
+    daemon.reach = CallersReach(
+        manager,
+        places,
+        safety.workspaces,
+        mode_of=lambda workspace: configs.session_settings(workspace, {}).mode,
+        task=tasks.board.get,
+        grant=grants.workspace_of,
+        session_of_terminal=desk.session_of_terminal,
+    )
     for served in (
         services.handlers(manager, daemon.bus),
-        services.for_people(daemon, manager, SqlAccess(store), safety, hidden),
+        services.for_people(Access(home, SqlAccess(store), daemon.dismiss, places.problem), desk, safety),
         safety.handlers(store, manager),
-        GrantService(manager, safety.rules, safety.workspaces).handlers(),
+        grants.handlers(),
         QueueService(manager).handlers(),
         mcp.handlers(manager),
         team.handlers(manager, daemon.bus),
         custom.handlers(manager, daemon.bus),
         ToolSwitch(configs, manager, team.own_tools).handlers(),
-        TaskService(SqlTasks(store), daemon.bus, home / "tasks").handlers(),
+        tasks.handlers(),
     ):
         daemon.serve_ops(served)
     return manager, services

@@ -60,7 +60,7 @@ def test_without_a_daemon_the_tasks_last_seen_are_told_with_their_age(fresh: Mac
 def test_tasks_of_a_daemon_elsewhere_are_told_when_it_cannot_be_reached_any_more(fresh: Machine) -> None:
     assert fresh.run("serve", "--daemon", "--web-socket", "127.0.0.1:0").returncode == 0
     url = fresh.json("status")["web_url"]
-    token = fresh.json("tokens", "create", "here", "--scope", "chat")["secret"]
+    token = fresh.json("tokens", "create", "here", "--scope", "chat", "--root", str(fresh.root))["secret"]
     elsewhere = Machine(fresh.root / "away", fresh.sim, {"OPENAGENT_TOKEN": token, "OPENAGENT_CONNECT": url})
     elsewhere.json("task", "add", "Write it")
     assert elsewhere.json("task", "list")["offline"] is False

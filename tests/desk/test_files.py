@@ -127,7 +127,7 @@ async def token_client(h: House, *scopes: str) -> Client:
     from openagent.protocol.tokens import TokenCreated, TokensCreate
 
     async with await h.client() as owner:
-        op = TokensCreate(id=owner.next_id(), name=" ".join(scopes), scopes=list(scopes))  # type: ignore[arg-type]
+        op = TokensCreate(id=owner.next_id(), name=" ".join(scopes), scopes=list(scopes), roots=[str(h.workspace)])  # type: ignore[arg-type]
         created = await owner.request(op, TokenCreated)
     url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
     return await connect(url=url, token=created.secret, env={}, interactive=True)

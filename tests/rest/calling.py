@@ -41,7 +41,9 @@ async def rest(house: House, token: str | None = None, **headers: str) -> AsyncG
 
 async def token_with(house: House, *scopes: Scope, name: str = "") -> str:
     async with await house.client() as owner:
-        op = TokensCreate(id=owner.next_id(), name=name or " ".join(scopes), scopes=list(scopes))
+        op = TokensCreate(
+            id=owner.next_id(), name=name or " ".join(scopes), scopes=list(scopes), roots=[str(house.workspace)]
+        )
         return (await owner.request(op, TokenCreated)).secret
 
 

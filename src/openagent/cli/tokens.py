@@ -1,5 +1,6 @@
 """`openagent tokens`"""
 
+import os
 import time
 from typing import cast
 
@@ -25,21 +26,27 @@ _DAY = 86400.0
 @click.group(
     "tokens",
     epilog=examples(
-        "openagent tokens create ci --scope chat --days 30", "openagent tokens list", "openagent tokens revoke ci"
+        "openagent tokens create ci --scope chat --root ~/project --days 30",
+        "openagent tokens list",
+        "openagent tokens revoke ci",
     ),
 )
 def tokens() -> None:
-    """Let programs and other machines in over HTTP, each with a token and its scopes.
+    """Let programs and other machines in over HTTP, each with a token, its scopes and the folders it works below.
 
     \b
     read     see sessions, files, usage
-    chat     also send messages, make sessions, edit files, use the terminal
+    chat     also send messages, make sessions, edit files, as far as nobody has to be asked
     approve  also allow or deny what agents ask, and choose wider modes and budgets
-    admin    everything
+    admin    everything there; with --root / everything
     """
 
 
-@command("create", "openagent tokens create laptop --scope chat --scope approve", "openagent tokens create ci --days 7")
+@command(
+    "create",
+    "openagent tokens create laptop --scope chat --scope approve --root ~/projects",
+    "openagent tokens create ci --root . --days 7",
+)
 @click.argument("name")
 @click.option(
     "--scope",
@@ -50,11 +57,20 @@ def tokens() -> None:
     show_default=True,
     help="What it may do; may be given several times.",
 )
+@click.option(
+    "--root",
+    "roots",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    multiple=True,
+    metavar="DIR",
+    help="A folder it works below; may be given several times. / is all. Left out: the folder you are in.",
+)
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Expires after N days.")
 @as_json
-def create(name: str, scopes: tuple[str, ...], days: float | None, as_json: bool) -> None:
+def create(name: str, scopes: tuple[str, ...], roots: tuple[str, ...], days: float | None, as_json: bool) -> None:
     """Make a token. Its secret is shown this once."""
-    created = complete(_create(name, cast("list[Scope]", list(scopes)), days * _DAY if days else None))
+    given = cast("list[Scope]", list(scopes))
+    created = complete(_create(name, given, list(roots) or [os.getcwd()], days * _DAY if days else None))
     if as_json:
         print_json(plain(created))
     else:
@@ -70,7 +86,11 @@ def list_tokens(as_json: bool) -> None:
     if as_json:
         print_json(plain(found))
     elif found:
-        say(table(("ID", "NAME", "KIND", "SCOPES", "CREATED", "USED", "EXPIRES"), [_row(info) for info in found]))
+        say(
+            table(
+                ("ID", "NAME", "KIND", "SCOPES", "BELOW", "CREATED", "USED", "EXPIRES"), [_row(info) for info in found]
+            )
+        )
     else:
         say("There are no tokens. `openagent tokens create NAME` makes one, `openagent web` logs a browser in.")
 
@@ -94,7 +114,12 @@ for each in (create, list_tokens, revoke):
 def _row(info: TokenInfo) -> tuple[str, ...]:
     now = time.time()
     used = ago(info.last_used_at, now) if info.last_used_at else "never"
-    return (info.id, info.name, info.kind, " ".join(info.scopes), ago(info.created_at, now), used, _expiry(info, now))
+    scopes, below, made = " ".join(info.scopes), _below(info), ago(info.created_at, now)
+    return (info.id, info.name, info.kind, scopes, below, made, used, _expiry(info, now))
+
+
+def _below(info: TokenInfo) -> str:
+    return clean(" ".join(info.roots)) or "no folder"
 
 
 def _expiry(info: TokenInfo, now: float) -> str:
@@ -104,12 +129,13 @@ def _expiry(info: TokenInfo, now: float) -> str:
 
 
 def _describe(info: TokenInfo) -> str:
-    return f"Token {clean(info.name)} ({', '.join(info.scopes)}), expires {_expiry(info, time.time())}"
+    scopes, expiry = ", ".join(info.scopes), _expiry(info, time.time())
+    return f"Token {clean(info.name)} ({scopes}) for work below {_below(info)}, expires {expiry}"
 
 
-async def _create(name: str, scopes: list[Scope], expires_in: float | None) -> TokenCreated:
+async def _create(name: str, scopes: list[Scope], roots: list[str], expires_in: float | None) -> TokenCreated:
     async with daemon() as client:
-        op = TokensCreate(id=client.next_id(), name=name, scopes=scopes, expires_in=expires_in)
+        op = TokensCreate(id=client.next_id(), name=name, scopes=scopes, roots=roots, expires_in=expires_in)
         return await client.request(op, TokenCreated)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from openagent.daemon.reaching import Hearing
 from openagent.protocol.codec import encode_event
 from openagent.protocol.events import (
     Event,
@@ -73,7 +74,7 @@ class EventBus:
     def __init__(self) -> None:
         self._subscribers: dict[type[Event], list[Callable[[Event], None]]] = {}
         self._attached: dict[str, set[Attendant]] = {}
-        self._followers: set[Outlet] = set()
+        self._followers: dict[Outlet, Hearing | None] = {}
         self._watchers: dict[str, list[Watcher]] = {}
 
     def attach(self, session: str, outlet: Attendant) -> None:
@@ -98,11 +99,12 @@ class EventBus:
     def watched(self, session: str) -> bool:
         return session in self._watchers
 
-    def follow(self, outlet: Outlet) -> None:
-        self._followers.add(outlet)
+    def follow(self, outlet: Outlet, hearing: Hearing | None = None) -> None:
+        """`hearing` tells what of it they are told; None: all."""
+        self._followers[outlet] = hearing
 
     def unfollow(self, outlet: Outlet) -> None:
-        self._followers.discard(outlet)
+        self._followers.pop(outlet, None)
 
     @property
     def is_followed(self) -> bool:
@@ -117,7 +119,12 @@ class EventBus:
         return len(self._attached.get(session, ()))
 
     def someone_can_answer(self, session: str) -> bool:
-        return any(outlet.interactive for outlet in (*self._attached.get(session, ()), *self._followers))
+        if any(outlet.interactive for outlet in self._attached.get(session, ())):
+            return True
+        return any(
+            outlet.interactive and (hearing is None or hearing.of_session(session))
+            for outlet, hearing in self._followers.items()
+        )
 
     def subscribe(self, kind: type[E], hear: Callable[[E], None]) -> None:
         """For parts of the daemon itself. `hear` must neither wait nor raise."""
@@ -140,5 +147,6 @@ class EventBus:
         for outlet in list(outlets or ()):
             outlet.hear(event, body)
         if followed:
-            for outlet in self._followers - (outlets or set()):
-                outlet.send(body)
+            for outlet, hearing in list(self._followers.items()):
+                if outlet not in (outlets or ()) and (hearing is None or hearing.of(event)):
+                    outlet.send(body)

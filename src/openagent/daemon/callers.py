@@ -8,19 +8,29 @@ from msgspec.structs import replace
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Op
 from openagent.protocol.scopes import ALL_SCOPES, needed
-from openagent.protocol.tokens import Scope
+from openagent.protocol.tokens import EVERYWHERE, Scope
 
 
 class Caller(Struct, frozen=True):
     id: str
     name: str
     scopes: frozenset[Scope]
+    roots: tuple[str, ...] = ()
+    """The folders they work below, as real paths."""
     expires_at: float | None = None
     address: str = ""
     """Where they speak from."""
 
     def at(self, address: str) -> "Caller":
         return replace(self, address=address)
+
+    @property
+    def everywhere(self) -> bool:
+        return EVERYWHERE in self.roots
+
+    def works_in(self, folder: str) -> bool:
+        """This real path is one of their folders, or below one."""
+        return self.everywhere or any(folder == root or folder.startswith(f"{root}/") for root in self.roots)
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes
@@ -37,5 +47,5 @@ class Caller(Struct, frozen=True):
             )
 
 
-OWNER = Caller("owner", "owner", ALL_SCOPES)
+OWNER = Caller("owner", "owner", ALL_SCOPES, (EVERYWHERE,))
 """Whoever speaks over the socket that only this machine's user can open."""

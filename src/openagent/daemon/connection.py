@@ -5,6 +5,7 @@ import logging
 import time
 from collections import deque
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from openagent.protocol.codec import encode_event
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import Event, Failed, Reply, ToolFinished, ToolOutput
 from openagent.protocol.ops import AnyOp, Hello
+from openagent.protocol.sessions import Mode
 
 if TYPE_CHECKING:
     from openagent.daemon.daemon import Daemon
@@ -67,6 +69,14 @@ class Connection:
     @property
     def closed(self) -> bool:
         return self._closed
+
+    async def within(self) -> list[str] | None:
+        """The folders whose sessions this client is told of, with all below them; None: all there are."""
+        return await self._daemon.within(self.caller)
+
+    def most(self, workspace: Path) -> Mode:
+        """The widest mode in which this client may have something done there."""
+        return self._daemon.most(self.caller, workspace)
 
     def send(self, body: bytes) -> None:
         if not self._closed:

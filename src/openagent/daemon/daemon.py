@@ -15,9 +15,11 @@ from openagent import __version__
 from openagent.core.asks import Reply as QuestionReply
 from openagent.core.audit import Actor, acting, entry
 from openagent.daemon.bus import EventBus
+from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.in_use import in_use
 from openagent.daemon.pulse import Pulse, rss_bytes
+from openagent.daemon.reaching import Reach
 from openagent.daemon.trail import Trail
 from openagent.daemon.versions import settings_version
 from openagent.plugins.jail import Jail, OutsideJail
@@ -25,7 +27,7 @@ from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Event, LiveState
 from openagent.protocol.messages import TextPart, UserPart
-from openagent.protocol.sessions import Snapshot
+from openagent.protocol.sessions import Mode, Snapshot
 from openagent.protocol.usage import SessionUsage
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
@@ -73,6 +75,7 @@ class Daemon:
         self.started_at = time.time()
         self._started = time.monotonic()
         self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
+        self.reach: Reach | None = None
         self._show_config: Callable[[str, dict[str, str]], ops.ConfigList] | None = None
         self._metrics: asyncio.Task[None] | None = None
         self._handlers: dict[type[ops.Op], Handler] = {
@@ -146,6 +149,7 @@ class Daemon:
         if isinstance(op, ops.SessionAttach):
             connection.caller.check(op)
             with in_use():
+                await self._check_reach(connection, op)
                 await self._attach(connection, op)
         else:
             connection.reply(op, await self.perform(connection, op))
@@ -156,6 +160,7 @@ class Daemon:
         if type(op) not in self._handlers:
             await self._manager()
         with in_use(), acting(_actor(connection, op)):
+            await self._check_reach(connection, op)
             if not type(op).changes or type(op).tells:
                 return await self._handlers[type(op)](connection, op)
             return await self._perform_and_tell(connection, op)
@@ -169,6 +174,20 @@ class Daemon:
             raise
         await self.trail.tell(manager, op, None)
         return result
+
+    async def _check_reach(self, connection: Connection, op: ops.Op) -> None:
+        if isinstance(op, ops.Hello | ops.Ping):
+            return
+        if self.reach is None:
+            await self._manager()
+        if self.reach is not None:
+            await self.reach.check(connection.caller, op)
+
+    async def within(self, caller: Caller) -> list[str] | None:
+        return await self.reach.within(caller) if self.reach is not None else None
+
+    def most(self, caller: Caller, workspace: Path) -> Mode:
+        return self.reach.most(caller, workspace) if self.reach is not None else "full"
 
     async def _manager(self) -> "SessionManager":
         if self.stopping.is_set():
@@ -199,12 +218,13 @@ class Daemon:
         if op.parent:
             parent = (await manager.get(op.parent)).info
             await manager.check_settings(op.settings, Path(op.cwd), connection.env, parent)
-        session = await manager.create(op, connection.env)
+        most = self.most(connection.caller, Path(op.cwd))
+        session = await manager.create(op, connection.env, most=most)
         session.env = connection.env
         return session.info
 
     async def _session_list(self, connection: Connection, op: ops.SessionList) -> ops.SessionPage:
-        sessions = await (await self._manager()).list(op)
+        sessions = await (await self._manager()).list(op, await connection.within())
         return ops.SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
 
     async def _session_get(self, connection: Connection, op: ops.SessionGet) -> object:
@@ -260,7 +280,9 @@ class Daemon:
         return ops.Done()
 
     async def _session_fork(self, connection: Connection, op: ops.SessionFork) -> object:
-        return (await (await self._manager()).fork(op)).info
+        manager = await self._manager()
+        source = (await manager.get(op.session)).info
+        return (await manager.fork(op, most=self.most(connection.caller, Path(source.cwd)))).info
 
     async def _message_send(self, connection: Connection, op: ops.MessageSend) -> ops.Sent:
         parts = message_parts(op.text, op.parts)
@@ -357,7 +379,7 @@ class Daemon:
         if not op.on:
             self.bus.unfollow(connection)
             return ops.Done()
-        self.bus.follow(connection)
+        self.bus.follow(connection, self.reach.hearing(connection.caller) if self.reach is not None else None)
         if self._metrics is None:
             self._metrics = asyncio.create_task(Pulse(await self._manager(), self.bus, self.connections).beat())
         return ops.Done()

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -20,9 +20,11 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.ops import SessionCreate, SessionFork, SessionList
-from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
+from openagent.protocol.sessions import Mode, SessionInfo, Settings, SettingsChange
 
 _log = logging.getLogger(__name__)
+_MODES: tuple[Mode, ...] = get_args(Mode)
+WIDEST = _MODES[-1]
 SettingsFor = Callable[[Path, Mapping[str, str]], Settings]
 """What a new session starts with, by workspace and environment."""
 TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[Mapping[str, Any]]]
@@ -31,6 +33,12 @@ TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[Mapping[st
 
 async def _no_templates(name: str, _workspace: Path, _env: Mapping[str, str]) -> Mapping[str, Any]:
     raise OpenAgentError("not_found", f"There is no template {name!r}.")
+
+
+def _at_most(settings: Settings, most: Mode) -> Settings:
+    if _MODES.index(settings.mode) <= _MODES.index(most):
+        return settings
+    return msgspec.structs.replace(settings, mode=most)
 
 
 class CheckSettings(Protocol):
@@ -76,7 +84,8 @@ class SessionManager:
     def loaded(self, session: str) -> Session | None:
         return self._roster.find(session)
 
-    async def create(self, op: SessionCreate, env: Mapping[str, str]) -> Session:
+    async def create(self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
+        """In no wider a mode than `most`, whatever the settings or a template say."""
         workspace = Path(op.cwd)
         await self.runtime.open_workspace(workspace)
         if not workspace.is_absolute() or not await asyncio.to_thread(workspace.is_dir):
@@ -98,7 +107,7 @@ class SessionManager:
             cwd=str(workspace),
             created_at=now,
             updated_at=active,
-            settings=msgspec.structs.replace(settings, **given),
+            settings=_at_most(msgspec.structs.replace(settings, **given), most),
             parent=parent.id if parent else None,
             template=op.template,
             seq=1,
@@ -199,9 +208,16 @@ class SessionManager:
             and not self._bus.watched(session.id)
         )
 
-    async def list(self, op: SessionList) -> list[SessionInfo]:
+    async def list(self, op: SessionList, within: Sequence[str] | None = None) -> list[SessionInfo]:
+        """`within`: only sessions in these folders and below them."""
         listed = await self.runtime.store.sessions(
-            limit=op.limit, before=op.before, before_id=op.before_id, cwd=op.cwd, query=op.query, roots=op.roots
+            limit=op.limit,
+            before=op.before,
+            before_id=op.before_id,
+            cwd=op.cwd,
+            query=op.query,
+            roots=op.roots,
+            within=within,
         )
         return [loaded.info if (loaded := self.loaded(info.id)) else info for info in listed]
 
@@ -231,7 +247,7 @@ class SessionManager:
             except OpenAgentError:
                 _log.exception("checkpoints of a deleted session stay until the next gc", extra={"session": session.id})
 
-    async def fork(self, op: SessionFork) -> Session:
+    async def fork(self, op: SessionFork, *, most: Mode = WIDEST) -> Session:
         source = await self.get(op.session)
         if source.running and op.through is None:
             raise OpenAgentError(
@@ -246,6 +262,7 @@ class SessionManager:
             "created_at": now,
             "updated_at": self.runtime.clock.now(),
             "forked_from": source.id,
+            "settings": _at_most(source.info.settings, most),
             "status": "idle",
             "queued": 0,
             "held": False,

@@ -239,9 +239,10 @@ class Store(Protocol):
         cwd: str = "",
         query: str = "",
         roots: bool = False,
+        within: Sequence[str] | None = None,
     ) -> list[SessionInfo]:
         """Most recently active first; of those active at the same time, the greater id first. `roots`: only those
-        that work for no other."""
+        that work for no other; `within`: only those in one of these folders, or below one."""
         ...
 
     async def descendants(self, session: str) -> list[SessionInfo]:

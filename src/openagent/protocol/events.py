@@ -444,6 +444,8 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="task.updated"):
     title: str
     state: str
     owner: str = ""
+    cwd: str = ""
+    """The workspace it is about."""
 
 
 class BackgroundStarted(Event, frozen=True, kw_only=True, tag="background.started"):

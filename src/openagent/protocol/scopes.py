@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import UNSET
 
 from openagent.protocol.op import Op
-from openagent.protocol.ops import SessionCreate, SessionUpdate
+from openagent.protocol.ops import PermissionAnswer, SessionCreate, SessionUpdate
 from openagent.protocol.tokens import Scope
 
 ALL_SCOPES: frozenset[Scope] = frozenset({"read", "chat", "approve", "admin"})
@@ -15,7 +15,8 @@ _ALSO: dict[Scope, frozenset[Scope]] = {
     "approve": frozenset({"read", "approve"}),
     "admin": ALL_SCOPES,
 }
-_WIDE_MODES = ("edits", "full")
+_ALSO_APPROVE = ("flow.run", "mcp.resource.read", "mcp.prompt.get")
+"""Nobody is asked about what they do, so that it takes one who could answer."""
 
 _OPS: dict[Scope, tuple[str, ...]] = {
     "read": (
@@ -35,18 +36,18 @@ _OPS: dict[Scope, tuple[str, ...]] = {
         *("mcp.list", "mcp.catalog", "templates.list", "templates.get", "templates.export"),
         *("commands.list", "skills.list", "skills.show", "hooks.list", "plugins.list"),
         *("flow.list", "flow.show", "flow.check"),
-        *("index.search", "index.symbols", "index.map", "index.status", "index.watch"),
+        *("index.search", "index.symbols", "index.map", "index.status"),
     ),
     "chat": (
         *("session.create", "session.update", "session.delete", "session.fork", "session.rewind", "session.unrewind"),
         *("queue.edit", "queue.remove", "queue.move", "queue.resume"),
         *("message.send", "turn.cancel", "question.answer", "tool.run", "files.write"),
         *("terminal.open", "terminal.input", "terminal.resize", "terminal.close"),
-        *("context.collect", "context.pin", "context.restore", "flow.resume", "index.build"),
+        *("context.collect", "context.pin", "context.restore", "flow.run", "flow.resume", "index.build", "index.watch"),
         *("task.create", "task.update", "task.delete"),
         *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),
     ),
-    "approve": ("permission.answer", "flow.run", "grants.list", "grants.revoke"),
+    "approve": ("permission.answer", "grants.list", "grants.revoke"),
 }
 _BY_TAG: dict[str, Scope] = {tag: scope for scope, tags in _OPS.items() for tag in tags}
 
@@ -61,14 +62,21 @@ def scope_of(op: type[Op]) -> Scope:
 
 
 def needed(op: Op) -> frozenset[Scope]:
-    """All of these. Who may not approve what agents do may not free them from being asked either."""
+    """All of these. Who may not approve what agents do may not free them from being asked either; how far a mode does
+    depends on the jail, and is looked at where that is known."""
     scope = scope_of(type(op))
-    if isinstance(op, SessionCreate | SessionUpdate) and (
-        op.settings.mode in _WIDE_MODES or _is_set(op.settings.budget_usd) or _is_set(op.settings.budget_tokens)
-    ):
+    if str(op.__struct_config__.tag) in _ALSO_APPROVE or _sets_a_budget(op) or _is_full(op):
         return frozenset({scope, "approve"})
+    if isinstance(op, PermissionAnswer) and op.scope == "always":
+        return frozenset({scope, "admin"})
     return frozenset({scope})
 
 
-def _is_set(value: object) -> bool:
-    return value is not UNSET
+def _sets_a_budget(op: Op) -> bool:
+    return isinstance(op, SessionCreate | SessionUpdate) and not (
+        op.settings.budget_usd is UNSET and op.settings.budget_tokens is UNSET
+    )
+
+
+def _is_full(op: Op) -> bool:
+    return isinstance(op, SessionCreate | SessionUpdate) and op.settings.mode == "full"

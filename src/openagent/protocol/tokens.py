@@ -8,6 +8,8 @@ from openagent.protocol.op import Op, ReadingOp
 
 Scope = Literal["read", "chat", "approve", "admin"]
 TokenKind = Literal["token", "browser"]
+EVERYWHERE = "/"
+"""The root of a token that is bound to no folder."""
 
 
 class TokensCreate(Op, frozen=True, kw_only=True, tag="tokens.create"):
@@ -15,6 +17,9 @@ class TokensCreate(Op, frozen=True, kw_only=True, tag="tokens.create"):
 
     name: str
     scopes: list[Scope]
+    roots: list[str] = []
+    """The folders it works below: sessions, files and searches elsewhere do not exist for it. `/`: all that can be
+    worked in. Empty: none."""
     expires_in: float | None = None
     """Seconds; None: until it is revoked."""
 
@@ -35,12 +40,16 @@ class WebLogin(Op, frozen=True, kw_only=True, tag="web.login"):
 
     scopes: list[Scope] = []
     """Empty: all."""
+    roots: list[str] = []
+    """The folders that the browser works below. Empty: with the scope admin those of whoever asks for the address,
+    else none."""
 
 
 class TokenInfo(Struct, frozen=True, omit_defaults=True):
     id: str
     name: str
     scopes: list[Scope]
+    roots: list[str] = []
     kind: TokenKind = "token"
     created_at: float = 0.0
     last_used_at: float | None = None

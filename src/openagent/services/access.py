@@ -1,5 +1,6 @@
 """Tokens, and browsers that log in: `tokens.*`, `web.login`."""
 
+import asyncio
 import contextlib
 import hashlib
 import hmac
@@ -14,11 +15,13 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.gateway.gate import Answer, LoggedIn
 from openagent.plugins.access import AccessStore, Replay, StoredToken
+from openagent.plugins.places import Problem, refuse_as_workspace
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.scopes import widened
 from openagent.protocol.tokens import (
+    EVERYWHERE,
     LoginAddress,
     Scope,
     TokenCreated,
@@ -40,13 +43,15 @@ _PREFIX = "oa_"
 
 
 class Access:
-    def __init__(self, home: Path, store: AccessStore, dismiss: Callable[[str], None]) -> None:
+    def __init__(self, home: Path, store: AccessStore, dismiss: Callable[[str], None], problem: Problem) -> None:
+        """`problem` tells why a folder can be no workspace."""
         self._home = home
+        self._problem = problem
         self._store = store
         self._dismiss = dismiss
         self.open_web: Callable[[], Awaitable[str]] | None = None
         self._owner = ""
-        self._logins: dict[str, tuple[float, list[Scope]]] = {}
+        self._logins: dict[str, tuple[float, list[Scope], list[str]]] = {}
         self._used: dict[str, float] = {}
 
     def handlers(self) -> dict[type[ops.Op], Handler]:
@@ -78,10 +83,10 @@ class Access:
         return _caller(info)
 
     async def log_in(self, code: str) -> LoggedIn | None:
-        expires_at, scopes = self._logins.pop(_digest(code).hex(), (0.0, []))
+        expires_at, scopes, roots = self._logins.pop(_digest(code).hex(), (0.0, [], []))
         if expires_at <= time.time():
             return None
-        token, secret = _new_token("browser", scopes, "browser", BROWSER_SECONDS)
+        token, secret = _new_token("browser", scopes, roots, "browser", BROWSER_SECONDS)
         await self._store.add_token(token)
         return LoggedIn(_caller(token.info), secret, token.info.expires_at or 0.0)
 
@@ -111,7 +116,8 @@ class Access:
             raise OpenAgentError(
                 "conflict", f"There is already a token named {op.name!r}.", hint="Revoke it first, or choose another."
             )
-        token, secret = _new_token(op.name, op.scopes, "token", op.expires_in)
+        roots = await asyncio.to_thread(self._roots, connection.caller, op.roots)
+        token, secret = _new_token(op.name, op.scopes, roots, "token", op.expires_in)
         await self._store.add_token(token)
         return TokenCreated(token.info, secret)
 
@@ -131,12 +137,33 @@ class Access:
 
     async def _web_login(self, connection: Connection, op: WebLogin) -> LoginAddress:
         assert self.open_web is not None
+        scopes: list[Scope] = op.scopes or ["admin"]
+        given = op.roots or (list(connection.caller.roots) if "admin" in scopes else [])
+        roots = await asyncio.to_thread(self._roots, connection.caller, given)
         url = await self.open_web()
         now = time.time()
         self._logins = {code: login for code, login in self._logins.items() if login[0] > now}
         code, expires_at = secrets.token_urlsafe(24), now + LOGIN_SECONDS
-        self._logins[_digest(code).hex()] = expires_at, op.scopes or ["admin"]
+        self._logins[_digest(code).hex()] = expires_at, scopes, roots
         return LoginAddress(f"{url}/login#{code}", expires_at)
+
+    def _roots(self, caller: Caller, given: list[str]) -> list[str]:
+        """As real paths. Nobody gives away more than they have."""
+        roots: list[str] = []
+        for root in given:
+            if not os.path.isabs(root) or not os.path.isdir(root):
+                raise OpenAgentError(
+                    "invalid_argument",
+                    f"{root!r} is not an absolute path of a directory.",
+                    hint="Give an existing one.",
+                )
+            real = os.path.realpath(root)
+            if real != EVERYWHERE and (problem := self._problem(real)):
+                raise refuse_as_workspace(root, problem)
+            if not caller.works_in(real):
+                raise OpenAgentError("permission_denied", f"The token {caller.name!r} does not reach {root} itself.")
+            roots.append(real)
+        return sorted(set(roots))
 
     async def _end(self, token: str) -> None:
         await self._store.remove_token(token)
@@ -156,13 +183,16 @@ def owner_token(home: Path) -> str:
     return token
 
 
-def _new_token(name: str, scopes: list[Scope], kind: TokenKind, expires_in: float | None) -> tuple[StoredToken, str]:
+def _new_token(
+    name: str, scopes: list[Scope], roots: list[str], kind: TokenKind, expires_in: float | None
+) -> tuple[StoredToken, str]:
     now, token_id = time.time(), new_session_id()
     secret = f"{_PREFIX}{token_id}_{secrets.token_urlsafe(32)}"
     info = TokenInfo(
         id=token_id,
         name=name,
         scopes=sorted(set(scopes)),
+        roots=roots,
         kind=kind,
         created_at=now,
         expires_at=None if expires_in is None else now + expires_in,
@@ -176,4 +206,4 @@ def _digest(secret: str) -> bytes:
 
 
 def _caller(info: TokenInfo) -> Caller:
-    return Caller(info.id, info.name, widened(info.scopes), info.expires_at)
+    return Caller(info.id, info.name, widened(info.scopes), tuple(info.roots), info.expires_at)

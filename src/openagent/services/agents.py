@@ -139,7 +139,7 @@ class AgentService:
             named = (await self._manager.get(op.session)).info
             roots = [(await self._root(named)).id]
         else:
-            recent = await store.sessions(limit=500)
+            recent = await store.sessions(limit=500, within=await connection.within())
             roots = list(dict.fromkeys([(await self._root(info)).id for info in recent if info.parent]))[: op.limit]
         found: list[AgentInfo] = []
         for root in roots:
@@ -150,6 +150,8 @@ class AgentService:
                     with suppress(OpenAgentError):
                         await self._manager.get(each.id)
             found += self._tree(info, family)
+        if (within := await connection.within()) is not None:  # a session above may be in a folder of others
+            found = [each for each in found if _is_within(each.session.cwd, within)]
         ends = await store.last_ends([each.session.id for each in found])
         return AgentTree([msgspec.structs.replace(each, ended=ends.get(each.session.id)) for each in found])
 
@@ -408,3 +410,7 @@ def _finished(info: SessionInfo, report: Report, duration_ms: float = 0.0) -> Su
         copy=report.copy,
         error=report.error,
     )
+
+
+def _is_within(cwd: str, folders: Sequence[str]) -> bool:
+    return any(cwd == folder or cwd.startswith(f"{folder}/") for folder in folders)

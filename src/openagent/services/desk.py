@@ -31,6 +31,10 @@ class Desk:
             **self._metrics.handlers(),
         }
 
+    def session_of_terminal(self, terminal: str) -> str:
+        """Empty when there is no such terminal."""
+        return self._terminals.session_of(terminal)
+
     async def close(self) -> None:
         await self._terminals.close()
         await self._search.close()

@@ -35,6 +35,7 @@ from openagent.protocol.files import (
     FileWritten,
 )
 from openagent.protocol.op import Op
+from openagent.services.lineage import strictest
 from openagent.services.safety import Safety
 from openagent.tools.beneath import Root
 from openagent.tools.changeset import Change, carry_out
@@ -72,12 +73,12 @@ class FileService:
 
     async def _read(self, connection: Connection, op: FilesRead) -> FileContent:
         workspace = await self._workspace(op)
-        self._judge(connection, workspace, "read", op.path)
+        await self._judge(connection, op, workspace, "read")
         return await asyncio.to_thread(self._content, workspace, op.path)
 
     async def _write(self, connection: Connection, op: FilesWrite) -> FileWritten:
         workspace = await self._workspace(op)
-        self._judge(connection, workspace, "write", op.path)
+        await self._judge(connection, op, workspace, "write")
         written = await asyncio.to_thread(self._replace, workspace, op)
         row = entry("file_written", written.path, bytes=written.size, copy=op.copy)
         if op.session:
@@ -94,9 +95,13 @@ class FileService:
                 return Path(copy.path)
         raise OpenAgentError("not_found", f"There is no workspace {op.copy!r}.", hint="Name a session or a copy.")
 
-    def _judge(self, connection: Connection, workspace: Path, effect: Effect, path: str) -> None:
+    async def _judge(self, connection: Connection, op: FilesRead | FilesWrite, workspace: Path, effect: Effect) -> None:
+        """In the mode of the session whose files they are, and in none that this client could not give it."""
+        path, origin = op.path, self._workspaces.origin_of(workspace)
+        most = connection.most(workspace)
+        mode = (await self._manager.get(op.session)).info.settings.mode if op.session else "edits"
         facts = CallFacts(_TOOLS[effect], effect, path, str(workspace), {"path": path})
-        decision = decide(facts, "edits", self._rules.holding(workspace).rules)
+        decision = decide(facts, strictest(mode, most), self._rules.holding(origin).rules)
         if decision.kind == "deny" or (decision.kind == "ask" and not connection.caller.may("approve")):
             raise OpenAgentError("permission_denied", f"{path}: {decision.reason}", hint=f"Rule {decision.rule}.")
 

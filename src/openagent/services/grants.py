@@ -44,7 +44,16 @@ class GrantService:
             origin = str(self._copies.origin_of(session.workspace))
             kept = [(name, grant) for name, grant in kept if name in family]
             permanent = [rule for rule in permanent if rule.workspace in ("", origin)]
-        return Grants([*(_permanent(rule) for rule in permanent), *_told(kept)], notices)
+        grants = [*(_permanent(rule) for rule in permanent), *_told(kept)]
+        if (within := await connection.within()) is not None:
+            grants = [each for each in grants if each.workspace in within or each.workspace.startswith(_below(within))]
+        return Grants(grants, notices)
+
+    async def workspace_of(self, grant: str) -> str:
+        """Where it holds; empty for one that holds everywhere, or that there is not."""
+        permanent = await asyncio.to_thread(self._rules.granted)
+        listed = [*(_permanent(rule) for rule in permanent), *_told(await self._of_sessions())]
+        return next((each.workspace for each in listed if each.id == grant), "")
 
     async def _of_sessions(self) -> list[tuple[str, KeptGrant]]:
         """As stored, and what is about to be."""
@@ -96,6 +105,10 @@ class GrantService:
         if taken := rules.get(grant):
             told = entry("grant", words(taken.rule), what="revoked", scope="session", given_by=taken.by)
             await session.record(revoked=[grant], audit=[told])
+
+
+def _below(folders: list[str]) -> tuple[str, ...]:
+    return tuple(f"{folder}/" for folder in folders)
 
 
 def _permanent(rule: Rule) -> Grant:

@@ -31,7 +31,8 @@ class MetricsService:
         return {MetricsAgents: self._agents, MetricsCost: self._cost}
 
     async def _agents(self, connection: Connection, op: MetricsAgents) -> AgentsMetrics:
-        sessions = await self._store.sessions(limit=min(max(op.limit, 1), MOST_AGENTS))
+        limit = min(max(op.limit, 1), MOST_AGENTS)
+        sessions = await self._store.sessions(limit=limit, within=await connection.within())
         return AgentsMetrics(
             [_measured(info, await self._store.messages(info.id, limit=_LOOKED_AT)) for info in sessions]
         )

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -59,7 +60,10 @@ class SearchService:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await asyncio.shield(self._reading)
-        hits = await self._index.search(op.query, session, min(max(op.limit, 1), MOST_FOUND))
+        limit = min(max(op.limit, 1), MOST_FOUND)
+        within = None if session else await connection.within()
+        among = None if within is None else {info.id for info in await self._all_sessions(within)}
+        hits = await self._index.search(op.query, session, limit, among)
         unread = 0 if self._reading.done() else max(self._unread, 1)
         return FoundMessages(await self._named(hits), unread)
 
@@ -101,10 +105,10 @@ class SearchService:
             if len(messages) < _CHUNK:
                 return
 
-    async def _all_sessions(self) -> list[SessionInfo]:
+    async def _all_sessions(self, within: Sequence[str] | None = None) -> list[SessionInfo]:
         found: list[SessionInfo] = []
         before, before_id = time.time() + 86_400, ""
-        while page := await self._store.sessions(limit=_SESSIONS, before=before, before_id=before_id):
+        while page := await self._store.sessions(limit=_SESSIONS, before=before, before_id=before_id, within=within):
             found += page
             before, before_id = page[-1].updated_at, page[-1].id
         return found

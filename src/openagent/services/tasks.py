@@ -1,5 +1,7 @@
 """Tasks through the daemon: `tasks.*` and `task.*`."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from openagent.daemon.bus import EventBus
@@ -43,11 +45,13 @@ class TaskService:
 
     def _tell(self, task: TaskInfo, state: str) -> None:
         self._bus.publish(
-            TaskUpdated(at=task.updated_at, task=task.id, title=task.title, state=state, owner=task.owner)
+            TaskUpdated(at=task.updated_at, task=task.id, title=task.title, state=state, owner=task.owner, cwd=task.cwd)
         )
 
     async def _list(self, connection: Connection, op: TasksList) -> TaskList:
-        return TaskList(await self.board.all(cwd=op.cwd, state=op.state))
+        tasks = await self.board.all(cwd=op.cwd, state=op.state)
+        within = await connection.within()
+        return TaskList(tasks if within is None else [task for task in tasks if _is_within(task.cwd, within)])
 
     async def _get(self, connection: Connection, op: TaskGet) -> TaskInfo:
         return await self.board.get(op.task)
@@ -64,3 +68,9 @@ class TaskService:
 
     async def _sync(self, connection: Connection, op: TasksSync) -> TasksSynced:
         return await self.file.sync(op.cwd)
+
+
+def _is_within(cwd: str, folders: Sequence[str]) -> bool:
+    """Where the folder really is: a link to it is no way around."""
+    real = os.path.realpath(cwd) if cwd else ""
+    return any(real == folder or real.startswith(f"{folder}/") for folder in folders)

@@ -80,6 +80,10 @@ class TerminalService:
             TerminalClose: self._close_one,
         }
 
+    def session_of(self, terminal: str) -> str:
+        """Empty when there is no such terminal."""
+        return self._open[terminal].session if terminal in self._open else ""
+
     def send(self, body: bytes) -> None:
         if body.startswith(_DELETED):
             for opened in list(self._open.values()):

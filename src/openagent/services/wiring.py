@@ -3,18 +3,17 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openagent import config
-from openagent.daemon.daemon import Daemon, Handler
+from openagent.daemon.daemon import Handler
 from openagent.daemon.presence import Presence
 from openagent.index.code_index import CodeIndex
 from openagent.models import ModelCatalog, Place
-from openagent.plugins.access import AccessStore
 from openagent.plugins.gate import Gate
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol import ops
@@ -128,18 +127,10 @@ class Services:
     def vault(self) -> Vault:
         return self._book.vault
 
-    def for_people(
-        self,
-        daemon: Daemon,
-        manager: "SessionManager",
-        access: AccessStore,
-        safety: Safety,
-        hidden: Sequence[Path],
-    ) -> dict[type[ops.Op], Handler]:
+    def for_people(self, access: Access, desk: Desk, safety: Safety) -> dict[type[ops.Op], Handler]:
         """Who may come in, and what they find beside the conversation."""
         self._copies = safety.workspaces
-        self.access = Access(self._home, access, daemon.dismiss)
-        self.desk = Desk(manager, daemon.bus, self._home, safety, hidden)
+        self.access, self.desk = access, desk
         return {**self.access.handlers(), **self.desk.handlers()}
 
     def start(self, when_loaded: Callable[[], None]) -> None:

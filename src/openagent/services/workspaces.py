@@ -40,7 +40,8 @@ class WorkspaceService:
 
     async def _list(self, connection: Connection, op: ops.WorkspacesList) -> WorkspaceCopies:
         copies = await self._workspaces.copies(_absolute(op.cwd) if op.cwd else None)
-        return WorkspaceCopies([_copy(copy) for copy in copies])
+        within = await connection.within()
+        return WorkspaceCopies([_copy(copy) for copy in copies if within is None or copy.path in within])
 
     async def _create(self, connection: Connection, op: ops.WorkspacesCreate) -> WorkspaceCopy:
         limited = op.max_bytes is not None or op.max_files is not None

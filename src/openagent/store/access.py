@@ -11,6 +11,7 @@ from openagent.store.sql_store import SqlStore
 from openagent.store.tables import access_tokens, replays
 
 _WRITER = "access"
+_roots = msgspec.json.Decoder(list[str])
 _headers = msgspec.json.Decoder(list[tuple[str, str]])
 
 
@@ -55,6 +56,7 @@ def _token(row: RowMapping) -> StoredToken:
         id=row["id"],
         name=row["name"],
         scopes=row["scopes"].split(),
+        roots=_roots.decode(row["roots"]),
         kind=row["kind"],
         created_at=row["created_at"],
         last_used_at=row["last_used_at"],
@@ -65,7 +67,8 @@ def _token(row: RowMapping) -> StoredToken:
 
 def _add_token(connection: Connection, token: StoredToken) -> None:
     info = msgspec.structs.asdict(token.info)
-    connection.execute(insert(access_tokens), {**info, "scopes": " ".join(token.info.scopes), "digest": token.digest})
+    lists = {"scopes": " ".join(token.info.scopes), "roots": msgspec.json.encode(token.info.roots).decode()}
+    connection.execute(insert(access_tokens), {**info, **lists, "digest": token.digest})
 
 
 def _remove_token(connection: Connection, token: str) -> None:

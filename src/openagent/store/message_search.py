@@ -1,7 +1,8 @@
 """What was said, word by word: a full-text index in a file of its own, which can be thrown away and made anew."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,9 +57,9 @@ class MessageSearch:
     async def forget(self, session: str) -> None:
         await self._thread.run(lambda: self._forget(session))
 
-    async def search(self, query: str, session: str, limit: int) -> list[Hit]:
-        """The newest first. All words must be there; the last one may be a beginning."""
-        return await self._thread.run(lambda: self._search(query, session, limit))
+    async def search(self, query: str, session: str, limit: int, among: Collection[str] | None = None) -> list[Hit]:
+        """The newest first. All words must be there; the last one may be a beginning. `among`: of these sessions."""
+        return await self._thread.run(lambda: self._search(query, session, limit, among))
 
     async def close(self) -> None:
         await self._thread.run(self._shut)
@@ -95,18 +96,20 @@ class MessageSearch:
             database.execute("DELETE FROM texts WHERE session = ?", (session,))
             database.execute("DELETE FROM sessions WHERE id = ?", (session,))
 
-    def _search(self, query: str, session: str, limit: int) -> list[Hit]:
+    def _search(self, query: str, session: str, limit: int, among: Collection[str] | None) -> list[Hit]:
         words = [word.replace('"', '""') for word in query.replace("\0", " ").split()]
         if not words:
             raise OpenAgentError("invalid_argument", "There is nothing to search for.", hint="Give a word or more.")
         match = " ".join(f'"{word}"' for word in words)
-        found = self._find(match, session, limit)
+        found = self._find(match, session, limit, among)
         # A beginning may stand for very many words, so it is tried only where whole words find too little.
-        return found if len(found) == limit else self._find(f"{match}*", session, limit)
+        return found if len(found) == limit else self._find(f"{match}*", session, limit, among)
 
-    def _find(self, match: str, session: str, limit: int) -> list[Hit]:
-        found = self._database.execute(_FIND, (FOUND, END, _SNIPPET_WORDS, match, session, session, limit))
-        return [Hit(*row) for row in found]
+    def _find(self, match: str, session: str, limit: int, among: Collection[str] | None) -> list[Hit]:
+        most = limit if among is None else -1
+        found = self._database.execute(_FIND, (FOUND, END, _SNIPPET_WORDS, match, session, session, most))
+        hits = (Hit(*row) for row in found)
+        return list(islice((hit for hit in hits if among is None or hit.session in among), limit))
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -159,7 +159,15 @@ def _not_found(session: str) -> OpenAgentError:
 
 
 def page(
-    connection: Connection, limit: int, before: float | None, *, before_id: str, cwd: str, query: str, roots: bool
+    connection: Connection,
+    limit: int,
+    before: float | None,
+    *,
+    before_id: str,
+    cwd: str,
+    query: str,
+    roots: bool,
+    within: Sequence[str] | None,
 ) -> list[SessionInfo]:
     statement = select(sessions).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
     if before is not None:
@@ -169,6 +177,11 @@ def page(
         statement = statement.where(sessions.c.cwd == cwd)
     if roots:
         statement = statement.where(sessions.c.parent.is_(None))
+    if within is not None:
+        below = [f"{folder.rstrip('/')}/" for folder in within]
+        # Not `like`, for which SQLite takes small letters for large ones.
+        begins = [func.substr(sessions.c.cwd, 1, len(folder)) == folder for folder in below]
+        statement = statement.where(or_(sessions.c.cwd.in_(list(within)), *begins))
     if query:
         statement = statement.where(sessions.c.name.icontains(query, autoescape=True))
     return [rows.session_info(row) for row in connection.execute(statement).mappings()]

@@ -122,8 +122,11 @@ class SqlStore:
         cwd: str = "",
         query: str = "",
         roots: bool = False,
+        within: Sequence[str] | None = None,
     ) -> list[SessionInfo]:
-        return await self._read(sessions.page, limit, before, before_id=before_id, cwd=cwd, query=query, roots=roots)
+        return await self._read(
+            sessions.page, limit, before, before_id=before_id, cwd=cwd, query=query, roots=roots, within=within
+        )
 
     async def descendants(self, session: str) -> list[SessionInfo]:
         return await self._read(sessions.below, session)

@@ -297,6 +297,7 @@ access_tokens = Table(
     Column("name", String, nullable=False),
     Column("kind", String, nullable=False),
     Column("scopes", String, nullable=False),
+    Column("roots", Text, nullable=False, server_default="[]"),
     Column("created_at", Float, nullable=False),
     Column("last_used_at", Float),
     Column("expires_at", Float),

@@ -2347,6 +2347,7 @@ export interface TaskUpdated {
   title: string
   state: string
   owner?: string
+  cwd?: string
 }
 
 /** By state and place. */
@@ -2552,6 +2553,7 @@ export interface TokenInfo {
   id: string
   name: string
   scopes: ("admin" | "approve" | "chat" | "read")[]
+  roots?: string[]
   kind?: "browser" | "token"
   created_at?: number
   last_used_at?: number | null
@@ -2568,6 +2570,7 @@ export interface TokensCreate {
   id: string
   name: string
   scopes: ("admin" | "approve" | "chat" | "read")[]
+  roots?: string[]
   expires_in?: number | null
 }
 
@@ -2812,6 +2815,7 @@ export interface WebLogin {
   op: "web.login"
   id: string
   scopes?: ("admin" | "approve" | "chat" | "read")[]
+  roots?: string[]
 }
 
 export interface Welcome {

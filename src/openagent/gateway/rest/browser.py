@@ -29,6 +29,8 @@ class LoginBody(Struct, frozen=True, forbid_unknown_fields=True):
 class Me(Struct, frozen=True, omit_defaults=True):
     name: str
     scopes: list[Scope]
+    roots: list[str] = []
+    """The folders they work below; `/`: all."""
     expires_at: float | None = None
 
 
@@ -80,7 +82,7 @@ def browser_rows(gate: Gate, cookie: str) -> list[Custom]:
 
 
 def _me(caller: Caller) -> Me:
-    return Me(caller.name, sorted(caller.scopes), caller.expires_at)
+    return Me(caller.name, sorted(caller.scopes), list(caller.roots), caller.expires_at)
 
 
 def _secure(request: Request) -> str:

@@ -1,0 +1,35 @@
+"""How far a caller reaches, as the daemon asks it. Something outside the daemon knows."""
+
+from pathlib import Path
+from typing import Protocol
+
+from openagent.daemon.callers import Caller
+from openagent.protocol.events import Event
+from openagent.protocol.op import Op
+from openagent.protocol.sessions import Mode
+
+
+class Hearing(Protocol):
+    """Which part of what happens in the whole daemon one who follows it is told."""
+
+    def of_session(self, session: str) -> bool: ...
+
+    def of(self, event: Event) -> bool: ...
+
+
+class Reach(Protocol):
+    async def check(self, caller: Caller, op: Op) -> None:
+        """Raises when the op names something beyond the caller's folders, or beyond what they may free agents to do."""
+        ...
+
+    async def within(self, caller: Caller) -> list[str] | None:
+        """The folders whose sessions they are told of, with all below them; None: all there are."""
+        ...
+
+    def most(self, caller: Caller, workspace: Path) -> Mode:
+        """The widest mode that a session which this caller makes may have."""
+        ...
+
+    def hearing(self, caller: Caller) -> Hearing | None:
+        """None: they hear everything."""
+        ...

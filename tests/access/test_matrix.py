@@ -1,0 +1,264 @@
+"""Every scope, every op, and what belongs to another folder, session, copy, terminal or task: nothing beyond."""
+
+import asyncio
+import itertools
+import json
+import os
+import re
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+import pytest
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as ws_connect
+
+from openagent.client import Client
+from openagent.protocol import events as e
+from openagent.protocol import ops, reach
+from openagent.protocol.codec import decode_event
+from openagent.protocol.grants import Grants, GrantsList
+from openagent.protocol.op import Op
+from openagent.protocol.scopes import needed, widened
+from openagent.protocol.tasks import TaskCreate, TaskInfo
+from openagent.protocol.terminals import TerminalOpen, TerminalOpened
+from openagent.protocol.tokens import Scope, TokenCreated, TokenList, TokensCreate, TokensList
+from openagent.protocol.version import PROTOCOL_VERSION
+from openagent.protocol.workspaces import WorkspaceCopy
+
+from ..interaction.doing import answer, ask, asked, turn
+from ..interaction.house import MODEL, House, house
+
+pytestmark = pytest.mark.anyio
+SCOPES: list[tuple[Scope, ...]] = [("read",), ("chat",), ("approve",), ("chat", "approve"), ("admin",)]
+ALL_OPS: list[type[Op]] = list(get_args(ops.AnyOp))
+SECRET = "xylophone"  # in all that is others', and in nothing else
+PLAIN = frozenset(
+    (
+        *(
+            "id",
+            "after",
+            "answer",
+            "arguments",
+            "ask",
+            "before",
+            "before_id",
+            "below",
+            "budget_usd",
+            "by",
+            "choice",
+            "client",
+        ),
+        *("collection", "collector", "columns", "command", "conversation", "days", "decision", "detail", "dry_run"),
+        *("env", "event", "every", "expected", "expires_in", "file", "files", "force", "git_state", "input", "inputs"),
+        *("interactive", "keep", "key", "kind", "limit", "login", "max_bytes", "max_files", "max_tokens", "message"),
+        *("messages", "method", "mode", "model", "name", "number", "on", "others", "owner", "parts", "path", "paths"),
+        *("position", "protocol", "provider", "query", "question", "queued", "reason", "replace", "roots", "rows"),
+        *("scope", "scopes", "server", "servers", "settings", "since", "state", "template", "text", "through", "title"),
+        *("token", "tool", "turn", "undo", "until", "uri", "version"),
+    )
+)
+"""Fields that name no folder, session or the like: what they name lies in something that another field names, or is
+nobody's in particular."""
+
+
+REFUSED = re.compile("works below|lacks the scope|can be no workspace")
+"""By the walls, and not by chance: what is named is there, and would do for the owner."""
+
+
+class Foreign(NamedTuple):
+    """What belongs to others, by what a field may name."""
+
+    session: list[str]
+    folder: list[str]
+    copy: list[str]
+    terminal: list[str]
+    task: list[str]
+    grant: list[str]
+
+
+def test_every_op_has_a_row() -> None:
+    without = [reach.tag_of(op) for op in ALL_OPS if not reach.has_row(op)]
+    assert not without, f"Say in protocol/reach.py what these ops are about: {without}"
+
+
+def test_every_field_of_an_op_is_known_to_name_something_or_nothing() -> None:
+    unknown = {
+        f"{reach.tag_of(op)}.{field.name}"
+        for op in ALL_OPS
+        for field in msgspec.structs.fields(op)
+        if reach.kind_of(op, field.name) is None and field.name not in PLAIN
+    } - {"session.create.session"}
+    assert not unknown, f"Say in protocol/reach.py what these fields name, or here that they name nothing: {unknown}"
+
+
+def least(op: type[Op]) -> dict[str, Any]:
+    """The fields an op cannot do without."""
+    samples: dict[object, object] = {str: "x", int: 1, float: 1.0, bool: True}
+    special = {
+        "decision": "allow",
+        "scopes": ["read"],
+        "server": {"command": "true"},
+        "template": {"name": "x"},
+        "columns": 1,
+        "rows": 1,
+    }
+    return {
+        field.encode_name: samples.get(field.type, special.get(field.name, {}))
+        for field in msgspec.structs.fields(op)
+        if field.required and field.name != "id"
+    }
+
+
+def naming(op: type[Op], theirs: Foreign, mine: Foreign) -> Iterator[dict[str, Any]]:
+    """The op, naming each thing of others in each of its fields that names one, and in the other fields one's own."""
+    for field in msgspec.structs.fields(op):
+        if kind := reach.kind_of(op, field.name):
+            for value in getattr(theirs, kind):
+                yield {**own(op, mine), field.encode_name: value}
+
+
+def own(op: type[Op], mine: Foreign) -> dict[str, Any]:
+    """The op, naming one's own in each of its fields that names something."""
+    fields = [(field.encode_name, reach.kind_of(op, field.name)) for field in msgspec.structs.fields(op)]
+    named = {name: getattr(mine, kind)[0] for name, kind in fields if kind is not None and getattr(mine, kind)}
+    return {**least(op), **named}
+
+
+class Wire:
+    """Ops as any program would send them, one after another."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._numbers = itertools.count()
+
+    async def __call__(self, op: type[Op], fields: dict[str, Any]) -> tuple[e.Reply | e.Failed, str]:
+        number = f"m{next(self._numbers)}"
+        await self._socket.send(json.dumps({"op": reach.tag_of(op), "id": number, **fields}))
+        while True:
+            raw = await asyncio.wait_for(self._socket.recv(), 20)
+            event = decode_event(raw)
+            if isinstance(event, e.Reply | e.Failed) and event.op_id == number:
+                return event, str(raw)
+
+
+@asynccontextmanager
+async def wire(h: House, scopes: tuple[Scope, ...], roots: list[str]) -> AsyncGenerator[Wire, None]:
+    async with await h.client() as owner:
+        name = " ".join((*scopes, *roots))
+        secret = (await ask(owner, TokensCreate, TokenCreated, name=name, scopes=list(scopes), roots=roots)).secret
+    url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
+    async with ws_connect(url, additional_headers={"Authorization": f"Bearer {secret}"}) as socket:
+        sent = Wire(socket)
+        await sent(ops.Hello, {"protocol": PROTOCOL_VERSION, "interactive": True})
+        yield sent
+
+
+async def furnish(h: House, folder: Path, word: str) -> Foreign:
+    """A folder with a session in it, a turn of it, a copy, a terminal, a task and something that is granted."""
+    folder.mkdir()
+    (folder / f"{word}.py").write_text(f"def {word}():\n    return {word!r}\n")
+    async with await h.client(interactive=True) as owner:
+        made = await owner.create_session(str(folder), model=MODEL, mode="full", name=word)
+        await turn(owner, await owner.attach(made.id), f"Say {word}.")
+        copy = await ask(owner, ops.WorkspacesCreate, WorkspaceCopy, cwd=str(folder), name=f"{word}-copy")
+        terminal = await ask(owner, TerminalOpen, TerminalOpened, session=made.id)
+        task = await ask(owner, TaskCreate, TaskInfo, title=word, cwd=str(folder), session=made.id)
+        await ask(owner, ops.IndexBuild, ops.IndexBuilt, cwd=str(folder))
+        granted = await grant_something(owner, str(folder))
+    inside = [str(folder), f"{folder}/", f"{folder}/.", str(folder / f"{word}.py")]
+    return Foreign([made.id], inside, [copy.id, copy.name], [terminal.terminal], [task.id], [granted])
+
+
+async def grant_something(owner: Client, folder: str) -> str:
+    careful = (await owner.create_session(folder, model=MODEL, mode="ask", name="careful")).id
+    attachment = await owner.attach(careful)
+    arguments = {"command": "touch granted"}
+    running = asyncio.create_task(
+        ask(owner, ops.ToolRun, ops.ToolRan, session=careful, tool="shell", arguments=arguments)
+    )
+    await answer(owner, await asked(attachment), decision="allow", scope="session")
+    await running
+    (grant,) = (await ask(owner, GrantsList, Grants, session=careful)).grants
+    return grant.id
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
+
+
+async def test_no_token_reaches_beyond_its_folders_by_any_op(tmp_path: Path) -> None:
+    async with house(tmp_path, {"steps": [{"text": f"{SECRET}"}], "loop": True}, web=True) as h:
+        mine_at, theirs_at = tmp_path / "mine", tmp_path / "theirs"
+        theirs = await furnish(h, theirs_at, SECRET)
+        mine = await furnish(h, mine_at, "violin")
+        (mine_at / "link").symlink_to(theirs_at)
+        (tmp_path / ".ssh").mkdir()
+        beside = [str(mine_at / "link"), str(mine_at / ".." / "theirs"), f"{mine_at}x", str(tmp_path), "/", "/etc"]
+        kept = [str(h.home), str(h.home / "copies"), str(tmp_path / ".ssh"), f"/proc/{os.getpid()}/root{theirs_at}"]
+        theirs = theirs._replace(folder=[*theirs.folder, *beside, *kept])
+        before = tree(theirs_at)
+        async with await h.client() as owner:
+            sessions = {each.id for each in (await ask(owner, ops.SessionList, ops.SessionPage)).sessions}
+        refusals = 0
+        for scopes in SCOPES:
+            async with wire(h, scopes, [str(mine_at)]) as send:
+                for op in ALL_OPS:
+                    for fields in naming(op, theirs, mine):
+                        reply, _ = await send(op, fields)
+                        assert isinstance(reply, e.Failed), (scopes, reach.tag_of(op), fields, reply)
+                        assert REFUSED.search(reply.error.message), (scopes, reach.tag_of(op), fields, reply.error)
+                        refusals += 1
+                    if reach.otherwise(op) == "whole" and not any(naming(op, theirs, mine)):
+                        reply, _ = await send(op, least(op))
+                        assert isinstance(reply, e.Failed), (scopes, reach.tag_of(op), reply)
+        assert refusals > 1000
+        async with await h.client() as owner:
+            assert {each.id for each in (await ask(owner, ops.SessionList, ops.SessionPage)).sessions} == sessions
+            assert (
+                await owner.request(ops.SessionGet(id=owner.next_id(), session=theirs.session[0]), ops.SessionInfo)
+            ).turn_count == 1
+            assert len((await ask(owner, TokensList, TokenList)).tokens) == len(SCOPES)
+        assert tree(theirs_at) == before
+
+
+async def test_what_names_nothing_tells_a_token_of_its_own_folders_alone(tmp_path: Path) -> None:
+    async with house(tmp_path, {"steps": [{"text": "ok"}], "loop": True}, web=True) as h:
+        theirs = await furnish(h, tmp_path / "theirs", SECRET)
+        await furnish(h, tmp_path / "mine", "violin")
+        hidden = [SECRET, str(tmp_path / "theirs"), *theirs.session, *theirs.copy, *theirs.terminal, *theirs.task]
+        for scopes in SCOPES:
+            async with wire(h, scopes, [str(tmp_path / "mine")]) as send:
+                for op in ALL_OPS:
+                    if any(reach.kind_of(op, field.name) for field in msgspec.structs.fields(op) if field.required):
+                        continue
+                    fields = {**least(op), **({"query": SECRET} if op is ops.MessagesSearch else {})}
+                    _, raw = await send(op, fields)
+                    if op is not ops.MessagesSearch or '"error"' not in raw:
+                        found = [word for word in hidden if word in raw and word not in json.dumps(fields)]
+                        assert not found, (scopes, reach.tag_of(op), raw)
+
+
+LEFT_OUT = ("session.delete", "terminal.close", "task.delete", "workspaces.remove", "files.write", "index.watch")
+"""They would take away what the others name, are judged by rules, or go on until the connection ends."""
+
+
+async def test_within_its_folders_a_token_does_what_its_scopes_allow(tmp_path: Path) -> None:
+    async with house(tmp_path, {"steps": [{"text": "ok"}], "loop": True}, web=True) as h:
+        mine = await furnish(h, tmp_path / "mine", "violin")
+        for scopes in SCOPES:
+            async with wire(h, scopes, [str(tmp_path / "mine")]) as send:
+                for op in ALL_OPS:
+                    tag = reach.tag_of(op)
+                    if reach.is_whole(op) or tag in LEFT_OUT:
+                        continue
+                    fields = own(op, mine)
+                    reply, raw = await send(op, fields)
+                    wanted = needed(msgspec.convert({"op": tag, "id": "x", **fields}, ops.AnyOp))
+                    # The session is in the mode full: to have something done there takes who could allow it.
+                    frees = (tag in reach.ACTING and tag != "session.fork") or "parent" in fields
+                    allowed = wanted | ({"approve"} if frees else set()) <= widened(scopes)
+                    refused = isinstance(reply, e.Failed) and reply.error.code == "permission_denied"
+                    assert refused is not allowed, (scopes, tag, raw)

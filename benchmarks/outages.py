@@ -3,8 +3,8 @@
     python -m benchmarks.outages --rounds 30 --seconds 60
 
 Real parts: the daemon as a process, its disk filled (a small tmpfs; for others than root, a limit on the size of its
-files), a PostgreSQL server stopped and started, a SQLite file locked by another process. Each while an answer streams,
-inside a running command, and while a person is asked.
+files), a PostgreSQL server stopped and started, or frozen so that nobody answers on its open connections, a SQLite file
+locked by another process. Each while an answer streams, inside a running command, and while a person is asked.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
+import psutil
 from msgspec import Struct
 
 from benchmarks.stage import Stage, stage_at, temporary_folder
@@ -32,7 +34,7 @@ from openagent.protocol.messages import Message
 from openagent.protocol.ops import Done, MessagePage, MessagesPage, PermissionAnswer
 from openagent.simulator import ThreadedSimulator
 
-Kind = Literal["disk", "postgres", "lock"]
+Kind = Literal["disk", "postgres", "hung", "lock"]
 Moment = Literal["streaming", "command", "asking"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MOMENTS: tuple[Moment, ...] = get_args(Moment)
@@ -167,6 +169,27 @@ class StoppedServer:
         self._server.cleanup()
 
 
+class FrozenServer(StoppedServer):
+    """Its connections stay open, and nobody answers on them."""
+
+    def begin(self) -> None:
+        self._tell(signal.SIGSTOP)
+
+    def end(self) -> None:
+        self._tell(signal.SIGCONT)
+
+    def close(self) -> None:
+        self.end()
+        super().close()
+
+    def _tell(self, what: signal.Signals) -> None:
+        first = self._server.get_pid()
+        if first is not None:
+            server = psutil.Process(first)
+            for process in (server, *server.children(recursive=True)):
+                process.send_signal(what)
+
+
 @contextlib.contextmanager
 def theatre(kind: Kind) -> Generator[tuple[Stage, ThreadedSimulator, Outage], None, None]:
     """A daemon, its model, and the outage that will befall it."""
@@ -179,7 +202,8 @@ def theatre(kind: Kind) -> Generator[tuple[Stage, ThreadedSimulator, Outage], No
         if mounted:
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DISK},mode=700", "tmpfs", str(data)], check=True)
             stack.callback(subprocess.run, ["umount", "--lazy", str(data)], check=True)
-        server = StoppedServer(folder / "postgres") if kind == "postgres" else None
+        servers = {"postgres": StoppedServer, "hung": FrozenServer}
+        server = servers[kind](folder / "postgres") if kind in servers else None
         if server is not None:
             stack.callback(server.close)
             config = folder / "config.toml"

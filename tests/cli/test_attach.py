@@ -44,7 +44,7 @@ def test_a_person_allows_one_call_and_denies_the_next(machine: Machine, session:
     with Terminal(machine, "attach", session) as terminal:
         terminal.until("— Done (1 step")
         terminal.enter("Make files\n")
-        asked = terminal.until("[d] deny")
+        asked = terminal.until("[d] Deny it.")
         assert "? The agent wants to run touch allowed" in asked
         terminal.enter("perhaps\n")
         terminal.until("Answer first:")
@@ -156,7 +156,9 @@ def test_an_unknown_session_is_exit_code_1(machine: Machine) -> None:
 def test_run_asks_a_person_for_permission(machine: Machine) -> None:
     machine.sim.reset([shell("touch from-run"), {"text": "Made it."}])
     with Terminal(machine, "run", "--mode", "ask", "make it") as terminal:
-        terminal.until("[d] deny: ")
+        told = terminal.until("[d] Deny it.")
+        assert "[s] Exactly `touch from-run`, for the rest of this session." in told
+        terminal.until("> ")
         terminal.enter("a\n")
         terminal.until("Made it.")
         assert terminal.exit_code() == 0

@@ -66,7 +66,10 @@ async def test_a_permission_is_answered_with_one_key(tmp_path: Path, key: str, r
     async with screens(tmp_path, [shell("touch made"), {"text": "over"}], mode="ask") as seen:
         await seen.write("go")
         await seen.until_shown(
-            "approve?", "touch made", "a once · s session · A always · d deny · D deny, saying why · ? why", "◆"
+            *("approve?", "touch made", "◆", "a Only this, this one time."),
+            "s Exactly `touch made`, for the rest of this session.",
+            "A Exactly `touch made`, always in this workspace.",
+            "d deny · D deny, saying why · ? why",
         )
         await seen.until(lambda: focused(seen, PermissionPanel) and seen.all_of(PermissionPanel)[0].armed)
         await seen.pilot.press(key)
@@ -74,6 +77,26 @@ async def test_a_permission_is_answered_with_one_key(tmp_path: Path, key: str, r
         await seen.until(lambda: not seen.all_of(PermissionPanel))
         assert (seen.house.workspace / "made").exists() is runs
         assert focused(seen, Prompt)
+
+
+async def test_a_narrower_answer_has_a_number_and_grants_are_listed_and_revoked(tmp_path: Path) -> None:
+    steps = [shell("make test"), shell("make test -k"), {"text": "over"}, shell("make test"), {"text": "again"}]
+    async with screens(tmp_path, steps, mode="ask") as seen:
+        await seen.write("go")
+        await seen.until_shown("s `make test` and anything after it", "1 Exactly `make test`, for the rest of this")
+        await seen.until(lambda: focused(seen, PermissionPanel) and seen.all_of(PermissionPanel)[0].armed)
+        await seen.pilot.press("1")
+        await seen.until_shown("Exactly `make test -k`")
+        await seen.until(lambda: focused(seen, PermissionPanel) and seen.all_of(PermissionPanel)[0].armed)
+        await seen.pilot.press("d")
+        await seen.until_shown("over")
+        await seen.until(lambda: not seen.all_of(PermissionPanel) and focused(seen, Prompt))
+        await seen.write("/grants")
+        await seen.until_shown("Enter revokes", "this session", "Exactly `make test`.")
+        await seen.pilot.press("enter")
+        await seen.until(lambda: focused(seen, Prompt))
+        await seen.write("go")
+        await seen.until_shown("approve?")
 
 
 async def test_a_permission_does_not_take_what_is_being_typed(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -14,12 +14,8 @@ from openagent.protocol import events as e
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent
-from openagent.protocol.sessions import LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
-from openagent.protocol.words import call_to_come, subject_of
-
-Scope = Literal["once", "session", "always"]
-_SCOPES: dict[str, Scope] = {"a": "once", "s": "session", "A": "always"}
-_CHOICES = "[a] once  [s] for this session  [A] always  [d] deny"
+from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
+from openagent.protocol.words import call_to_come, choice_lines, subject_of, ways_to_allow
 
 
 class Conversation:
@@ -234,12 +230,14 @@ class Conversation:
     def _ask(self, ask: PermissionAsk) -> None:
         self._asks[ask.id] = ask
         wanted = call_to_come(ask.tool, ask.summary)
-        self.note(f"? The agent wants to {wanted}\n  {ask.risk} risk. {ask.reason}\n  {_CHOICES}", CYAN)
+        lines = "\n  ".join(choice_lines(_ways(ask)))
+        self.note(f"? The agent wants to {wanted}\n  {ask.risk} risk. {ask.reason}\n  {lines}", CYAN)
 
     def _resolved(self, event: e.PermissionResolved) -> None:
         self._asks.pop(event.ask_id, None)
         said = "allowed" if event.decision == "allow" else "denied"
-        self.note(f"  {said} ({event.scope}) by {event.by or 'nobody'}", DIM)
+        covers = f": {event.covers}" if event.covers else f" ({event.scope})"
+        self.note(f"  {said} by {event.by or 'nobody'}{covers}", DIM)
 
     def _question(self, question: Question) -> None:
         self._questions[question.id] = question
@@ -273,16 +271,14 @@ class Conversation:
             await client.request(op, Sent)
 
     async def _answer_ask(self, ask: PermissionAsk, said: str, client: Client) -> None:
-        if said != "d" and said not in _SCOPES:
-            self.note(f"Answer first: {_CHOICES}", CYAN)
+        ways = _ways(ask)
+        if said != "d" and said not in ways:
+            self.note("Answer first:\n  " + "\n  ".join(choice_lines(ways)), CYAN)
             return
-        op = PermissionAnswer(
-            id=client.next_id(),
-            session=self._session,
-            ask=ask.id,
-            decision="deny" if said == "d" else "allow",
-            scope=_SCOPES.get(said, "once"),
-        )
+        op = PermissionAnswer(id=client.next_id(), session=self._session, ask=ask.id, decision="deny")
+        if said in ways:
+            name, scope, _ = ways[said]
+            op = replace(op, decision="allow", scope=cast("GrantScope", scope), choice=name if ask.choices else "")
         await client.request(op, Done)
 
     async def _answer_question(self, question: Question, said: str, client: Client) -> None:
@@ -290,6 +286,10 @@ class Conversation:
             said = question.choices[int(said) - 1]
         op = QuestionAnswer(id=client.next_id(), session=self._session, question=question.id, answer=said)
         await client.request(op, Done)
+
+
+def _ways(ask: PermissionAsk) -> dict[str, tuple[str, str, str]]:
+    return ways_to_allow((choice.id, choice.scope, choice.covers) for choice in ask.choices)
 
 
 def _held(count: int) -> str:

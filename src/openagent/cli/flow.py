@@ -264,7 +264,9 @@ class Progress:
                 self._code = NEEDS_APPROVAL
                 await self._client.cancel(self._running.session)
             return
-        prompt = "  [a] once  [s] for this flow  [d] deny"
+        covers = next((choice.covers for choice in ask.choices if choice.id == "session"), "")
+        told = covers.replace("this session", "this flow") or "For the rest of this flow."
+        prompt = f"  [a] Only this, this one time.\n  [s] {clean(told)}\n  [d] Deny it.\n  "
         said = await asyncio.to_thread(click.prompt, prompt, default="d", show_default=False, err=True)
         allowed = said in ("a", "s")
         answer = PermissionAnswer(

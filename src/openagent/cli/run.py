@@ -10,7 +10,7 @@ from openagent.client.launch import DaemonDidNotStart
 from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
-from openagent.protocol.words import turn_ended
+from openagent.protocol.words import choice_lines, turn_ended, ways_to_allow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -382,12 +382,16 @@ class Run:
         ask = event["ask"]
         wanted = clean(f"{ask['tool']} {ask['summary']}")
         if self._may_ask:
-            self._note(f"{wanted}\n  {ask.get('risk', 'medium')} risk. {ask.get('reason', '')}", False)
-            sys.stderr.write("  [a] once  [s] for this session  [A] always  [d] deny: ")
+            given = [(each["id"], each["scope"], each["covers"]) for each in ask.get("choices", ())]
+            ways = ways_to_allow(given)
+            listed = "\n  ".join(choice_lines(ways))
+            self._note(f"{wanted}\n  {ask.get('risk', 'medium')} risk. {ask.get('reason', '')}\n  {listed}", False)
+            sys.stderr.write("  > ")
             sys.stderr.flush()
-            answer = sys.stdin.readline().strip()
-            scope = {"a": "once", "s": "session", "A": "always"}.get(answer)
-            fields = {"decision": "allow", "scope": scope} if scope else {"decision": "deny"}
+            way = ways.get(sys.stdin.readline().strip())
+            fields = {"decision": "deny"} if way is None else {"decision": "allow", "scope": way[1]}
+            if way is not None and given:
+                fields["choice"] = way[0]
             self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields)
             self._client.flush()
         elif event.get("answerable", True) is False:

@@ -72,6 +72,8 @@ class PermissionAnswer(Struct, forbid_unknown_fields=True):
     scope: Literal["once", "session", "always"] = "once"
     reason: str = ""
     session: str = ""
+    choice: str = ""
+    """One of the request's `choices` with this scope; left out: the scope's own."""
 
 
 class QuestionAnswer(Struct, forbid_unknown_fields=True):
@@ -210,6 +212,7 @@ class Bridge:
             decision=params.decision,
             scope=params.scope,
             reason=params.reason,
+            choice=params.choice,
         )
         await self._link.request(op, ops.Done)
         return True
@@ -376,6 +379,7 @@ def _ask(ask: PermissionAsk) -> dict[str, Any]:
         "summary": ask.summary,
         "risk": ask.risk,
         "reason": ask.reason,
+        "choices": [msgspec.structs.asdict(choice) for choice in ask.choices],
     }
 
 

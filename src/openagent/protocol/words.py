@@ -6,6 +6,10 @@ Imports nothing: `openagent run` lives on this too.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 MARKS = {"done": "✓", "failed": "✗", "denied": "✗", "stopped": "■", "interrupted": "■", "not_run": "–"}
 """By how a call ended."""
 
@@ -75,3 +79,28 @@ def turn_mark(reason: str) -> str:
     if reason == "done":
         return "—"
     return "✗" if reason in ("error", "refused") else "■"
+
+
+_KEYS = {"once": "a", "session": "s", "always": "A"}
+_PLAIN_CHOICES = (
+    ("once", "once", "Only this, this one time."),
+    ("session", "session", "For the rest of this session."),
+    ("always", "always", "Always in this workspace."),
+)
+
+
+def ways_to_allow(choices: Iterable[tuple[str, str, str]]) -> dict[str, tuple[str, str, str]]:
+    """The keys that allow something, to the choice's id, its scope and what it covers. `a`, `s` and `A` are the same
+    everywhere; other widths are numbered. A daemon that tells no choices knows the scopes alone."""
+    found: dict[str, tuple[str, str, str]] = {}
+    others = 0
+    for name, scope, covers in list(choices) or _PLAIN_CHOICES:
+        if name not in _KEYS:
+            others += 1
+        found[_KEYS.get(name) or str(others)] = name, scope, covers
+    return found
+
+
+def choice_lines(ways: Mapping[str, tuple[str, str, str]], deny: str = "Deny it.") -> list[str]:
+    """What a person chooses from, a line each."""
+    return [*(f"[{key}] {covers}" for key, (_, _, covers) in ways.items()), f"[d] {deny}"]

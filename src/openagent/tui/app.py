@@ -226,6 +226,18 @@ class OpenAgent(Tabs):
             lambda mode: self._change(SettingsChange(mode=cast(Mode, mode))),
         )
 
+    def action_grants(self) -> None:
+        from openagent.tui import choices, picker
+
+        load = choices.grants(self._client, self.view.session)
+        empty = "Nothing is allowed here beyond what the mode and the rules allow."
+        self._pick(picker.Picker("Allowed without asking: Enter revokes", load, empty=empty), self._revoke)
+
+    async def _revoke(self, grant: str) -> None:
+        done = await self.view.ask(lambda client: ops.GrantsRevoke(id=client.next_id(), grant=grant), ops.Done)
+        if done is not None:
+            self.notify("Revoked: the agent asks for it again from now on.", markup=False)
+
     def action_mcp(self) -> None:
         from openagent.tui import choices, picker
 

@@ -12,7 +12,7 @@ from openagent.tui.question import QuestionPanel
 
 class Asks(Vertical):
     DEFAULT_CSS = """
-    Asks { height: auto; max-height: 18; }
+    Asks { height: auto; max-height: 22; }
     """
 
     async def begin(self, permissions: Sequence[PermissionAsk], questions: Sequence[Question]) -> None:

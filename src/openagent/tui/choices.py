@@ -9,6 +9,7 @@ from textual.content import Content
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol import ops
+from openagent.protocol.grants import Grant, Grants, GrantsList
 from openagent.protocol.mcp import McpServerInfo, McpServers
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.templates import TemplateInfo, TemplateList, TemplatesList
@@ -153,6 +154,23 @@ def _template(info: TemplateInfo) -> Choice:
         (f"  {one_line(template.description or template.role, 90)}", "$foreground-muted"),
     )
     return Choice(template.name, label, f"{template.name} {template.description} {template.role} {info.source}")
+
+
+def grants(client: Current, session: str) -> Load:
+    async def load() -> Sequence[Choice]:
+        found = await client().request(GrantsList(id=client().next_id(), session=session), Grants)
+        return [_grant(grant) for grant in found.grants]
+
+    return load
+
+
+def _grant(grant: Grant) -> Choice:
+    holds = "always here" if grant.scope == "always" else "this session"
+    given = f"{one_line(grant.by, 12)} {ago(grant.at, time.time())}" if grant.at else ""
+    label = Content.assemble(
+        (f"{holds:<12}", "$primary"), (f"  {one_line(grant.covers, 68)}", "bold"), (f"  {given}", "$foreground-muted")
+    )
+    return Choice(grant.id, label, f"{grant.covers} {holds} {grant.by}")
 
 
 _MCP_STATES = {"up": "$success", "failed": "$error", "down": "$error", "starting": "$warning"}

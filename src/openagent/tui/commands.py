@@ -21,6 +21,7 @@ COMMANDS = (
     Command("rename", "give the session a name", "", "NAME"),
     Command("model", "choose the model", "models"),
     Command("mode", "choose what the agent may do unasked", "modes"),
+    Command("grants", "what is allowed without asking, to be revoked", "grants"),
     Command("rewind", "go back to before a message", "rewind"),
     Command("unrewind", "take the last rewind back", "unrewind"),
     Command("cancel", "end the running turn", "cancel"),

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from openagent.client.text import clean
 from openagent.protocol.sessions import PermissionAsk
+from openagent.protocol.words import ways_to_allow
 from openagent.tui.clicks import Hints, hint
 from openagent.tui.diff import change_in, coloured
 
@@ -25,7 +26,7 @@ class PermissionPanel(Vertical, can_focus=True):
     DEFAULT_CSS = """
     PermissionPanel {
         height: auto;
-        max-height: 16;
+        max-height: 20;
         margin: 0 1;
         padding: 0 1;
         border: round $warning;
@@ -33,7 +34,7 @@ class PermissionPanel(Vertical, can_focus=True):
         border-subtitle-color: $text-muted;
         background: $surface;
         &:focus { border: round $primary; border-title-color: $primary; }
-        & > VerticalScroll { height: auto; max-height: 10; }
+        & > VerticalScroll { height: auto; max-height: 9; }
         & > .why { height: auto; color: $text-muted; display: none; }
         &.explained > .why { display: block; }
         & > Input, & > Input:focus { border: none; height: 1; padding: 0 1; background: $panel; display: none; }
@@ -42,20 +43,23 @@ class PermissionPanel(Vertical, can_focus=True):
     }
     """
     BINDINGS = [
-        Binding("a", "answer('once')", "allow once"),
-        Binding("s", "answer('session')", "allow for this session"),
-        Binding("A", "answer('always')", "always allow"),
-        Binding("d", "answer('deny')", "deny"),
+        Binding("a", "answer('a')", "allow once"),
+        Binding("s", "answer('s')", "allow for this session"),
+        Binding("A", "answer('A')", "always allow"),
+        *(Binding(str(number), f"answer('{number}')", "allow more or less", show=False) for number in range(1, 7)),
+        Binding("d", "answer('d')", "deny"),
         Binding("D", "tell", "deny, and say why"),
         Binding("question_mark", "explain", "why"),
     ]
 
     class Answered(Message):
-        def __init__(self, ask: PermissionAsk, answer: str, reason: str = "") -> None:
+        def __init__(self, ask: PermissionAsk, scope: str = "", choice: str = "", reason: str = "") -> None:
             super().__init__()
             self.ask = ask
-            self.answer = answer
-            """once, session, always or deny"""
+            self.scope = scope
+            """once, session or always; empty: denied"""
+            self.choice = choice
+            """Which of the ask's choices."""
             self.reason = reason
 
     def __init__(self, ask: PermissionAsk) -> None:
@@ -64,6 +68,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self.border_title = "approve?"
         rule = f" · {ask.rule}" if ask.rule else ""
         self.border_subtitle = clean(f"{ask.risk} risk{rule}").replace("[", "\\[")
+        self._ways = ways_to_allow((choice.id, choice.scope, choice.covers) for choice in ask.choices)
         self._shown_at = monotonic()
 
     def compose(self) -> ComposeResult:
@@ -88,13 +93,15 @@ class PermissionPanel(Vertical, can_focus=True):
         return Content(f"{clean(self.ask.reason) or 'This mode asks first.'}\n{arguments}")
 
     def _keys(self) -> Content:
-        answers = (("a", "once"), ("s", "session"), ("A", "always"), ("d", "deny"))
-        hints = [hint(key, what, f"answer('{what}')") for key, what in answers]
-        return Content(" · ").join([*hints, hint("D", "deny, saying why", "tell"), hint("?", "why", "explain")])
+        lines = [hint(key, clean(covers), f"answer('{key}')") for key, (_, _, covers) in self._ways.items()]
+        others = [hint("d", "deny", "answer('d')"), hint("D", "deny, saying why", "tell"), hint("?", "why", "explain")]
+        return Content("\n").join([*lines, Content(" · ").join(others)])
 
-    def action_answer(self, answer: str) -> None:
-        if self.armed:
-            self.post_message(self.Answered(self.ask, answer))
+    def action_answer(self, key: str) -> None:
+        if not self.armed or (key != "d" and key not in self._ways):
+            return
+        name, scope, _ = self._ways.get(key, ("", "", ""))
+        self.post_message(self.Answered(self.ask, scope, name if self.ask.choices else ""))
 
     def action_tell(self) -> None:
         if self.armed:
@@ -103,7 +110,7 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Answered(self.ask, "deny", event.value.strip()))
+        self.post_message(self.Answered(self.ask, reason=event.value.strip()))
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape" and self.has_class("telling"):

@@ -1,6 +1,6 @@
 """One session: what the person does with it."""
 
-from typing import Literal, cast
+from typing import cast
 
 from textual import on
 from textual.events import Click
@@ -10,6 +10,7 @@ from openagent.client import Client
 from openagent.protocol import ops
 from openagent.protocol.files import FileEntries, FilesList
 from openagent.protocol.messages import ImagePart, ToolResultPart, UserPart
+from openagent.protocol.sessions import GrantScope
 from openagent.tui.chat import Chat
 from openagent.tui.completion import Completion, FileChosen
 from openagent.tui.followed import PAGE, Followed
@@ -26,16 +27,16 @@ class SessionView(Followed):
 
     @on(PermissionPanel.Answered)
     async def answer(self, event: PermissionPanel.Answered) -> None:
-        allow = event.answer != "deny"
-        scope = cast(Literal["once", "session", "always"], event.answer if allow else "once")
+        scope = cast("GrantScope", event.scope or "once")
         await self.ask(
             lambda client: ops.PermissionAnswer(
                 id=client.next_id(),
                 session=self.session,
                 ask=event.ask.id,
-                decision="allow" if allow else "deny",
+                decision="allow" if event.scope else "deny",
                 scope=scope,
                 reason=event.reason,
+                choice=event.choice,
             ),
             ops.Done,
         )

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from typing import Any, Literal, cast
+from typing import Any, cast
+
+from msgspec.structs import replace
 
 from openagent.gateway.acp.feed import Feed
 from openagent.gateway.acp.wire import Capabilities, Editor
@@ -10,15 +12,9 @@ from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import RpcError
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import PermissionAsk, Question
+from openagent.protocol.sessions import PermissionAsk, PermissionChoice, Question
 
-_OPTIONS = [
-    {"optionId": "once", "name": "Allow once", "kind": "allow_once"},
-    {"optionId": "session", "name": "Allow for this session", "kind": "allow_always"},
-    {"optionId": "always", "name": "Always allow", "kind": "allow_always"},
-    {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
-]
-_SCOPES: Mapping[str, Literal["once", "session", "always"]] = {"once": "once", "session": "session", "always": "always"}
+_REJECT = {"optionId": "reject", "name": "Reject", "kind": "reject_once"}
 
 
 class Asking:
@@ -29,8 +25,9 @@ class Asking:
         self._open: dict[str, asyncio.Task[None]] = {}
 
     def permission(self, feed: Feed, ask: PermissionAsk) -> None:
-        params = {"sessionId": feed.info.id, "toolCall": feed.asked(ask), "options": _OPTIONS}
-        self._start(ask.id, self._ask_permission(feed.info.id, ask.id, params))
+        options = [*(_option(choice) for choice in ask.choices), _REJECT]
+        params = {"sessionId": feed.info.id, "toolCall": feed.asked(ask), "options": options}
+        self._start(ask.id, self._ask_permission(feed.info.id, ask, params))
 
     def question(self, feed: Feed, question: Question) -> None:
         if self._can.asks_forms or question.choices:
@@ -56,16 +53,13 @@ class Asking:
             return
         self._open[ask] = asyncio.create_task(asking)
 
-    async def _ask_permission(self, session: str, ask: str, params: Mapping[str, Any]) -> None:
-        scope = _SCOPES.get(_chosen(await self._put("session/request_permission", params)))
-        op = ops.PermissionAnswer(
-            id=self._link.next_id(),
-            session=session,
-            ask=ask,
-            decision="allow" if scope else "deny",
-            scope=scope or "once",
-        )
-        await self._answer(ask, op)
+    async def _ask_permission(self, session: str, ask: PermissionAsk, params: Mapping[str, Any]) -> None:
+        name = _chosen(await self._put("session/request_permission", params))
+        choice = next((each for each in ask.choices if each.id == name), None)
+        op = ops.PermissionAnswer(id=self._link.next_id(), session=session, ask=ask.id, decision="deny")
+        if choice is not None:
+            op = replace(op, decision="allow", scope=choice.scope, choice=choice.id)
+        await self._answer(ask.id, op)
 
     async def _ask_question(self, session: str, question: Question) -> None:
         answer = await (self._by_form if self._can.asks_forms else self._by_choice)(session, question)
@@ -116,6 +110,12 @@ class Asking:
             await self._link.request(op, ops.Done)
         except OpenAgentError:
             return  # somebody else answered, the turn has ended, or the daemon has gone
+
+
+def _option(choice: PermissionChoice) -> dict[str, str]:
+    kind = "allow_once" if choice.scope == "once" else "allow_always"
+    name = "Allow once" if choice.scope == "once" else f"Allow: {choice.covers}"
+    return {"optionId": choice.id, "name": name, "kind": kind}
 
 
 def _chosen(reply: Mapping[str, Any]) -> str:

@@ -33,6 +33,16 @@ _SYSCALL = (
     "import ctypes; result=ctypes.CDLL(None,use_errno=True).syscall({call}); "
     "print('ESC'+'APED' if result>=0 or ctypes.get_errno()!=1 else 'refused')"
 )
+_YOUNG = "a system call younger than the filter"
+_CALLING = "import ctypes; {before}; ctypes.CDLL(None).syscall({call})"
+_UNKNOWN_CALL = (
+    "import ctypes; ctypes.CDLL(None,use_errno=True).syscall(NUMBER,-1,0,0,0,0); "
+    "print('ESC'+'APED' if ctypes.get_errno()!=38 else 'not there')"
+)
+_NAMED_LATER = (
+    "import ctypes,os; fd=os.open('.',0o20200002,0o4755); "
+    "ctypes.CDLL(None).linkat(-100,b'/proc/self/fd/%d'%fd,-100,b's',0x400)"
+)
 _FORK_BOMB = """
 import os, time
 children = []
@@ -65,6 +75,10 @@ def _python(code: str) -> str:
 
 def _syscall(call: str) -> str:
     return _python(_SYSCALL.format(call=call))
+
+
+def _calling(before: str, call: str) -> str:
+    return _python(_CALLING.format(before=before or "pass", call=call))
 
 
 def _say(command: str) -> str:
@@ -141,10 +155,29 @@ _ALL = [
     Attempt("mknod", _say("mknod disk b 8 0; [ -b disk ]") + "; rm -f disk", True),
     Attempt("raw disks", _say("ls /dev/[vs]da /dev/nvme* /dev/mem /dev/kmsg 2>/dev/null | grep -q .")),
     Attempt("setuid su", "echo | su root -c 'echo ESC''APED' </dev/null"),
-    Attempt(
-        "setuid files in the workspace",
-        _say("cp /usr/bin/id idd; chmod u+s idd; grep -q 'NoNewPrivs.*0' /proc/self/status"),
+    *(
+        Attempt(
+            f"a setuid file by {name}",
+            f"{command}; {_say('find . -maxdepth 1 -type f -perm /6000 | grep -q .')}; rm -f s",
+            True,
+        )
+        for name, command in (
+            ("chmod", "cp /usr/bin/id s; chmod u+s s"),
+            ("chmod for the group", "cp /usr/bin/id s; chmod 2755 s"),
+            ("fchmod", _python("import os; os.fchmod(os.open('s',0o102,0o700),0o4755)")),
+            ("fchmodat", _python("import os; d=os.open('.',0); open('s','w'); os.chmod('s',0o4755,dir_fd=d)")),
+            ("fchmodat2", _calling("open('s','w')", "452,-100,b's',0o4755,0")),
+            ("opening a new file", _python("import os; os.open('s',0o102,0o4755)")),
+            ("the older open", _calling("", "2,b's',0o102,0o2755")),
+            ("creat", _calling("", "85,b's',0o4755")),
+            ("mknod", _calling("", "133,b's',0o104755,0")),
+            ("mknodat", _calling("", "259,-100,b's',0o104755,0")),
+            ("openat2", _calling("", "437,-100,b's',(ctypes.c_uint64*3)(0o102,0o4755,0),24")),
+            ("a file that is named later", _python(_NAMED_LATER)),
+        )
     ),
+    Attempt(f"{_YOUNG}: open_tree_attr", _python(_UNKNOWN_CALL.replace("NUMBER", "467"))),
+    Attempt(f"{_YOUNG}: setxattrat", _python(_UNKNOWN_CALL.replace("NUMBER", "463"))),
     Attempt("capabilities", _say("! grep -q 'CapEff:.*0000000000000000' /proc/self/status"), True),
     Attempt("chroot", _syscall("161,b'/'")),
     Attempt("io_uring", _syscall("425,1,0")),
@@ -246,6 +279,9 @@ async def try_all(kind: str, uid: int | None) -> dict[str, str]:
         shell = await _make_jail(kind, hidden).open("escapes", workspace)
         for attempt in ATTEMPTS:
             if kind == "host" and not attempt.works_unjailed:
+                continue
+            if kind == "docker" and _YOUNG in attempt.name:
+                outcomes[attempt.name] = "not tried: engines refuse by names, and their library knows no younger ones"
                 continue
             command = attempt.command
             for name, value in places.items():

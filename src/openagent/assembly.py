@@ -17,12 +17,15 @@ from openagent.config.project import RULES
 from openagent.config.settings import PROVIDER_KINDS, SearchSettings
 from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
+from openagent.core.session import Session
 from openagent.daemon.daemon import Daemon
 from openagent.daemon.heap import Heap
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.presence import Presence
 from openagent.daemon.resting import Resting
+from openagent.jail.git_walls import is_walled
 from openagent.plugins.collector import ContextSettings
+from openagent.plugins.gate import Gate
 from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.places import Places
 from openagent.plugins.store import Store
@@ -32,6 +35,7 @@ from openagent.providers.transcript import forget_session
 from openagent.services.access import Access
 from openagent.services.customizing.service import Customizing
 from openagent.services.desk import Desk
+from openagent.services.git_watch import GitWatch
 from openagent.services.grants import GrantService
 from openagent.services.intent import IntentGate
 from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
@@ -164,7 +168,7 @@ def build_manager(
             *check.notices(configs.load(workspace).settings.tools),
         ],
         gate=IntentGate(
-            services.telling_of_code(custom.gate),
+            _watching_git(services.telling_of_code(custom.gate), safety, settings, lambda s: manager.loaded(s)),  # noqa: PLW0108 -- as below
             lambda workspace: configs.load(workspace).settings.intent,
             lambda session: manager.loaded(session),  # noqa: PLW0108 -- the manager is made from this runtime
         ),
@@ -213,6 +217,16 @@ def build_manager(
     ):
         daemon.serve_ops(served)
     return manager, services
+
+
+def _watching_git(
+    gate: Gate, safety: Safety, settings: config.Settings, loaded: Callable[[str], Session | None]
+) -> GitWatch:
+    watch = GitWatch(gate, loaded)
+    safety.writes.on_disarmed = watch.disarmed
+    if settings.jail.kind != "host":  # there, commands are the person's own doing
+        safety.writes.is_walled = is_walled
+    return watch
 
 
 def _web_search(settings: SearchSettings) -> JsonSearch | None:

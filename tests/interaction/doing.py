@@ -67,8 +67,10 @@ async def results_of(client: Client, session: str) -> list[ToolResultPart]:
 
 
 def tree(folder: Path) -> Mapping[str, tuple[int, bytes]]:
-    """Every file's mode and content, and every folder's mode."""
+    """Every file's mode and content, and every folder's mode, but for what stands in git's folder for an open jail."""
+    stand_ins = {folder / ".git" / name for name in ("commondir", "config.worktree")}
     return {
         str(path.relative_to(folder)): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
         for path in sorted(folder.rglob("*"))
+        if path not in stand_ins
     }

@@ -15,16 +15,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.egress import only, proxy_env
-from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
+from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure, unreadable_file
+from openagent.jail.git_walls import Standing, Wall
+from openagent.jail.ground import GroundSurvey
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_git_identity, settings_files
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
+from openagent.jail.mason import Masonry
 from openagent.jail.ports import PortOpener
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import PROMPT, TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
-from openagent.jail.walls import Wall, checked_workspace, explain_walls, home_directories, workspace_walls
+from openagent.jail.walls import checked_workspace, explain_walls, home_directories, workspace_walls
 from openagent.jail.way_out import WayOut
 from openagent.plugins.held import HeldTime
 from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand
@@ -44,6 +47,9 @@ _ETC_FILES = (
     "services",
 )
 """None of these holds a secret. Files are copied, which is cheaper to set up than a mount each."""
+
+_IN_MEMORY = ("/tmp", HOME)  # noqa: S108
+"""The jail's own."""
 
 _GET_IT = (
     "Install it with your package manager (`apt-get install bubblewrap`, `dnf install bubblewrap`, "
@@ -72,12 +78,15 @@ class BwrapJail:
         limits: Limits | None = None,
         env: Mapping[str, str] | None = None,
         hidden: Sequence[Path] = (),
+        is_secret: Callable[[str], bool] = lambda _path: False,
         background_after: float | None = None,
         log_dir: Path | None = None,
         on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
     ) -> None:
         """`network` is off, on, ask (then `ask` is), or the hosts that may be reached, and `names` are hosts of a
-        person's own; `hidden` is kept out even below the workspace."""
+        person's own; `hidden` is kept out even below the workspace. `is_secret` tells from a path relative to the
+        workspace whether a file is to be unreadable."""
+        self._survey = GroundSurvey(is_secret)
         self._network = network
         self._names = names or {}
         self._ask = ask
@@ -105,7 +114,7 @@ class BwrapJail:
         log_dir = self._log_dir / session if self._log_dir is not None else None
         if log_dir is not None:
             log_dir.mkdir(parents=True, exist_ok=True)
-        host = await self._look_at_host()
+        host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
         held = HeldTime()
         launch = functools.partial(self._launch, host, workspace, log_dir, ask=self._asking(session, held))
         plan = EnclosurePlan(launch, self._environment(host), PIPES)
@@ -124,7 +133,7 @@ class BwrapJail:
     ) -> asyncio.subprocess.Process:
         """A program of its own behind the same walls, an MCP server for one; its three streams are pipes."""
         workspace = checked_workspace(workspace)
-        host = await self._look_at_host()
+        host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
         launch = self._launch(host, workspace, None, None, ask=ask)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -151,7 +160,7 @@ class BwrapJail:
     ) -> PtyProcess:
         """An interactive shell behind the same walls. Its terminal is its own, so it needs no new session."""
         workspace = checked_workspace(workspace)
-        host = await self._look_at_host()
+        host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
         launch = self._launch(host, workspace, None, None, own_session=False, ask=ask)
         return await start_on_terminal(
             (*launch.argv, "bash", "-c", f"{launch.setup}\nPS1={shlex.quote(PROMPT)} exec bash --noprofile --norc -i"),
@@ -210,7 +219,7 @@ class BwrapJail:
                 arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
         arguments += ["--dev", "/dev", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
         arguments += ["--proc", "/proc", *(("--remount-ro", "/proc") if os.geteuid() == 0 else ())]
-        for directory in ("/tmp", HOME):  # noqa: S108  the jail's own
+        for directory in _IN_MEMORY:
             arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
         arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
         for directory in toolchains.readable:
@@ -244,11 +253,12 @@ class BwrapJail:
         own_session: bool = True,
         ask: AskHost | None = None,
     ) -> Launch:
+        walls = workspace_walls(workspace, self._hidden, self._survey.last(workspace))
         argv = [
             *(
                 *self._namespaces(own_session),
                 *self._file_system(host.toolchains),
-                *_mounts(workspace_walls(workspace, self._hidden)),
+                *_mounts(walls),
             ),
             *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
             *(("--ro-bind", str(pipes), PIPES) if pipes is not None else ()),
@@ -268,16 +278,19 @@ class BwrapJail:
             argv += way_out.arguments
             setup.append(way_out.setup)
         argv += ["--remount-ro", "/"]
+        standing = Standing(workspace, walls)
+        masonry = Masonry(standing, walls, in_memory=() if group else _IN_MEMORY)
 
         def on_end() -> None:
             if way_out is not None:
                 way_out.close()
             if group is not None:
                 group.retire()
+            standing.end()
 
         fds.append(_in_memory(b"\0".join(os.fsencode(argument) for argument in argv) + b"\0"))
         command = [*_confinement(self._limits, group), host.bwrap, "--args", str(fds[-1])]
-        return Launch(command, fds, "\n".join(setup), on_end)
+        return Launch(command, fds, "\n".join(setup), on_end, masonry)
 
     def _copied_files(self, git_identity: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
         names = (*_ETC_FILES, "resolv.conf") if self._network == "on" else _ETC_FILES
@@ -293,7 +306,9 @@ def _mounts(walls: Sequence[Wall]) -> list[str]:
     arguments: list[str] = []
     for wall in walls:
         path = str(wall.path)
-        if not wall.emptied:
+        if wall.unreadable:
+            arguments += ["--ro-bind", str(unreadable_file()), path]
+        elif not wall.emptied:
             arguments += ["--bind" if wall.writable else "--ro-bind", path, path]
         elif wall.path.is_dir():
             arguments += ["--tmpfs", path, "--remount-ro", path]

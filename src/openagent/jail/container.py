@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 from openagent.jail.enclosure import Enclosure
 from openagent.jail.engine import Engine, EngineInfo, EngineRefusal
+from openagent.jail.git_walls import Standing, Wall
+from openagent.jail.ground import Ground
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, settings_files
 from openagent.jail.limits import Limits, rlimit_script
+from openagent.jail.mason import MOST_INODES, UNREADABLE, Masonry
 from openagent.jail.seccomp import named_filter
 from openagent.jail.walls import workspace_walls
 from openagent.protocol.errors import OpenAgentError
@@ -59,6 +62,7 @@ class ContainerPlan(NamedTuple):
     git_identity: Sequence[tuple[str, str]]
     workspace: Path
     hidden: Sequence[Path]
+    ground: Ground
     log_dir: Path | None
 
     @property
@@ -86,7 +90,11 @@ class ContainerPlan(NamedTuple):
         user = self.inner_user
         return user if os.geteuid() == 0 and user[0] != 0 else None
 
-    def describe(self, pipes: Path) -> dict[str, object]:
+    @property
+    def walls(self) -> list[Wall]:
+        return workspace_walls(self.workspace, self.hidden, self.ground)
+
+    def describe(self, pipes: Path, walls: Sequence[Wall]) -> dict[str, object]:
         """For the engine's `create`."""
         uid, gid = self.inner_user
         return {
@@ -99,7 +107,7 @@ class ContainerPlan(NamedTuple):
             "WorkingDir": "/",
             "Healthcheck": {"Test": ["NONE"]},
             "HostConfig": {
-                **self._walls(pipes),
+                **self._walls(pipes, walls),
                 **self._bounds(),
                 "AutoRemove": True,
                 "NetworkMode": "default" if self.network else "none",
@@ -118,14 +126,16 @@ class ContainerPlan(NamedTuple):
     def settings_files(self) -> dict[str, str]:
         return settings_files(*self.inner_user, self.git_identity)
 
-    def _walls(self, pipes: Path) -> dict[str, object]:
-        room = f"rw,exec,nosuid,nodev,mode=1777,size={self.limits.disk}"
+    def _walls(self, pipes: Path, walls: Sequence[Wall]) -> dict[str, object]:
+        room = f"rw,exec,nosuid,nodev,mode=1777,size={self.limits.disk},nr_inodes={MOST_INODES}"
         mounts = [_bind(pipes, PIPES)]
         mounts += [_bind(pipes / path.rpartition("/")[2], path) for path in self.settings_files]
         if self.log_dir is not None:
             mounts.append(_bind(self.log_dir))
-        for wall in workspace_walls(self.workspace, self.hidden):
-            if wall.emptied:  # Podman would fill a tmpfs with what it lies over
+        for wall in walls:
+            if wall.unreadable:
+                mounts.append(_bind(pipes / UNREADABLE, str(wall.path)))
+            elif wall.emptied:  # Podman would fill a tmpfs with what it lies over
                 nothing = pipes / _EMPTY if wall.path.is_dir() else Path(os.devnull)
                 mounts.append(_bind(nothing, str(wall.path)))
             else:
@@ -170,6 +180,9 @@ class ContainerEnclosure(Enclosure):
         self._problem: OpenAgentError | None = None
         self._unwanted = False
         self._unsent: list[bytes] = []
+        self._walls = plan.walls
+        self._standing = Standing(plan.workspace, self._walls)
+        self.masonry = Masonry(self._standing, self._walls)
         self._write_launcher(plan.setup)
         for path, text in plan.settings_files.items():
             (self.outer_pipes / path.rpartition("/")[2]).write_text(text)
@@ -183,7 +196,7 @@ class ContainerEnclosure(Enclosure):
     async def _live(self) -> None:
         engine, container = self._plan.engine, ""
         try:
-            container = await engine.create(self._plan.describe(self.outer_pipes))
+            container = await engine.create(self._plan.describe(self.outer_pipes, self._walls))
             self._enter(await engine.start(container, self.outer_pipes.name))
             await asyncio.shield(self._ended)
         except OpenAgentError as problem:
@@ -230,6 +243,7 @@ class ContainerEnclosure(Enclosure):
     def _end(self) -> None:
         os.close(self._orders)
         super()._end()
+        self._standing.end()
 
     async def close(self) -> None:
         """Returns when the container is gone."""

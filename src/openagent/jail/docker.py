@@ -12,6 +12,7 @@ from pathlib import Path
 
 from openagent.jail.container import ContainerEnclosure, ContainerPlan
 from openagent.jail.engine import Engine, find_engine
+from openagent.jail.ground import GroundSurvey
 from openagent.jail.inside import agent_env, read_git_identity
 from openagent.jail.limits import Limits
 from openagent.jail.shell import PersistentShell
@@ -35,6 +36,7 @@ class DockerJail:
         socket: str = "",
         env: Mapping[str, str] | None = None,
         hidden: Sequence[Path] = (),
+        is_secret: Callable[[str], bool] = lambda _path: False,
         background_after: float | None = None,
         log_dir: Path | None = None,
         on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
@@ -46,6 +48,7 @@ class DockerJail:
         self._socket = socket
         self._env = dict(env or {})
         self._hidden = tuple(hidden)
+        self._survey = GroundSurvey(is_secret)
         self._background_after = background_after
         self._log_dir = log_dir
         self._on_background_end = on_background_end
@@ -79,6 +82,7 @@ class DockerJail:
             git_identity=await asyncio.to_thread(read_git_identity),
             workspace=workspace,
             hidden=self._hidden,
+            ground=await self._survey.of(workspace),
             log_dir=log_dir,
         )
         shell = PersistentShell(

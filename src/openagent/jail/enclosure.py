@@ -5,6 +5,7 @@ one command left behind is reachable from the next, whichever shell runs it.
 """
 
 import asyncio
+import atexit
 import contextlib
 import functools
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.capture import Log
+from openagent.jail.mason import UNREADABLE, Masonry
 from openagent.jail.processes import kill_tree
 from openagent.protocol.errors import OpenAgentError
 
@@ -58,6 +60,7 @@ class Launch(NamedTuple):
     setup: str = ""
     """Shell text for the enclosure itself, before any command: limits, mostly."""
     on_end: Callable[[], None] = lambda: None
+    masonry: Masonry | None = None
 
 
 class EnclosurePlan(NamedTuple):
@@ -83,6 +86,7 @@ class Enclosure(ABC):
         self.inner_pipes = inner_pipes or str(self.outer_pipes)
         self.pid = 0
         """Of the first process, once there is one; all others are below it."""
+        self.masonry: Masonry | None = None
         self.worked = False
         """A shell has run in it."""
         self._ended = self._loop.create_future()
@@ -112,7 +116,24 @@ class Enclosure(ABC):
         with contextlib.suppress(ValueError):
             self._listeners.remove(listener)
 
+    async def mend(self) -> None:
+        """Sees to it that the walls stand, or that nothing more runs here."""
+        if self.masonry is not None and self.pid and self.alive:
+            try:
+                await self.masonry.mend(self.pid)
+            except OpenAgentError:
+                await self.close()
+                raise
+
+    async def open_to(self, paths: Sequence[Path]) -> None:
+        """Files that were kept from being read."""
+        if self.masonry is not None and self.pid and self.alive:
+            await self.masonry.open(self.pid, paths)
+
     def _write_launcher(self, setup: str) -> None:
+        kept = self.outer_pipes / UNREADABLE
+        kept.touch()
+        kept.chmod(0)
         (self.outer_pipes / "launcher").write_text(_LAUNCHER)
         (self.outer_pipes / "setup").write_text(setup)
 
@@ -207,6 +228,7 @@ class ProcessEnclosure(Enclosure):
             for fd in launch.fds:
                 os.close(fd)
         self._after = launch.on_end
+        self.masonry = launch.masonry
         assert process.stderr is not None
         os.set_blocking(process.stderr.fileno(), False)
         self._loop.add_reader(process.stderr.fileno(), self._read_stderr)
@@ -258,6 +280,17 @@ def _pipes_parent() -> str:
         if owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
             shutil.rmtree(leftover, ignore_errors=True)
     return parent
+
+
+@functools.cache
+def unreadable_file() -> Path:
+    """What is seen in a jail in place of a secret."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_pipes_parent()))
+    file = folder / UNREADABLE
+    file.touch()
+    file.chmod(0)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return file
 
 
 def _writable_places() -> Iterator[str]:

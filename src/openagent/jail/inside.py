@@ -32,7 +32,8 @@ def settings_files(uid: int, gid: int, git_identity: Sequence[tuple[str, str]]) 
     agent, group = f"agent:x:{uid}:{gid}::{HOME}:/bin/bash\n", f"agent:x:{gid}:\n"
     root = "root:x:0:0::/:/bin/false\n"
     # A branch made from a remote one would have to be written into the repository's settings, which nobody can change.
-    git = [*git_identity, ("branch.autoSetupMerge", "false")]
+    # What lists files for servers that know nothing of git is written where nobody can, either.
+    git = [*git_identity, ("branch.autoSetupMerge", "false"), ("repack.updateServerInfo", "false")]
     return {
         "/etc/passwd": f"{agent if uid == 0 else root + agent}nobody:x:65534:65534::/:\n",
         "/etc/group": f"{group if gid == 0 else 'root:x:0:' + chr(10) + group}nogroup:x:65534:\n",

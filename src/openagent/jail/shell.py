@@ -99,6 +99,7 @@ class PersistentShell:
             self._run, command, timeout, on_output, directory=cwd, interactive=interactive, merged=merged
         )
         async with self._lock:
+            await self._enclosure.mend()
             worked = self._enclosure.worked
             try:
                 return await given()
@@ -207,6 +208,10 @@ class PersistentShell:
             raise OpenAgentError(
                 "busy", "The command has not read its earlier input yet.", hint="Send it again a little later."
             ) from None
+
+    async def open_to(self, paths: Sequence[Path]) -> None:
+        """Lets files be read that look as if they held secrets."""
+        await self._enclosure.open_to(paths)
 
     def close_input(self) -> None:
         """The end of input, as Ctrl-D gives it."""

@@ -4,10 +4,11 @@ import contextlib
 import os
 import pwd
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from openagent.jail.git_walls import Wall, common_directory, git_walls
+from openagent.jail.ground import Ground
 from openagent.protocol.errors import OpenAgentError
 
 _NEVER = (
@@ -71,23 +72,19 @@ def explain_walls(output: str) -> str | None:
     return _IS_KEPT if _CONFIG_KEPT.search(output) or _GIT_KEPT.search(output) else None
 
 
-class Wall(NamedTuple):
-    """A place of its own in the jail's file system. Later ones lie over earlier ones."""
+def workspace_walls(
+    workspace: Path, hidden: Sequence[Path], ground: Ground | None = None, *, writable: bool = True
+) -> list[Wall]:
+    """A hook or a setting planted here would run outside, in the person's own git or daemon.
 
-    path: Path
-    writable: bool = False
-    emptied: bool = False
-    """There is nothing to be seen in it."""
-
-
-def workspace_walls(workspace: Path, hidden: Sequence[Path]) -> list[Wall]:
-    """A hook or a setting planted here would run outside, in the person's own git or daemon."""
-    walls = [Wall(workspace, writable=True)]
-    # A mount of its own cannot be renamed away and replaced by one with hooks.
-    walls += [Wall(directory, writable=not read_only) for directory, read_only in _git_directories(workspace)]
-    for path in (workspace / ".openagent", *_git_settings(workspace)):
-        if path.exists() and not path.is_symlink():
-            walls.append(Wall(path))
+    `ground` is what was found in the workspace that needs walls; `writable=False` makes all of it read-only.
+    """
+    ground = ground or Ground()
+    walls = [Wall(workspace, writable=writable)]
+    walls += git_walls(workspace, ground.repositories) if writable else _shared_by(workspace)
+    steering = [workspace / ".openagent", *ground.steering]
+    walls += [Wall(path) for path in steering if writable and path.exists() and not path.is_symlink()]
+    walls += [Wall(path, unreadable=True) for path in ground.secrets if path.is_file() and not path.is_symlink()]
     for path in hidden:
         resolved = path.resolve()
         if workspace in resolved.parents and resolved.exists():
@@ -95,37 +92,7 @@ def workspace_walls(workspace: Path, hidden: Sequence[Path]) -> list[Wall]:
     return walls
 
 
-def _git_directories(workspace: Path) -> Iterator[tuple[Path, bool]]:
-    dot_git = workspace / ".git"
-    if dot_git.is_symlink():
-        return
-    if dot_git.is_dir():
-        yield dot_git, False
-    elif dot_git.is_file():
-        yield dot_git, True
-        if common := _common_directory(dot_git):
-            yield common, False
-
-
-def _git_settings(workspace: Path) -> Iterator[Path]:
-    for directory, read_only in _git_directories(workspace):
-        if not read_only:
-            hooks = directory / "hooks"
-            hooks.mkdir(exist_ok=True)  # what does not exist cannot be mounted over
-            yield hooks
-            yield directory / "config"
-            yield directory / "config.worktree"
-
-
-def _common_directory(dot_git: Path) -> Path | None:
-    """A worktree's shared repository, when that repository itself says that this worktree is its own.
-
-    The file in the workspace alone proves nothing: a jailed command could have written it to have any folder let in.
-    """
-    try:
-        own = (dot_git.parent / dot_git.read_text().removeprefix("gitdir:").strip()).resolve()
-        claimed = Path((own / "gitdir").read_text().strip())
-        common = (own / (own / "commondir").read_text().strip()).resolve()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return common if claimed == dot_git and own.parent == common / "worktrees" else None
+def _shared_by(workspace: Path) -> list[Wall]:
+    """The repository that a worktree's files belong to lies elsewhere."""
+    common = common_directory(workspace / ".git") if (workspace / ".git").is_file() else None
+    return [Wall(common)] if common else []

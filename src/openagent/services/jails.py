@@ -13,6 +13,7 @@ from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
 from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, ProcessJail
 from openagent.plugins.loading import JailOptions, PluginLoader
+from openagent.policy.paths import names_credentials
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, Event
 from openagent.services.outside import Outside, Requester
@@ -51,6 +52,7 @@ def build_jail(
             opener=outside.opener if outside is not None else None,
             limits=limits,
             hidden=hidden,
+            is_secret=names_credentials,
             background_after=settings.background_after,
             log_dir=scratch,
             on_background_end=ended,
@@ -62,6 +64,7 @@ def build_jail(
         network=settings.network,
         limits=limits,
         hidden=hidden,
+        is_secret=names_credentials,
         background_after=settings.background_after,
         log_dir=scratch,
         on_background_end=ended,

@@ -11,7 +11,7 @@ from pathlib import Path
 from openagent.workspace.git import BlobReader, run_git
 from openagent.workspace.tree import Folder, walk_files
 
-_OTHERS = {b"worktrees", b"gc.pid", b"fsmonitor--daemon"}
+_OTHERS = {b"commondir", b"worktrees", b"gc.pid", b"fsmonitor--daemon"}
 _OBJECT_NAME = re.compile(rb"\b[0-9a-f]{40}\b")
 _NO_OBJECT = b"0" * 40
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from openagent.plugins.workspace import Caller, Checkpoint, FileChange, Restored, Writes, WriteWindow
 from openagent.workspace.checkpoints import GitCheckpoints
+from openagent.workspace.git_guard import Disarmed, GitGuard
 from openagent.workspace.journal import OTHERS, Entry
 from openagent.workspace.snapshots import Snapshot
 from openagent.workspace.states import Change, inside
@@ -66,8 +67,9 @@ class Start(NamedTuple):
 class Kept:
     """A workspace that is being watched."""
 
-    def __init__(self, trail: Trail, lock: asyncio.Lock) -> None:
+    def __init__(self, trail: Trail, lock: asyncio.Lock, guard: GitGuard) -> None:
         self.trail = trail
+        self.guard = guard
         self.lock = lock
         self.root = os.fsencode(trail.store.workspace)
         self.windows: list[Window] = []
@@ -85,6 +87,10 @@ class WorkspaceWrites:
         self._home = home
         self._watched = watched
         self._checkpoints = checkpoints
+        self.is_walled: Callable[[Path], bool] = lambda _repository: True
+        """Of a repository: whether calls cannot reach what git would run in it."""
+        self.on_disarmed: Callable[[str, list[Disarmed], Path], None] = lambda _session, _found, _kept: None
+        """Called from any thread: session, what was done to its repositories, and where the originals are."""
         self._kept: dict[Path, Kept] = {}
         self._directories: dict[str, Path] = {}
         """Where the store of a workspace is, by the workspace's real path."""
@@ -130,6 +136,12 @@ class WorkspaceWrites:
             trail = kept.trail
             if not trail.unclaimed:
                 return
+            kept.guard.forget(trail.unclaimed)
+            found = await _to_the_end(
+                lambda: kept.guard.look(trail.root, trail.unclaimed, repository=False, all_of_it=False)
+            )
+            if found:
+                self.on_disarmed(by.session, found, kept.guard.kept)
             shared = ""
             if kept.claimed is not None and kept.claimed[0] != by.session:
                 shared = _CUT_OFF
@@ -209,7 +221,8 @@ class WorkspaceWrites:
             store = self._checkpoints.store(workspace)
             directory = self._directories[real] = store.directory
             trail = Trail(store, self._home, self._checkpoints.limits, watched=self._watched)
-            kept = Kept(trail, self._checkpoints.lock_of(store))
+            guard = GitGuard(store.workspace, store.directory, self._walled)
+            kept = Kept(trail, self._checkpoints.lock_of(store), guard)
         self._kept[directory] = kept
         if len(self._kept) > MAX_TRAILS:
             self._let_go(len(self._kept) - MAX_TRAILS)
@@ -221,6 +234,9 @@ class WorkspaceWrites:
             kept = self._kept.pop(directory)
             self._directories.pop(str(kept.trail.store.workspace), None)
             kept.trail.close()
+
+    def _walled(self, repository: Path) -> bool:
+        return self.is_walled(repository)
 
     async def _look(self, kept: Kept, ending: Window | None = None) -> None:
         """With the lock held. Nothing touched: nothing is read. Little was touched: not worth a thread."""
@@ -237,6 +253,7 @@ class WorkspaceWrites:
             with trail.store.locked():
                 if not trail.opened:
                     trail.open()
+                    kept.guard.learn(trail.root)
                 else:
                     self._look_now(kept, ending)
 
@@ -246,7 +263,24 @@ class WorkspaceWrites:
         trail = kept.trail
         touched = trail.peek()
         changes = trail.look()
+        changes += self._guard(kept, touched, changes)
         self._assign(kept, changes, ending, self._repository_after(kept, touched))
+
+    def _guard(self, kept: Kept, touched: Touched, changes: Sequence[Change]) -> list[Change]:
+        """Repositories that changed are looked at before the person's git meets them: what was done about them."""
+        guard, tree, everything = kept.guard, kept.trail.root, touched.everything
+        writing = [window for window in kept.windows if not window.exact]
+        if not writing:
+            named = guard.named_in(changes) | ({b".git"} if touched.repository else set[bytes]())
+            if named or everything:
+                guard.learn(tree, None if everything else named)
+            return []
+        found = guard.look(tree, changes, repository=touched.repository, all_of_it=everything)
+        if not found:
+            return []
+        for session in dict.fromkeys(window.by.session for window in writing):
+            self.on_disarmed(session, found, guard.kept)
+        return kept.trail.look()
 
     def _repository_after(self, kept: Kept, touched: Touched) -> bytes:
         """The repository's own state, when it may be another and somebody of ours may have changed it."""

@@ -1,0 +1,294 @@
+"""Which parts of a repository's metadata a jailed command must not write, because the person's own git acts on them.
+
+Objects, references, index, logs, HEAD and whatever else is data stay writable. Settings and hooks name programs, and
+`commondir` says where settings and hooks are: where one of these is absent, something harmless is put in its place for
+as long as a jail is open, since only what exists can be mounted over.
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+_MOST_WHOLE = 24
+"""Repositories below the workspace's own that get all their walls; the others' metadata is read-only as a whole."""
+_MOST = 200
+_LISTS = ("hooks", "info")
+_LEGACY = ("branches", "remotes")
+_ITSELF = b".\n"
+"""As the content of `commondir`: what is shared is here, which is so without the file."""
+_placed: Counter[Path] = Counter()
+"""Stand-ins that this process made, and how many jails rest on each."""
+
+
+class Wall(NamedTuple):
+    """A place of its own in the jail's file system. Later ones lie over earlier ones."""
+
+    path: Path
+    writable: bool = False
+    emptied: bool = False
+    """There is nothing to be seen in it."""
+    unreadable: bool = False
+    """It is seen, and cannot be read."""
+
+
+class GitSetting(NamedTuple):
+    origin: Path
+    """The file that says so."""
+    key: str
+    value: str
+
+
+def git_walls(workspace: Path, nested: Sequence[Path] = ()) -> list[Wall]:
+    """Of the workspace's repository, and of `.git` files and folders below it."""
+    walls: dict[Path, Wall] = {}
+    for number, dot_git in enumerate((workspace / ".git", *nested[:_MOST])):
+        for wall in _around(workspace, dot_git, whole=number <= _MOST_WHOLE):
+            walls.setdefault(wall.path, wall)
+    return list(walls.values())
+
+
+def _around(workspace: Path, dot_git: Path, *, whole: bool) -> Iterator[Wall]:
+    if dot_git.is_symlink():
+        # The link itself cannot be held; what it leads to can.
+        target = dot_git.resolve()
+        if _is_inside(target, workspace) and is_git_directory(target):
+            yield from _repository(workspace, target)
+    elif dot_git.is_dir():
+        if whole:
+            yield from _repository(workspace, dot_git)
+        else:
+            yield Wall(dot_git)
+    elif dot_git.is_file():
+        yield Wall(dot_git)
+        if common := common_directory(dot_git):
+            yield from _repository(workspace, common)
+        elif (own := _named_by(dot_git)) and _is_inside(own, workspace) and is_git_directory(own):
+            yield from _repository(workspace, own)
+
+
+def _repository(workspace: Path, directory: Path) -> Iterator[Wall]:
+    # A mount of its own cannot be renamed away and replaced by one with hooks.
+    yield Wall(directory, writable=True)
+    for name in _LISTS:
+        path = directory / name
+        if not path.is_symlink():
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(exist_ok=True)  # what does not exist cannot be mounted over
+            yield Wall(path)
+    for name in _LEGACY:
+        if (directory / name).is_dir() and not (directory / name).is_symlink():
+            yield Wall(directory / name)
+    yield from _settings(directory, directory)
+    modules = directory / "modules"
+    if modules.is_dir() and not modules.is_symlink():
+        yield Wall(modules)
+        for module in _git_directories_below(modules):
+            yield from _repository(workspace, module)
+    worktrees = directory / "worktrees"
+    if worktrees.is_dir() and not worktrees.is_symlink():
+        for tree in sorted(worktrees.iterdir())[:_MOST]:
+            if tree.is_dir() and not tree.is_symlink():
+                yield from _worktree(workspace, directory, tree)
+
+
+def _settings(directory: Path, common: Path) -> Iterator[Wall]:
+    stand_ins = {"commondir": _ITSELF} if directory == common else {"commondir": b"../..\n", "gitdir": b""}
+    if directory == common:
+        stand_ins["config"] = b""
+    stand_ins["config.worktree"] = b""  # not read until the person switches it on
+    for name, content in stand_ins.items():
+        path = directory / name
+        if path.is_symlink():
+            continue  # a person's own doing: what was in the jail is looked at when a command ends
+        if path.exists() or _stands_in(path, content):
+            yield Wall(path)
+
+
+def _worktree(workspace: Path, common: Path, tree: Path) -> Iterator[Wall]:
+    """Another work tree of the repository: one outside the workspace is none of a jailed command's business."""
+    place = Path(os.fsdecode(_content(tree / "gitdir").strip()))
+    if not _is_inside(place, workspace):
+        yield Wall(tree)
+        return
+    yield Wall(tree, writable=True)
+    yield from _settings(tree, common)
+
+
+def _stands_in(path: Path, content: bytes) -> bool:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        return True
+    except OSError:  # a repository that cannot be written needs no walls
+        return False
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+class Standing:
+    """The walls of one jail that is open, and the stand-ins it rests on."""
+
+    def __init__(self, workspace: Path, walls: Sequence[Wall]) -> None:
+        self.workspace = workspace
+        self._closed: set[Path] = set()
+        self._needed: list[Path] = []
+        self.add(walls)
+        _standing.append(self)
+
+    def add(self, walls: Sequence[Wall]) -> None:
+        self._closed.update(wall.path for wall in walls if not wall.writable)
+        needed = [wall.path for wall in walls if _content_of_stand_in(wall.path) is not None]
+        self._needed += needed
+        _placed.update(needed)
+
+    def holds(self, place: Path) -> bool:
+        """Whether what is inside cannot change what git would run in a repository."""
+        return place in self._closed or place / "commondir" in self._closed
+
+    def end(self) -> None:
+        """The last jail that needed a stand-in takes it away."""
+        _standing.remove(self)
+        for path in self._needed:
+            _placed[path] -= 1
+            if _placed[path] <= 0:
+                del _placed[path]
+                with contextlib.suppress(OSError):
+                    if _content(path) == _content_of_stand_in(path):
+                        path.unlink()
+
+
+_standing: list[Standing] = []
+
+
+def is_walled(place: Path) -> bool:
+    """A `.git` or another repository that no open jail reaches in a way that could harm whoever uses it outside."""
+    around = [standing for standing in _standing if _is_inside(place, standing.workspace)]
+    return bool(around) and all(standing.holds(place) for standing in around)
+
+
+def _content_of_stand_in(path: Path) -> bytes | None:
+    expected = {"commondir": _ITSELF, "config.worktree": b""}.get(path.name)
+    return expected if expected is not None and not path.is_symlink() and _content(path) == expected else None
+
+
+# --- where repositories are ------------------------------------------------------------------------------------------
+
+
+def common_directory(dot_git: Path) -> Path | None:
+    """A worktree's shared repository, when that repository itself says that this worktree is its own.
+
+    The file in the workspace alone proves nothing: a jailed command could have written it to have any folder let in.
+    """
+    own = _named_by(dot_git)
+    if own is None:
+        return None
+    try:
+        claimed = Path((own / "gitdir").read_text().strip())
+        common = (own / (own / "commondir").read_text().strip()).resolve()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return common if claimed == dot_git and own.parent == common / "worktrees" else None
+
+
+def _named_by(dot_git: Path) -> Path | None:
+    try:
+        return (dot_git.parent / dot_git.read_text().removeprefix("gitdir:").strip()).resolve()
+    except (OSError, UnicodeDecodeError, ValueError):
+        return None
+
+
+def is_git_directory(path: Path) -> bool:
+    return (path / "HEAD").exists() and (path / "objects").is_dir()
+
+
+def _git_directories_below(modules: Path) -> Iterator[Path]:
+    """A submodule's name may hold slashes, so that its metadata lies several folders deep."""
+    ahead, looked = [modules], 0
+    while ahead and looked < _MOST:
+        here = ahead.pop()
+        looked += 1
+        for path in sorted(here.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                if is_git_directory(path):
+                    yield path
+                else:
+                    ahead.append(path)
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return folder == path or folder in path.parents
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+# --- what a person's settings already name ---------------------------------------------------------------------------
+
+
+def git_settings(workspace: Path, env: Mapping[str, str] | None = None) -> list[GitSetting]:
+    """All that hold for the workspace. Listing them runs none of the programs they name."""
+    command = ("git", "config", "--list", "--includes", "--show-origin", "--null")
+    try:
+        listing = subprocess.run(
+            command,
+            cwd=workspace,
+            env={**(os.environ if env is None else env), "GIT_OPTIONAL_LOCKS": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=5,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    fields = os.fsdecode(listing).split("\0")[:-1]
+    settings: list[GitSetting] = []
+    for origin, entry in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = entry.partition("\n")
+        file = origin.removeprefix("file:") if origin.startswith("file:") else "/"
+        settings.append(GitSetting(workspace / file, key, value))
+    return settings
+
+
+def steered_by(workspace: Path, settings: Sequence[GitSetting]) -> list[Path]:
+    """Files of the workspace that a person's git reads as settings, or runs, because they told it so.
+
+    Anybody who writes those decides what runs on the person's next `git status`.
+    """
+    found: dict[Path, None] = {}
+    for setting in settings:
+        origin = _normal(setting.origin)
+        if _is_inside(origin, workspace) and ".git" not in origin.relative_to(workspace).parts:
+            found[origin] = None  # an included file
+        if _RUNS.fullmatch(setting.key):
+            plain = setting.key in ("core.hookspath", "core.fsmonitor")
+            for word in re.split(r"[\s\"'!;&|()]+", setting.value):
+                path = _normal(workspace / word)
+                told = (plain or "/" in word) and path != workspace and _is_inside(path, workspace)
+                if told and path.exists():
+                    found[path] = None
+    return list(found)
+
+
+_RUNS = re.compile(
+    r"core\.(?:hookspath|fsmonitor|sshcommand|pager|editor|askpass|gitproxy|alternaterefscommand)|alias\..*|pager\..*"
+    r"|filter\..*\.(?:clean|smudge|process)|diff\.external|diff\..*\.(?:command|textconv)|merge\..*\.driver"
+    r"|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|interactive\.difffilter|sequence\.editor"
+    r"|(?:difftool|mergetool)\..*\.(?:cmd|path)|trailer\..*\.(?:command|cmd)",
+    re.DOTALL,
+)
+
+
+def _normal(path: Path) -> Path:
+    return Path(os.path.normpath(path))

@@ -1,0 +1,95 @@
+"""Telling people and models when a session's commands touched what the person's own git would run."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openagent.core.audit import entry
+from openagent.plugins.gate import Admission, Gate, Ruling, Scene
+from openagent.plugins.tool import ToolOutcome
+from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.events import ErrorRaised
+from openagent.protocol.messages import NotePart, ToolCallPart
+from openagent.workspace.git_guard import Disarmed
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+
+_SHOWN = 8
+
+
+class GitWatch:
+    """Another gate, which also tells the model what became of the repositories its call wrote to."""
+
+    def __init__(self, gate: Gate, loaded: "Callable[[str], Session | None]") -> None:
+        """Made on the event loop, or before it runs; `loaded` is asked on it."""
+        self._gate = gate
+        self._loaded = loaded
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._untold: dict[str, list[Disarmed]] = {}
+
+    def disarmed(self, session: str, found: list[Disarmed], kept: Path) -> None:
+        """From any thread."""
+        self._untold.setdefault(session, []).extend(found)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell_people, session, found, kept)
+
+    def _tell_people(self, session: str, found: Sequence[Disarmed], kept: Path) -> None:
+        loaded = self._loaded(session)
+        if loaded is None:
+            return
+        out, left = _lines(found, left=False), _lines(found, left=True)
+        said: list[str] = []
+        if out:
+            said.append(f"A command changed what git would run outside the jail. It was taken out: {out}.")
+        if left:
+            said.append(
+                f"A command left something in git's own files that can run programs or reach elsewhere: {left}."
+            )
+        hint = "Look at it before you go on with git there."
+        if out:
+            hint = f"{hint} The originals are in {kept}."
+        audit = [entry("git_metadata", each.path, what=each.what, left=each.left) for each in found]
+        error = ErrorInfo("permission_denied", " ".join(said), hint=hint)
+        loaded.post(ErrorRaised(error=error), audit=audit)
+
+    # --- a gate -----------------------------------------------------------------------------------------------------
+
+    def opening(self, workspace: Path) -> Sequence[NotePart]:
+        return self._gate.opening(workspace)
+
+    async def admit(self, scene: Scene, text: str) -> Admission:
+        self._loop = asyncio.get_running_loop()
+        return await self._gate.admit(scene, text)
+
+    async def before_call(self, scene: Scene, call: ToolCallPart) -> Ruling:
+        self._loop = asyncio.get_running_loop()
+        return await self._gate.before_call(scene, call)
+
+    async def before_ask(self, scene: Scene, call: ToolCallPart) -> Ruling:
+        return await self._gate.before_ask(scene, call)
+
+    async def after_call(self, scene: Scene, call: ToolCallPart, outcome: ToolOutcome) -> Sequence[NotePart]:
+        notes = await self._gate.after_call(scene, call, outcome)
+        if found := self._untold.pop(scene.info.id, None):
+            return [*notes, NotePart("git", _told(found))]
+        return notes
+
+    async def before_end(self, scene: Scene, answer: str, *, again: bool) -> str:
+        return await self._gate.before_end(scene, answer, again=again)
+
+
+def _told(found: Sequence[Disarmed]) -> str:
+    text = "The user was told what this call did to git's own files."
+    if out := _lines(found, left=False):
+        text += f" Programs named there would run outside the jail, so these were taken out again: {out}."
+    if left := _lines(found, left=True):
+        text += f" Left as it is: {left}."
+    return text
+
+
+def _lines(found: Sequence[Disarmed], *, left: bool) -> str:
+    shown = [str(each) for each in found if each.left is left]
+    more = f"; and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return "; ".join(shown[:_SHOWN]) + more

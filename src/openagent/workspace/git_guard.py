@@ -1,0 +1,336 @@
+"""Repositories that a session made or changed where no wall stood, looked at before the person's own git meets them.
+
+A jail protects the repositories that were there when it was opened. Those that appear later (`git init`, `git clone`, a
+submodule, a bare repository, a `.git` file that names some folder) are compared with what was there before the call:
+what is new and could run a program is taken out, kept beside the checkpoints, and told.
+"""
+
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from openagent.protocol.errors import OpenAgentError
+from openagent.workspace.beneath import opened_folder, opened_root, put_file, status_of
+from openagent.workspace.git import run_git
+from openagent.workspace.git_harmless import Setting, is_harmless, parsed, written
+from openagent.workspace.states import Change
+from openagent.workspace.tree import Folder, join
+
+_DOT_GIT = b".git"
+_SETTINGS = (b"config", b"config.worktree")
+_TELLS_A_REPOSITORY = frozenset((b"HEAD", b"config", b"config.worktree", b"commondir", b"objects", b"refs"))
+_LARGEST = 1 << 20
+_MOST = 500
+_DISARMED = b".disarmed"
+_GITLINK = b"\x00\x00\xe0\x00"
+"""The mode of an entry of the index that stands for another repository."""
+_EXEC_LINE = re.compile(rb"^\s*(?:exec|x)\s+(.*)$", re.MULTILINE)
+_ANY = "*"
+
+
+class Metadata(Struct, frozen=True):
+    """What of a repository can make git run a program."""
+
+    link: bytes = b""
+    """Where a `.git` that is a file or a symbolic link leads, as it stands there."""
+    common: bytes = b""
+    settings: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    hooks: dict[bytes, tuple[int, int, int]] = field(default_factory=dict[bytes, tuple[int, int, int]])
+    """Those git would run, by name: inode, size, time of change."""
+    others: frozenset[bytes] = frozenset()
+    """What runs only when a person goes on with it: told, and left."""
+
+
+_NOTHING = Metadata()
+
+
+class Disarmed(Struct, frozen=True):
+    path: str
+    what: str
+    left: bool = False
+    """It was only told."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
+
+
+class GitGuard:
+    """Blocks: it reads files, and runs git to read settings. Whoever uses it holds the store's lock."""
+
+    def __init__(self, workspace: Path, store: Path, is_walled: Callable[[Path], bool]) -> None:
+        self._workspace = workspace
+        self._store = store
+        self._is_walled = is_walled
+        self._known: dict[bytes, Metadata] = {}
+        self.kept = store / "disarmed"
+        """What was taken out, as it was."""
+
+    def learn(self, tree: Folder, paths: Collection[bytes] | None = None) -> None:
+        """What is there, and nobody's call changed: the person's own. `paths` are the only ones that may be others."""
+        with opened_root(self._workspace) as root:
+            places = {b".git", *_in_tree(tree, b""), *self._within(root)} if paths is None else set(paths)
+            if paths is None:
+                self._known.clear()
+            for place in places:
+                self._known[place] = self._read(root, place)
+
+    def look(self, tree: Folder, changes: Collection[Change], *, repository: bool, all_of_it: bool) -> list[Disarmed]:
+        """After a call that may have written."""
+        with opened_root(self._workspace) as root:
+            places = set(_in_tree(tree, b"")) if all_of_it else set(_named_in(changes))
+            if repository or all_of_it:
+                places |= {b".git", *self._gitlinks(), *self._within(root)}
+            found: list[Disarmed] = []
+            for place in sorted(places)[:_MOST]:
+                found += self._look_at(root, place)
+            return found
+
+    def forget(self, changes: Collection[Change]) -> None:
+        """What was learned of these was not the person's own after all."""
+        for place in _named_in(changes):
+            self._known.pop(place, None)
+
+    def named_in(self, changes: Collection[Change]) -> set[bytes]:
+        return set(_named_in(changes))
+
+    # --- one repository ---------------------------------------------------------------------------------------------
+
+    def _look_at(self, root: int, place: bytes, *, followed: int = 0) -> Iterator[Disarmed]:
+        known = self._known.get(place, _NOTHING)
+        now = self._read(root, place)
+        if now == known:
+            return
+        if self._is_walled(self._workspace / os.fsdecode(place)):
+            self._known[place] = now  # nobody inside can have done it
+            return
+        with suppress(OSError):
+            yield from self._disarm(root, place, known, now, followed)
+        self._known[place] = self._read(root, place)
+
+    def _disarm(self, root: int, place: bytes, known: Metadata, now: Metadata, followed: int) -> Iterator[Disarmed]:
+        shown = os.fsdecode(place) or "."
+        if now.link and now.link != known.link:
+            yield from self._follow(root, place, now.link, followed)
+        if now.common and now.common != known.common and not self._leads_home(place, now.common):
+            self._keep(place + b"/commondir", now.common)
+            with opened_folder(root, place) as folder:
+                if b"/worktrees/" in place:
+                    put_file(folder, b"commondir", b".commondir.openagent", [b"../..\n"], 0o644)
+                else:
+                    os.unlink(b"commondir", dir_fd=folder)
+            yield Disarmed(shown, f"it took its settings and hooks from {_text(now.common)!r} (commondir)")
+        for name, content in now.settings.items():
+            if content != known.settings.get(name):
+                yield from self._disarm_settings(root, place, name, content, known.settings.get(name, b""))
+        new_hooks = [name for name, print_ in now.hooks.items() if known.hooks.get(name) != print_]
+        for name in new_hooks:
+            with opened_folder(root, place) as folder:
+                if name == _ANY.encode():
+                    os.rename(b"hooks", b"hooks" + _DISARMED, src_dir_fd=folder, dst_dir_fd=folder)
+                else:
+                    with opened_folder(folder, b"hooks") as hooks:
+                        os.rename(name, name + _DISARMED, src_dir_fd=hooks, dst_dir_fd=hooks)
+            yield Disarmed(shown, f"the hook {_text(name)}, now {_text(name + _DISARMED)}")
+        for other in sorted(now.others - known.others):
+            yield Disarmed(shown, _text(other), left=True)
+
+    def _disarm_settings(
+        self, root: int, place: bytes, name: bytes, content: bytes, before: bytes
+    ) -> Iterator[Disarmed]:
+        settings = self._settings(content)
+        own = self._settings(before) or []
+        kept = [each for each in settings or [] if is_harmless(each) or each in own or self._is_home(place, each)]
+        if settings is not None and len(kept) == len(settings):
+            return
+        self._keep(join(place, name), content)
+        with opened_folder(root, place) as folder:
+            put_file(folder, name, b".config.openagent", [written(kept)], 0o644)
+        if settings is None:
+            yield Disarmed(os.fsdecode(place) or ".", f"{_text(name)}, which git could not have read")
+            return
+        for gone in [each for each in settings if each not in kept]:
+            yield Disarmed(os.fsdecode(place) or ".", f"the setting {gone.key}={gone.value or ''}"[:300])
+
+    def _follow(self, root: int, place: bytes, link: bytes, followed: int) -> Iterator[Disarmed]:
+        """A `.git` that is a file or a link is as harmless as what it leads to."""
+        here = self._workspace / os.fsdecode(place)
+        target = Path(os.path.realpath(here.parent / os.fsdecode(link)))
+        if followed < 8 and self._workspace in target.parents:
+            inside = os.fsencode(target.relative_to(self._workspace))
+            if _is_repository(root, inside):
+                yield from self._look_at(root, inside, followed=followed + 1)
+                return
+        elif target.is_dir():
+            yield Disarmed(os.fsdecode(place), f"it leads to {target}, outside the workspace", left=True)
+            return
+        if target.exists():
+            self._keep(place, link)
+            parent, _, name = place.rpartition(b"/")
+            with opened_folder(root, parent) as folder:
+                os.unlink(name, dir_fd=folder)
+            yield Disarmed(os.fsdecode(place), f"it led to {target}, and was removed")
+
+    def _leads_home(self, place: bytes, common: bytes) -> bool:
+        """A work tree's own metadata lies in its repository's, or says that all is here."""
+        here = self._workspace / os.fsdecode(place)
+        home = os.path.realpath(here / os.fsdecode(common.strip()))
+        return home == os.path.realpath(here) or (
+            here.parent.name == "worktrees" and home == os.path.realpath(here.parent.parent)
+        )
+
+    def _is_home(self, place: bytes, setting: Setting) -> bool:
+        """A submodule's files lie elsewhere in the same workspace."""
+        if setting.key != "core.worktree" or not setting.value or b"/modules/" not in place:
+            return False
+        files = Path(os.path.realpath(self._workspace / os.fsdecode(place) / setting.value))
+        return self._workspace in files.parents
+
+    def _settings(self, content: bytes) -> list[Setting] | None:
+        """None: git cannot read them."""
+        if not content.strip():
+            return []
+        try:
+            listing = run_git(
+                self._store, ["config", "--file", "-", "--no-includes", "--list", "--null"], stdin=content
+            )
+        except OpenAgentError:
+            return None
+        return parsed(listing.stdout)
+
+    def _keep(self, path: bytes, content: bytes) -> None:
+        self.kept.mkdir(mode=0o700, exist_ok=True)
+        name = f"{time.time_ns()}-{os.fsdecode(path).replace('/', '%')[-150:]}"
+        (self.kept / name).write_bytes(content)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def _read(self, root: int, place: bytes) -> Metadata:
+        parent, _, name = place.rpartition(b"/")
+        try:
+            with opened_folder(root, parent) as folder:
+                status = status_of(folder, name) if name else os.fstat(folder)
+                if status is None:
+                    return _NOTHING
+                if stat.S_ISLNK(status.st_mode):
+                    return Metadata(link=os.readlink(name, dir_fd=folder))
+                if not stat.S_ISDIR(status.st_mode):
+                    said = _content(folder, name)
+                    return Metadata(link=said.removeprefix(b"gitdir:").strip())
+                with opened_folder(folder, name) as below:
+                    return _metadata(below) if _is_in_git(place) or _looks_bare(below) else _NOTHING
+        except OSError:
+            return _NOTHING
+
+    def _within(self, root: int) -> Iterator[bytes]:
+        for kind in (b".git/worktrees", b".git/modules"):
+            try:
+                with opened_folder(root, kind) as folder:
+                    names = [os.fsencode(name) for name in os.listdir(folder)]
+            except OSError:
+                continue
+            yield from (join(kind, name) for name in names)
+
+    def _gitlinks(self) -> Iterator[bytes]:
+        """Where the person's `git status` goes by itself."""
+        index = self._workspace / ".git" / "index"
+        try:
+            if index.is_symlink() or _GITLINK not in index.read_bytes():
+                return
+            staged = run_git(
+                self._store, ["ls-files", "--stage", "-z"], extra={"GIT_INDEX_FILE": str(index)}, accept=(0, 128)
+            )
+        except (OSError, OpenAgentError):
+            return
+        for entry in staged.stdout.split(b"\0"):
+            if entry.startswith(b"160000 "):
+                yield join(entry.partition(b"\t")[2], _DOT_GIT)
+
+
+def _metadata(folder: int) -> Metadata:
+    settings = {name: content for name in _SETTINGS if (content := _content(folder, name))}
+    hooks: dict[bytes, tuple[int, int, int]] = {}
+    status = status_of(folder, b"hooks")
+    if status is not None and not stat.S_ISDIR(status.st_mode):
+        hooks[_ANY.encode()] = status.st_ino, status.st_size, status.st_ctime_ns
+    with suppress(OSError), opened_folder(folder, b"hooks") as below:
+        for name in map(os.fsencode, os.listdir(below)):
+            found = status_of(below, name)
+            if found is None or name.endswith((b".sample", _DISARMED)):
+                continue
+            if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_mode & 0o111):
+                hooks[name] = found.st_ino, found.st_size, found.st_mtime_ns
+    return Metadata(
+        common=_content(folder, b"commondir"), settings=settings, hooks=hooks, others=frozenset(_others(folder))
+    )
+
+
+def _others(folder: int) -> Iterator[bytes]:
+    with suppress(OSError), opened_folder(folder, b"rebase-merge") as rebase:
+        for line in _EXEC_LINE.findall(_content(rebase, b"git-rebase-todo")):
+            yield b"a rebase that would run " + line[:200]
+    with suppress(OSError), opened_folder(folder, b"objects/info") as info:
+        if borrowed := _content(info, b"alternates").strip():
+            yield b"objects that are taken from " + borrowed[:200]
+
+
+def _content(folder: int, name: bytes) -> bytes:
+    """Of a regular file. Anything else under a name that git reads is as suspicious as it gets."""
+    status = status_of(folder, name)
+    if status is None or stat.S_ISDIR(status.st_mode):
+        return b""
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        return b"\0"
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+            return file.read(_LARGEST)
+    except OSError:
+        return b"\0"
+
+
+def _is_in_git(place: bytes) -> bool:
+    return _DOT_GIT in place.lower().split(b"/")
+
+
+def _looks_bare(folder: int) -> bool:
+    return all(status_of(folder, name) is not None for name in (b"HEAD", b"objects", b"refs"))
+
+
+def _is_repository(root: int, place: bytes) -> bool:
+    try:
+        with opened_folder(root, place) as folder:
+            return status_of(folder, b"HEAD") is not None
+    except OSError:
+        return False
+
+
+def _named_in(changes: Collection[Change]) -> Iterator[bytes]:
+    """`.git`, whatever it is, and folders that look like a bare repository."""
+    for change in changes:
+        if change.after is None:
+            continue
+        parts = change.path.split(b"/")
+        for at, part in enumerate(parts):
+            if part.lower() == _DOT_GIT:
+                yield b"/".join(parts[: at + 1])
+            elif part in _TELLS_A_REPOSITORY or part == b"hooks":
+                yield b"/".join(parts[:at])
+
+
+def _in_tree(folder: Folder, path: bytes) -> Iterator[bytes]:
+    if b"HEAD" in folder.files and b"objects" in folder.folders:
+        yield path
+    if _DOT_GIT in folder.files or _DOT_GIT in folder.folders:
+        yield join(path, _DOT_GIT)
+    for name, below in folder.folders.items():
+        yield from _in_tree(below, join(path, name))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace").strip()

@@ -1,0 +1,131 @@
+"""After a hostile session the person's own git runs nothing, wherever they look."""
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from openagent.protocol.events import ErrorRaised, Event, PermissionRequested, TurnCompleted
+
+from .doing import answer, shell
+from .hostile_git import PLOTS, Plot
+from .house import House, house, until
+
+pytestmark = pytest.mark.anyio
+
+
+def _env(home: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def _git(cwd: Path, *arguments: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always")
+    return subprocess.run(
+        ("git", *identity, *arguments), cwd=cwd, env=dict(env), capture_output=True, text=True, check=False
+    )
+
+
+def _begin(workspace: Path, start: str, env: Mapping[str, str]) -> None:
+    workspace.mkdir(parents=True)
+    if start == "nothing":
+        return
+
+    def git(*arguments: str, cwd: Path = workspace) -> None:
+        done = _git(cwd, *arguments, env=env)
+        assert done.returncode == 0, done.stderr
+
+    git("init", "-q")
+    (workspace / "file").write_text("one\n")
+    git("add", "file")
+    git("commit", "-qm", "one")
+    match start:
+        case "work tree settings":
+            git("config", "extensions.worktreeConfig", "true")
+        case "another work tree":
+            git("worktree", "add", "-q", "../other")
+        case "submodule":
+            made = workspace.parent / "made"
+            _begin(made, "repository", env)
+            git("submodule", "--quiet", "add", str(made), "sub")
+            git("commit", "-qm", "two")
+        case "nested":
+            git("init", "-q", "own")
+        case "own hooks":
+            (workspace / ".githooks").mkdir()
+            git("config", "core.hooksPath", ".githooks")
+        case "own include":
+            (workspace / ".gitconfig").write_text("[alias]\n\tst = status\n")
+            git("config", "include.path", "../.gitconfig")
+        case "own filter":
+            (workspace / "clean.sh").write_text("cat\n")
+            (workspace / ".gitattributes").write_text("file filter=mine\n")
+            git("config", "filter.mine.clean", "sh ./clean.sh")
+        case _:
+            pass
+
+
+def _command(plot: Plot, canary: Path) -> str:
+    command = re.sub(r"SET (\S+?)(?=;|$)", r"git config -f \1 core.fsmonitor 'EVIL'", plot.command)
+    return command.replace("EVIL", f"touch {canary} #")
+
+
+def _look_around(plot: Plot, workspace: Path, env: Mapping[str, str]) -> None:
+    for place in plot.looks:
+        if (workspace / place).is_dir():
+            _git(workspace / place, "status", env=env)
+
+
+async def _play(house: House, plots: list[Plot], env: Mapping[str, str], root: Path) -> dict[str, list[str]]:
+    """Each in a session and a workspace of its own; what the person was told, by the plot's name."""
+    told: dict[str, list[str]] = {}
+    async with await house.client() as client:
+        for number, plot in enumerate(plots):
+            workspace = root / str(number) / "workspace"
+            _begin(workspace, plot.start, env)
+            session = await client.create_session(str(workspace), model="compatible/scripted", mode="full")
+            attachment = await client.attach(session.id)
+            await client.send(session.id, f"plot {number}!")
+            events: list[Event] = []
+            while not any(isinstance(event, TurnCompleted) for event in events):
+                events += await until(attachment, lambda event: isinstance(event, PermissionRequested | TurnCompleted))
+                if isinstance(asking := events[-1], PermissionRequested):
+                    await answer(client, asking, decision="allow")  # a person who does not read
+            told[plot.name] = [event.error.message for event in events if isinstance(event, ErrorRaised)]
+    return told
+
+
+async def test_the_first_git_status_after_a_hostile_session_runs_nothing(tmp_path: Path) -> None:
+    env, canaries = _env(tmp_path), tmp_path / "canaries"
+    canaries.mkdir()
+    script = {
+        "conversations": [
+            {"match": f"plot {number}!", "steps": [shell(_command(plot, canaries / str(number))), {"text": "done"}]}
+            for number, plot in enumerate(PLOTS)
+        ]
+    }
+    async with house(tmp_path, script) as h:
+        told = await _play(h, PLOTS, env, tmp_path / "places")
+        for number, plot in enumerate(PLOTS):
+            _look_around(plot, tmp_path / "places" / str(number) / "workspace", env)
+        open_still = [PLOTS[int(name)].name for name in os.listdir(canaries)]
+    for number, plot in enumerate(PLOTS):
+        _look_around(plot, tmp_path / "places" / str(number) / "workspace", env)
+    assert open_still == []
+    assert [PLOTS[int(name)].name for name in os.listdir(canaries)] == []
+    for name in ("a gitlink", "a new repository", "a bare repository in a subfolder", "a clone with settings"):
+        assert any("core.fsmonitor" in message for message in told[name]), name
+
+
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
+def test_the_plot_is_a_real_one(tmp_path: Path, plot: Plot) -> None:
+    workspace, env = tmp_path / "workspace", _env(tmp_path)
+    _begin(workspace, plot.start, env)
+    subprocess.run(
+        ("bash", "-c", _command(plot, tmp_path / "canary")), cwd=workspace, env=env, check=False, capture_output=True
+    )
+    (tmp_path / "canary").unlink(missing_ok=True)
+    _look_around(plot, workspace, env)
+    assert (tmp_path / "canary").exists()

@@ -7,9 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from openagent.evals.__main__ import summary
 from openagent.evals.recordings import Call, Recording, Step, Turn, read
 from openagent.evals.replay import Replayed, placed, replay, script_of
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import GrantScope
 from openagent.simulator import Simulator
 
 from .harness import RECORDINGS, WIRES, Met, client_of, furnish, furnished
@@ -105,6 +107,22 @@ async def test_a_recording_is_made_again_as_it_was(tmp_path: Path, name: str, wi
         for tool, tally in result.calls.items():
             assert tally.failed_here == tally.failed_there, tool
         assert {"hook.ran", "permission.resolved", "context.collected"} <= met.events
+
+
+@pytest.mark.parametrize(("scope", "asked"), [("once", 2), ("session", 1)])
+async def test_what_a_person_was_asked_is_counted(tmp_path: Path, scope: GrantScope, asked: int) -> None:
+    write = {"path": "new.txt", "content": "new"}
+    steps = [Step([Call("write_file", {**write, "content": text}, "Write")]) for text in ("one", "two")]
+    recording = Recording("asks", [Turn("go", steps, "Done.")])
+    async with (
+        Simulator(script_of(recording)) as sim,
+        furnished(tmp_path, sim) as (h, _),
+        await client_of(h, Met()) as client,
+    ):
+        info = await client.create_session(str(h.workspace), model="compatible/scripted", mode="ask")
+        result = await replay(client, recording, info.id, patience=60, scope=scope)
+    assert [question.split(" (")[0] for question in result.asked] == ["write_file: new.txt"] * asked
+    assert f"Questions: {asked}; median {asked} a session" in summary([result])
 
 
 async def test_an_edit_that_was_refused_there_at_first_and_made_here_is_no_mystery(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
+from typing import get_args
 
 import msgspec
 
@@ -16,6 +18,7 @@ from openagent.evals.replay import PATIENCE, Replayed, Tally, began_at, lay_out,
 from openagent.evals.stage import WIRES, Stage, stage
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import ToolList, ToolsList
+from openagent.protocol.sessions import Mode
 
 PAGE = Path("docs/context.md")
 BEGIN, END = "<!-- generated: python -m openagent.evals recall --write -->\n", "<!-- end of generated -->\n"
@@ -37,7 +40,8 @@ def main(arguments: Sequence[str]) -> int:
     start = replaying.add_mutually_exclusive_group()
     start.add_argument("--files", type=Path, help="a folder to start from (default: an empty one)")
     start.add_argument("--history", type=Path, help="a git directory; starts from the commit of the recording's time")
-    replaying.add_argument("--mode", choices=["ask", "edits", "full"], default="full")
+    replaying.add_argument("--mode", choices=get_args(Mode), default="full")
+    replaying.add_argument("--answer", choices=["once", "session"], default="once", help="for how long all is allowed")
     replaying.add_argument("--jail", choices=["bwrap", "host"], default="bwrap")
     replaying.add_argument("--patience", type=float, default=PATIENCE, help="seconds until a turn counts as hung")
     replaying.add_argument("--json", action="store_true", help="print JSON instead of a summary")
@@ -88,7 +92,7 @@ async def _replay_one(there: Stage, path: Path, wire: str, given: argparse.Names
     info = await client.create_session(
         str(there.workspace), model=f"{WIRES[wire][0]}/scripted", mode=given.mode, max_steps=10_000
     )
-    return await replay(client, recording, info.id, patience=given.patience)
+    return await replay(client, recording, info.id, patience=given.patience, scope=given.answer)
 
 
 def summary(results: Sequence[Replayed]) -> str:
@@ -106,6 +110,11 @@ def summary(results: Sequence[Replayed]) -> str:
         f"| {name} | {each.calls} | {each.failed_here} | {each.failed_there} | {each.only_here} |"
         for name, each in sorted(tallies.items())
     ]
+    questions = [len(result.asked) for result in results]
+    if any(questions):
+        lines += ["", f"Questions: {sum(questions)}; median {median(questions):g} a session, at most {max(questions)}"]
+        kinds = Counter(asked for result in results for asked in result.asked)
+        lines += [f"  {count} × {asked[:200]}" for asked, count in kinds.most_common(_MOST_SHOWN)]
     left_out = sum((Counter(result.left_out) for result in results), Counter[str]())
     if left_out:
         lines += ["", f"No counterpart here: {', '.join(f'{name} {count}' for name, count in left_out.most_common())}"]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +18,7 @@ from openagent.evals.recordings import Call, Recording, Step, Turn
 from openagent.protocol.events import MessageAdded, PermissionRequested, QuestionAsked, TurnCompleted
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.ops import Done, QuestionAnswer
-from openagent.protocol.sessions import Question
+from openagent.protocol.sessions import GrantScope, PermissionAsk, Question
 
 PATIENCE = 900.0
 """Seconds of a turn after which it counts as hung."""
@@ -57,6 +57,8 @@ class Replayed(Struct):
     calls: dict[str, Tally] = {}
     differences: list[Difference] = []
     left_out: dict[str, int] = {}
+    asked: list[str] = []
+    """What a person was asked to allow, in order."""
     seconds: float = 0.0
 
     @property
@@ -122,9 +124,13 @@ def _as_it_is(arguments: Mapping[str, Any]) -> str:
     return _TEMPLATE.sub(r"\\u007b\1}", msgspec.json.encode(arguments).decode())
 
 
-async def replay(client: Client, recording: Recording, session: str, *, patience: float = PATIENCE) -> Replayed:
-    """The model must have its script already. Whatever is asked is allowed, and questions get the recorded answers."""
+async def replay(
+    client: Client, recording: Recording, session: str, *, patience: float = PATIENCE, scope: GrantScope = "once"
+) -> Replayed:
+    """The model must have its script already. Whatever is asked is allowed, for so long, and questions get the recorded
+    answers."""
     result = Replayed(recording.name, left_out=recording.left_out)
+    person = _Person(client, scope, result.asked)
     began = time.monotonic()
     attachment = await client.attach(session)
     ahead: set[bytes] = set()
@@ -133,7 +139,7 @@ async def replay(client: Client, recording: Recording, session: str, *, patience
         await client.send(session, turn.prompt)
         try:
             async with asyncio.timeout(patience):
-                result.ends.append(await _until_the_end(client, attachment, turn, heard))
+                result.ends.append(await _until_the_end(person, attachment, turn, heard))
         except TimeoutError:
             result.ends.append(HUNG)
         _compare(turn, heard, result, ahead)
@@ -144,18 +150,30 @@ async def replay(client: Client, recording: Recording, session: str, *, patience
     return result
 
 
-async def _until_the_end(client: Client, attachment: Attachment, turn: Turn, heard: list[Message]) -> str:
+class _Person(NamedTuple):
+    client: Client
+    scope: GrantScope
+    asked: list[str]
+
+    async def allow(self, session: str, ask: PermissionAsk) -> None:
+        self.asked.append(f"{ask.tool}: {ask.summary} ({ask.reason})")
+        await self.client.answer_permission(session, ask.id, allow=True, scope=self.scope)
+
+    async def answer(self, session: str, question: Question, said: str) -> None:
+        op = QuestionAnswer(id=self.client.next_id(), session=session, question=question.id, answer=said)
+        await self.client.request(op, Done)
+
+
+async def _until_the_end(person: _Person, attachment: Attachment, turn: Turn, heard: list[Message]) -> str:
     """What sub-agents ask is asked in their caller's session too."""
     async for event in attachment.events():
         match event:
             case MessageAdded(message=message):
                 heard.append(message)
             case PermissionRequested(ask=ask, session=session):
-                await client.answer_permission(session, ask.id, allow=True)
+                await person.allow(session, ask)
             case QuestionAsked(question=question, session=session):
-                said = _answer(turn, question)
-                op = QuestionAnswer(id=client.next_id(), session=session, question=question.id, answer=said)
-                await client.request(op, Done)
+                await person.answer(session, question, _answer(turn, question))
             case TurnCompleted(reason=reason, error=error):
                 return f"{reason}: {error.message}" if error else reason
             case _:

@@ -168,6 +168,9 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
     if decision.kind == "deny":
         denied = ToolOutcome(text=f"Denied: {decision.reason}", is_error=True)
         return Performed(denied, decision, 0.0, summary)
+    if tool.effect == "execute" and (why := await session.permits.leaving.prepare(call.id, facts, decision)):
+        decision = msgspec.structs.replace(decision, kind="deny", reason=why)
+        return Performed(ToolOutcome(text=f"Denied: {why}", is_error=True), decision, 0.0, summary)
     session.outbox.check()  # what was asked and decided
     async with session.undo.call(tool, call.id) as window:
         session.open_calls.reached(call.id, "begun")

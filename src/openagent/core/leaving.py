@@ -5,23 +5,27 @@ It is asked like a call all the same, and answered, granted and recorded like on
 """
 
 import asyncio
+import os.path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
 
 from openagent.core.audit import entry
+from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, opened, wishes
 from openagent.core.permission import ask_person
-from openagent.plugins.jail import HOST_NAME
+from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell
 from openagent.plugins.store import AuditEntry
+from openagent.policy.decision import command_text, units_of
 from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.openings import Opening
+from openagent.policy.openings import Opening, own_port
 from openagent.protocol.sessions import PermissionAsk
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
 
 _REMEMBERED = 512
+_BY_PEOPLE = ("answer:", "user:", "project:", "session:")
 
 
 class _Question:
@@ -39,6 +43,9 @@ class Leaving:
         self._answers: dict[tuple[str, Opening], Decision] = {}
         """What was said once, to one call or program: it holds for as long as that one runs."""
         self._news: dict[Opening, str] = {}
+        self._once: dict[Opening, None] = {}
+        """What the jail is opened to for the running call alone."""
+        self._fitted: tuple[Shell, Openings] | None = None
         self.call_id = ""
         """The call whose command is in the shell, or was the last to be."""
 
@@ -46,12 +53,71 @@ class Leaving:
         """A call is about to use the shell. What was said once to the one before is over."""
         if call_id != self.call_id:
             self._forget(self.call_id)
+            self._once = {}
             self.call_id = call_id
 
     def news(self) -> list[str]:
         """What was refused since the last time, for the model."""
         told, self._news = list(self._news.values()), {}
         return told
+
+    @property
+    def openings(self) -> Openings:
+        """What the session's jail is opened to."""
+        return opened([*self._session.permits.openings, *self._once])
+
+    async def fit(self, shell: Shell) -> None:
+        """Opens the jail of a shell to what it may have by now, and to no more. A mount takes a new jail."""
+        openings = self.openings
+        before = self._fitted[1] if self._fitted is not None and self._fitted[0] is shell else openings
+        self._fitted = (shell, openings)
+        if openings == before:
+            return
+        if isinstance(jail := self._session.runtime.jail, OpenableJail):
+            await jail.refit(self._session.id, openings)
+        if openings.needs_mounts != before.needs_mounts and isinstance(shell, OpenableShell):
+            await shell.reopen()
+
+    async def prepare(self, call_id: str, facts: CallFacts, decision: Decision) -> str:
+        """Opens the jail to what a command needs, as far as it may. Returns why it cannot be run at all."""
+        self.begins(call_id)
+        jail, command = self._session.runtime.jail, command_text(facts)
+        try:
+            wanted = wishes(facts.arguments, jail)
+        except NotToBeHadError as problem:
+            return f"It asks for what it cannot have: {problem}."
+        why = str(facts.arguments.get("justification") or "it gives no reason").strip().rstrip(".")
+        for opening in wanted:
+            said = await self.ask(opening, f"The model asks to leave the jail for it: {why}.", command=command)
+            if said.kind == "deny":
+                return f"{opening.subject}: {said.reason}"
+        if not isinstance(jail, OpenableJail) or self._session.permits.mode in ("plan", "full"):
+            return ""
+        if decision.rule.startswith(_BY_PEOPLE):
+            self._open_as_allowed(facts, jail, seen=decision.rule.startswith("answer:"))
+        for folder in folders_named(facts, command, jail):
+            await self._open_folder(Opening("folder", folder), command)
+        return ""
+
+    def _open_as_allowed(self, facts: CallFacts, jail: OpenableJail, *, seen: bool) -> None:
+        """Who allows a command allows what it says that it leaves for: by a rule the engine, and seeing the command
+        itself its folders, too."""
+        for unit in units_of(facts):
+            for way, detail in unit.leaves.items():
+                if way == "engine" and not jail.why_not("engine", ENGINE.subject):
+                    self._once[ENGINE] = None
+                elif way == "outside" and seen and detail.startswith("/"):
+                    folder = detail if os.path.isdir(detail) else os.path.dirname(detail)
+                    if not jail.why_not("folder_write", folder):
+                        self._once[Opening("folder_write", folder)] = None
+
+    async def _open_folder(self, opening: Opening, command: str) -> None:
+        if any(opening.subject == path or opening.subject.startswith(f"{path}/") for path, _ in self.openings.folders):
+            return
+        said = await self.ask(opening, f"The command wants to read {opening.subject}.", command=command)
+        if said.kind == "deny":
+            why = _lower(said.reason.rstrip("."))
+            self._news[opening] = f"{opening.subject} is outside the jail and was not opened to it, because {why}"
 
     async def reach(self, host: str, port: int, *, program: str = "", reason: str = "") -> str:
         """Why a host may not be reached; empty when it may. `program` is who wants to, when it is not the running
@@ -82,6 +148,8 @@ class Leaving:
         elif before is None or before.kind != decision.kind:
             session.post(audit=[self._audited(opening, decision, program)])
         self._remember(scope, opening, decision)
+        if decision.kind == "allow" and not program and (opening.kind != "network" or own_port(opening.subject)):
+            self._once[opening] = None
         return decision
 
     def allow_once(self, call_id: str, opening: Opening, decision: Decision) -> None:

@@ -16,7 +16,6 @@ from openagent.policy.facts import CallFacts, Decision
 from openagent.policy.grants import Offer, offers, offers_of
 from openagent.policy.openings import (
     Opening,
-    Openings,
     behind_network,
     decide_opening,
     fetched_from,
@@ -109,8 +108,8 @@ class Permits:
         return offers(facts, self.mode, self._rules)
 
     @property
-    def openings(self) -> Openings:
-        """What the session's jail is opened to."""
+    def openings(self) -> list[Opening]:
+        """What the session's jail is opened to, for longer than a call."""
         return openings_of(self._rules, self._session.info.cwd)
 
     async def ask_to_leave(self, opening: Opening, reason: str, *, program: str = "", **about: Any) -> Decision:

@@ -538,6 +538,7 @@ class Session:
             if self._shell is None:
                 async with self.runtime.opening.place():
                     self._shell = await self.runtime.jail.open(self.id, self.workspace)
+            await self.permits.leaving.fit(self._shell)
             return self._shell
 
     @property

@@ -21,6 +21,7 @@ from openagent.jail.ground import GroundSurvey
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_git_identity, settings_files
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.mason import Masonry
+from openagent.jail.openings import exports, mounts, why_not
 from openagent.jail.ports import PortOpener
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
@@ -30,7 +31,7 @@ from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
 from openagent.jail.walls import checked_workspace, explain_walls, home_directories, workspace_walls
 from openagent.jail.way_out import WayOut
 from openagent.plugins.held import HeldTime
-from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand
+from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand, Openings
 from openagent.protocol.errors import OpenAgentError
 
 _UID = 1000
@@ -50,6 +51,8 @@ _ETC_FILES = (
 
 _IN_MEMORY = ("/tmp", HOME)  # noqa: S108
 """The jail's own."""
+_OWN_FOLDERS = (*_IN_MEMORY, "/var/tmp", "/proc", "/dev", "/etc", "/run")  # noqa: S108
+"""The jail has others of the same name."""
 
 _GET_IT = (
     "Install it with your package manager (`apt-get install bubblewrap`, `dnf install bubblewrap`, "
@@ -75,6 +78,7 @@ class BwrapJail:
         names: Mapping[str, str] | None = None,
         ask: AskHostFor | None = None,
         opener: PortOpener | None = None,
+        openings: Callable[[str], Openings] = lambda _session: Openings(),
         limits: Limits | None = None,
         env: Mapping[str, str] | None = None,
         hidden: Sequence[Path] = (),
@@ -84,13 +88,15 @@ class BwrapJail:
         on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
     ) -> None:
         """`network` is off, on, ask (then `ask` is), or the hosts that may be reached, and `names` are hosts of a
-        person's own; `hidden` is kept out even below the workspace. `is_secret` tells from a path relative to the
-        workspace whether a file is to be unreadable."""
+        person's own; `openings` is what else a session may have; `hidden` is kept out even below the workspace.
+        `is_secret` tells from a path relative to the workspace whether a file is to be unreadable."""
         self._survey = GroundSurvey(is_secret)
         self._network = network
         self._names = names or {}
         self._ask = ask
         self._opener = opener or PortOpener()
+        self._openings = openings
+        self._ways_out: dict[str, WayOut] = {}
         self._limits = limits or Limits()
         self._env = dict(env or {})
         self._hidden = tuple(hidden)
@@ -114,9 +120,12 @@ class BwrapJail:
         log_dir = self._log_dir / session if self._log_dir is not None else None
         if log_dir is not None:
             log_dir.mkdir(parents=True, exist_ok=True)
-        host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
+        host, *_ = await asyncio.gather(
+            self._look_at_host(), self._survey.of(workspace), self.refit(session, self._openings(session))
+        )
         held = HeldTime()
-        launch = functools.partial(self._launch, host, workspace, log_dir, ask=self._asking(session, held))
+        ask = self._asking(session, held)
+        launch = functools.partial(self._launch, host, workspace, log_dir, ask=ask, session=session)
         plan = EnclosurePlan(launch, self._environment(host), PIPES)
         return PersistentShell(
             functools.partial(ProcessEnclosure, plan),
@@ -192,10 +201,37 @@ class BwrapJail:
 
         return ask
 
-    def _way_out(self, ask: AskHost | None) -> WayOut | None:
+    def _way_out(self, ask: AskHost | None, ports: Sequence[int]) -> WayOut | None:
         if not isinstance(self._network, str):
             return WayOut(self._opener, only(self._network), self._names)
-        return WayOut(self._opener, ask, self._names) if self._network == "ask" and ask is not None else None
+        return WayOut(self._opener, ask, self._names, ports) if self._network == "ask" and ask is not None else None
+
+    # --- what it is opened to ---------------------------------------------------------------------------------------
+
+    def lacks(self, workspace: Path, path: str) -> bool:
+        inside = (*SYSTEM, *_OWN_FOLDERS, str(workspace), *(self._host.toolchains.readable if self._host else ()))
+        return not any(path == place or path.startswith(f"{place}/") for place in inside)
+
+    def why_not(self, kind: str, subject: str) -> str:
+        return why_not(kind, subject, self._hidden, os.environ)
+
+    async def refit(self, session: str, openings: Openings) -> None:
+        await asyncio.gather(*(self._survey.of(Path(folder)) for folder, _ in openings.folders))
+        if way_out := self._ways_out.get(session):
+            await way_out.set_ports(openings.ports)
+
+    def _opened_walls(self, openings: Openings) -> list[Wall]:
+        """What lies in such a folder that a workspace would have walls for has them there."""
+        there = [(Path(path), writable) for path, writable in openings.folders if os.path.exists(path)]
+        return [
+            wall
+            for path, writable in there
+            for wall in (
+                workspace_walls(path, self._hidden, self._survey.last(path), writable=writable)
+                if path.is_dir()
+                else [Wall(path, writable=writable)]
+            )
+        ]
 
     # --- what is inside --------------------------------------------------------------------------------------------
 
@@ -252,12 +288,15 @@ class BwrapJail:
         *,
         own_session: bool = True,
         ask: AskHost | None = None,
+        session: str = "",
     ) -> Launch:
-        walls = workspace_walls(workspace, self._hidden, self._survey.last(workspace))
+        openings = self._openings(session) if session else Openings()
+        walls = [*self._opened_walls(openings), *workspace_walls(workspace, self._hidden, self._survey.last(workspace))]
         argv = [
             *(
                 *self._namespaces(own_session),
                 *self._file_system(host.toolchains),
+                *mounts(openings, os.environ),
                 *_mounts(walls),
             ),
             *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
@@ -272,8 +311,9 @@ class BwrapJail:
             fds.append(_in_memory(program))
             argv += ["--seccomp", str(fds[-1])]
         group = make_control_group(self._limits)
-        setup = [rlimit_script(self._limits, grouped=group is not None)]
-        if way_out := self._way_out(ask):
+        setup = [rlimit_script(self._limits, grouped=group is not None), exports(openings)]
+        if way_out := self._way_out(ask, openings.ports):
+            self._ways_out[session] = way_out
             fds += way_out.fds
             argv += way_out.arguments
             setup.append(way_out.setup)
@@ -284,6 +324,8 @@ class BwrapJail:
         def on_end() -> None:
             if way_out is not None:
                 way_out.close()
+                if self._ways_out.get(session) is way_out:
+                    del self._ways_out[session]
             if group is not None:
                 group.retire()
             standing.end()

@@ -85,6 +85,7 @@ class EgressProxy:
         self._ask = ask
         self._names = {name.lower().rstrip("."): address for name, address in (names or {}).items()}
         self._servers: list[asyncio.Server] = []
+        self._forwarded: dict[int, asyncio.Server] = {}
         self._connections: set[asyncio.StreamWriter] = set()
         self._closed = False
 
@@ -103,11 +104,18 @@ class EgressProxy:
 
             await self._attended(writer, to_the_host())
 
-        self._servers.append(await asyncio.start_server(handle, sock=listening))
+        self._forwarded[port] = await asyncio.start_server(handle, sock=listening)
+
+    @property
+    def forwarded(self) -> list[int]:
+        return list(self._forwarded)
+
+    def stop_forwarding(self, port: int) -> None:
+        self._forwarded.pop(port).close()
 
     def close(self) -> None:
         self._closed = True
-        for server in self._servers:
+        for server in (*self._servers, *self._forwarded.values()):
             server.close()
         for writer in list(self._connections):
             writer.close()

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Struct
 
+from openagent.jail.openings import usual_places
 from openagent.jail.processes import start_ticks
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
@@ -188,7 +189,7 @@ async def find_engine(path: str, env: Mapping[str, str]) -> Engine:
     """At `path`, else where DOCKER_HOST says, else at the first of the usual places that answers."""
     named = path or _unix_path(env.get("DOCKER_HOST", ""))
     tried: list[str] = []
-    for candidate in [named] if named else _usual_places(env):
+    for candidate in [named] if named else usual_places(env):
         engine = Engine(candidate)
         problem = await asyncio.to_thread(engine.problem)
         if not problem:
@@ -211,18 +212,6 @@ def _unix_path(docker_host: str) -> str:
             hint="Name the unix socket of an engine on this machine: DOCKER_HOST=unix:///run/docker.sock.",
         )
     return docker_host.removeprefix("unix://")
-
-
-def _usual_places(env: Mapping[str, str]) -> list[str]:
-    """Those that exist."""
-    runtime = env.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    places = (
-        "/var/run/docker.sock",
-        f"{runtime}/docker.sock",
-        f"{runtime}/podman/podman.sock",
-        "/run/podman/podman.sock",
-    )
-    return [place for place in places if os.path.exists(place)]
 
 
 def _own_labels() -> dict[str, str]:

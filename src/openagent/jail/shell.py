@@ -353,6 +353,12 @@ class PersistentShell:
                 "not_found", f"There is no background command {name!r}.", hint=f"Known: {known}."
             ) from None
 
+    async def reopen(self) -> None:
+        """The next command finds another enclosure, with what this shell has."""
+        async with self._lock:
+            await self._hear_the_last_state()
+            await self._enclosure.close()
+
     async def close(self) -> None:
         if self._closed:
             return

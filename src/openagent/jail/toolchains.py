@@ -12,7 +12,7 @@ from typing import NamedTuple
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM_TOOLCHAINS = ("/opt", "/nix/store", "/snap", "/home/linuxbrew/.linuxbrew")
 _PROGRAM_FOLDERS = frozenset(("bin", "sbin", "shims", "condabin"))
-_PRIVATE = frozenset(
+PRIVATE = frozenset(
     (
         ".ssh",
         ".gnupg",
@@ -120,7 +120,7 @@ def _allowed(path: str, homes: Collection[Path]) -> bool:
     for form in {path, os.path.realpath(path)}:
         if form == "/" or any(home.is_relative_to(form) for home in homes):
             return False
-        if any(Path(form).is_relative_to(home / private) for home in homes for private in _PRIVATE):
+        if any(Path(form).is_relative_to(home / private) for home in homes for private in PRIVATE):
             return False
     return True
 

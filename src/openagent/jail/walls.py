@@ -11,7 +11,7 @@ from openagent.jail.git_walls import Wall, common_directory, git_walls
 from openagent.jail.ground import Ground
 from openagent.protocol.errors import OpenAgentError
 
-_NEVER = (
+NEVER = (
     "/",
     "/usr",
     "/etc",
@@ -48,7 +48,7 @@ def checked_workspace(workspace: Path) -> Path:
         ) from problem
     if not resolved.is_dir():
         raise OpenAgentError("jail_error", f"The workspace {workspace} is not a folder.", hint="Choose a folder.")
-    if str(resolved) in _NEVER or any(home == resolved or resolved in home.parents for home in home_directories()):
+    if str(resolved) in NEVER or any(home == resolved or resolved in home.parents for home in home_directories()):
         raise OpenAgentError(
             "jail_error",
             f"{resolved} is a home directory or holds system files, and the jail would open all of it.",

@@ -26,7 +26,8 @@ class WayOut:
         """`ports` of this machine are the jail's own, too."""
         self._opener = opener
         self._proxy = EgressProxy(ask, names)
-        self._ports = tuple(ports)
+        self._ports = ports
+        self._pid = 0
         self._told, info = os.pipe()
         go, self._go = os.pipe()
         self.fds = (info, go)
@@ -42,12 +43,27 @@ class WayOut:
 
     async def _open(self) -> None:
         try:
-            pid = msgspec.json.decode(await _read_all(self._told), type=_Info).pid
-            await self._proxy.serve(await self._opener.open(pid, PROXY_PORT))
-            for port in self._ports:
-                await self._proxy.forward(await self._opener.open(pid, port), port)
+            self._pid = msgspec.json.decode(await _read_all(self._told), type=_Info).pid
+            await self._proxy.serve(await self._opener.open(self._pid, PROXY_PORT))
+            await self._forward(self._ports)
         except (OpenAgentError, msgspec.DecodeError) as problem:  # the jail stands all the same, without a network
             _log.warning("no way out of the jail", extra={"problem": str(problem)})
+
+    async def set_ports(self, ports: Sequence[int]) -> None:
+        await asyncio.wait([self._opening])
+        for port in self._proxy.forwarded:
+            if port not in ports:
+                self._proxy.stop_forwarding(port)
+        await self._forward([port for port in ports if port not in self._proxy.forwarded])
+
+    async def _forward(self, ports: Sequence[int]) -> None:
+        for port in ports:
+            try:
+                listening = await self._opener.open(self._pid, port)
+            except OpenAgentError as problem:  # a program inside has it
+                _log.info("a port of the machine is not to be had in the jail", extra={"problem": str(problem)})
+            else:
+                await self._proxy.forward(listening, port)
 
     def _let_go(self) -> None:
         os.close(self._go)

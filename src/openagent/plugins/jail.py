@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, str], None]
@@ -48,6 +49,22 @@ class BackgroundCommand(Struct, frozen=True):
     """None while it runs, and when it was killed."""
     duration_ms: float
     timed_out: bool = False
+
+
+class Openings(Struct, frozen=True):
+    """What a session's jail is opened to beside hosts."""
+
+    folders: tuple[tuple[str, bool], ...] = ()
+    """Each with whether it may be written."""
+    ports: tuple[int, ...] = ()
+    """Of the machine's own loopback, on the jail's."""
+    engine: bool = False
+    credentials: tuple[str, ...] = ()
+
+    @property
+    def needs_mounts(self) -> "Openings":
+        """Without what can be opened while the jail stands."""
+        return replace(self, ports=())
 
 
 class Shell(Protocol):
@@ -103,6 +120,30 @@ class Jail(Protocol):
 
     def describe(self) -> str:
         """A few words for the status line: `bwrap, no network`."""
+        ...
+
+
+@runtime_checkable
+class OpenableJail(Protocol):
+    """A jail that can be opened to what is outside it."""
+
+    def lacks(self, workspace: Path, path: str) -> bool:
+        """Whether what this machine has at a path outside the workspace is not to be found in the jail."""
+        ...
+
+    def why_not(self, kind: str, subject: str) -> str:
+        """Why it cannot be opened to something, whoever says so; empty when it can."""
+        ...
+
+    async def refit(self, session: str, openings: Openings) -> None:
+        """Opens what can be opened while the session's jail stands, closes the like, and gets ready for the rest."""
+        ...
+
+
+@runtime_checkable
+class OpenableShell(Protocol):
+    async def reopen(self) -> None:
+        """What its jail is opened to is another: the next command finds a new jail, with what this shell had."""
         ...
 
 

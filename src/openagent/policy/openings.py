@@ -36,16 +36,6 @@ class Opening(Struct, frozen=True):
         return CallFacts(tool=self.kind, effect="network", subject=self.subject, workspace=workspace)
 
 
-class Openings(Struct, frozen=True):
-    """What needs more than the proxy's word: mounts, and ports of the jail's own loopback."""
-
-    folders: tuple[tuple[str, bool], ...] = ()
-    """Each with whether it may be written."""
-    ports: tuple[int, ...] = ()
-    engine: bool = False
-    credentials: tuple[str, ...] = ()
-
-
 def is_opening(facts: CallFacts) -> bool:
     return facts.tool in KINDS
 
@@ -106,27 +96,23 @@ def opening_widths(facts: CallFacts) -> list[tuple[GrantBy, Rule]]:
             return [("tool", replace(base, text=facts.subject))]
 
 
-def openings_of(rules: RuleSet, workspace: str) -> Openings:
-    """What the rules open: as far as they say it without patterns, for a mount needs a place."""
-    folders: dict[str, bool] = {}
-    ports: dict[int, None] = {}
-    credentials: dict[str, None] = {}
-    engine = False
+def openings_of(rules: RuleSet, workspace: str) -> list[Opening]:
+    """What the rules open, as far as they say it without patterns: a mount needs a place."""
+    found: list[Opening] = []
     for compiled in rules.compiled:
         rule = compiled.rule
-        if rule.decision != "allow" or rule.tool not in KINDS or rule.workspace not in ("", workspace):
+        if rule.decision != "allow" or rule.workspace not in ("", workspace):
             continue
         match rule.tool:
             case "network":
-                ports |= {port: None for host in _plain(rule.host) if (port := _own_port(host))}
+                found += [Opening("network", host) for host in _plain(rule.host) if own_port(host)]
             case "folder" | "folder_write":
-                writable = rule.tool == "folder_write"
-                folders |= {path: folders.get(path, False) or writable for path in _plain(rule.path)}
-            case "credential":
-                credentials[rule.text] = None
+                found += [Opening(rule.tool, path) for path in _plain(rule.path)]
+            case "engine" | "credential":
+                found.append(Opening(rule.tool, rule.text))
             case _:
-                engine = True
-    return Openings(tuple(folders.items()), tuple(ports), engine, tuple(credentials))
+                pass
+    return found
 
 
 def split_subject(subject: str) -> tuple[str, int]:
@@ -157,7 +143,8 @@ def _named(host: str, port: int) -> str:
     return host if port in _WEB and host != "localhost" else f"{host}:{port}"
 
 
-def _own_port(host: str) -> int | None:
+def own_port(host: str) -> int | None:
+    """Of this machine."""
     name, _, port = host.rpartition(":")
     return int(port) if name == "localhost" and port.isdigit() else None
 

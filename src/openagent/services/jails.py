@@ -11,7 +11,7 @@ from openagent import config
 from openagent.jail.bwrap import BwrapJail
 from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
-from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, ProcessJail
+from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, Openings, ProcessJail
 from openagent.plugins.loading import JailOptions, PluginLoader
 from openagent.policy.paths import names_credentials
 from openagent.protocol.errors import OpenAgentError
@@ -50,6 +50,7 @@ def build_jail(
             names=settings.names,
             ask=outside.reach_from_shell if outside is not None else None,
             opener=outside.opener if outside is not None else None,
+            openings=outside.openings if outside is not None else lambda _session: Openings(),
             limits=limits,
             hidden=hidden,
             is_secret=names_credentials,

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from openagent.jail.egress import HostRule, only
 from openagent.jail.ports import PortOpener
 from openagent.plugins.held import HeldTime
-from openagent.plugins.jail import AskHost
+from openagent.plugins.jail import AskHost, Openings
 from openagent.services.mcp_servers import PROJECT_FILES
 from openagent.tools.mcp.definitions import ServerDefinition
 
@@ -67,6 +67,10 @@ class Outside:
             if loaded is not None
             else _NOBODY.format(host=host, port=port)
         )
+
+    def openings(self, session: str) -> Openings:
+        loaded = self.manager.loaded(session) if self.manager is not None else None
+        return loaded.permits.leaving.openings if loaded is not None else Openings()
 
     def asking(self, requester: Requester) -> AskHost:
         return functools.partial(self._reach, requester)

@@ -9,29 +9,31 @@ from msgspec.structs import replace
 
 from openagent.policy import paths
 from openagent.policy.builtin import catalogue
-from openagent.policy.builtin.calls import Call, Inner, InnerScript, Input, Outcome, base_name, reads, writes
+from openagent.policy.builtin.calls import Call, Inner, InnerScript, Input, Outcome, reads, writes
 from openagent.policy.builtin.catalogue import Finding, Level
-from openagent.policy.builtin.code import code_findings
+from openagent.policy.builtin.describing import COMMANDS
+from openagent.policy.builtin.handlers import outcomes
 from openagent.policy.builtin.network import FETCHING
-from openagent.policy.builtin.output import lists_workspace_files, static_output
-from openagent.policy.builtin.system import assigns
-from openagent.policy.builtin.table import COMMANDS
-from openagent.policy.names import names
-from openagent.policy.shell.grammar import parse
+from openagent.policy.builtin.output import static_output
+from openagent.policy.builtin.programs import code_findings
+from openagent.policy.builtin.variables import assigns
+from openagent.policy.shell.preparing import NotUnderstood
+from openagent.policy.shell.reading import parse
 from openagent.policy.shell.syntax import Assignment, Command, Compound, Function, Pipeline, Redirect, Script, Simple
 from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, Expander, State, Value
 from openagent.policy.shell.walk import assigned_names, calls_itself_twice, command_names
-from openagent.policy.shell.words import NotUnderstood
 from openagent.policy.units import Unit
 
 _MAX_UNITS = 400
-_EVALUATING = names("test [ printf read unset let declare typeset local export readonly mapfile wait")
+_EVALUATING = frozenset(
+    ("test", "printf", "read", "unset", "let", "declare", "typeset", "local", "export", "readonly", "mapfile", "wait")
+)
 _MAX_DEPTH = 12
 _MAX_LOOP_VALUES = 6
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb\ue000-\uf8ff]|[\U000e0000-\U000e0fff]"
 )
-_STANDARD_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
+_STANDARD_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 
 
 def analyse(command: str, workspace: str, cwd: str = "") -> list[Unit]:
@@ -64,10 +66,9 @@ class _Output(Struct, frozen=True):
     text: str | None = None
     producers: tuple[str, ...] = ()
     sensitive: bool = False
-    workspace_files: bool = False
 
     def as_input(self) -> Input:
-        return Input(self.text, self.producers, True, self.sensitive, self.workspace_files)
+        return Input(self.text, self.producers, True, self.sensitive)
 
 
 _NOTHING = _Output(text="")
@@ -85,9 +86,9 @@ class _Analyser:
     # scripts
 
     def code(self, tool: str, code: str) -> None:
-        outcomes = code_findings(self._make_call(tool, (), Input()), code)
-        self._add((tool, code), [outcome for outcome in outcomes if isinstance(outcome, Finding)])
-        for outcome in outcomes:
+        found = code_findings(self._make_call(tool, (), Input()), code)
+        self._add((tool, code), [outcome for outcome in found if isinstance(outcome, Finding)])
+        for outcome in found:
             list(self._inner(outcome))
 
     def script(self, script: Script, given: Input | None = None) -> _Output:
@@ -165,6 +166,8 @@ class _Analyser:
                 self._add((compound.kind,), [outcome for outcome in outcomes if isinstance(outcome, Finding)])
                 for outcome in outcomes:
                     list(self._inner(outcome))
+        if compound.variable and (steered := self._steered(compound.variable)):
+            self._add((compound.kind, compound.variable), steered)
         state.conditional += 1
         outputs: list[_Output] = []
         for value in self._loop_values(compound, values):
@@ -185,6 +188,10 @@ class _Analyser:
         if state.cwd != cwd:
             state.lose_way(cwd)
         return _together(outputs) if compound.kind == "subshell" else _Output(producers=_together(outputs).producers)
+
+    def _steered(self, name: str) -> list[Finding]:
+        """By a variable that gets some value."""
+        return [outcome for outcome in assigns(name, Value("", known=False)) if isinstance(outcome, Finding)]
 
     def _loop_values(self, compound: Compound, values: list[Value]) -> list[Value | None]:
         if compound.kind != "for" or not compound.variable:
@@ -207,6 +214,8 @@ class _Analyser:
         redirected = self._redirects(simple.redirects, given)
         declares = bool(values)
         findings = self._assignments(simple.assignments, persist=not values, declared=declares)
+        while self._state.set_on_the_way:
+            findings.extend(self._steered(self._state.set_on_the_way.pop()))
         if findings:
             self._add(tuple(assignment.name + "=" for assignment in simple.assignments), findings)
         if not values:
@@ -222,8 +231,7 @@ class _Analyser:
         for assignment in assignments:
             value = self._expander.single(assignment.value) if assignment.value else Value("", known=False)
             elements = tuple(self._expander.fields(assignment.elements))
-            call = self._make_call("=", (), Input())
-            for outcome in assigns(call, assignment.name, value):
+            for outcome in assigns(assignment.name, value):
                 found.extend([outcome] if isinstance(outcome, Finding) else self._inner(outcome))
             if paths.names_credentials(value.text):
                 found.append(Finding(catalogue.READS_CREDENTIALS, value.text))
@@ -239,7 +247,7 @@ class _Analyser:
         if len(self.units) > _MAX_UNITS:
             raise NotUnderstood("it runs too many commands")
         first, arguments = values[0], tuple(values[1:])
-        name = base_name(first.text)
+        folder, slash, name = first.text.rpartition("/")
         if not first.known or first.glob or UNKNOWN in first.text:
             return self._dynamic(values)
         if first.text in self._state.functions:
@@ -248,18 +256,16 @@ class _Analyser:
         if first.text in self._state.aliases:
             return self._run_alias(first.text, arguments, given)
         call = self._make_call(name, arguments, given)
-        handler = COMMANDS.get(name)
-        outcomes: list[Outcome] = list(handler(call)) if handler else [Finding(catalogue.UNKNOWN_COMMAND, first.text)]
-        if handler and "/" in first.text and not first.text.startswith(_STANDARD_FOLDERS):
-            outcomes.append(Finding(catalogue.UNKNOWN_COMMAND, first.text))
-        findings = [outcome for outcome in outcomes if isinstance(outcome, Finding)]
-        if not handler and any(call.is_critical(value) for value in arguments) and name != first.text:
-            findings.append(Finding(catalogue.DYNAMIC_DANGER, first.text))
+        found = outcomes(call)
+        if found is None or (slash and folder not in _STANDARD_FOLDERS):
+            aims = slash and found is None and any(call.is_critical(value) for value in arguments)
+            rule = catalogue.DYNAMIC_DANGER if aims else catalogue.UNKNOWN_COMMAND
+            found = [*(found or ()), Finding(rule, first.text)]
         if name in _EVALUATING:
-            outcomes.extend(_subscript_code(values))
-            findings = [outcome for outcome in outcomes if isinstance(outcome, Finding)]
+            found.extend(_subscript_code(values))
+        findings = [outcome for outcome in found if isinstance(outcome, Finding)]
         self._add(tuple(v.text for v in values), findings, known=all(v.known for v in values))
-        inner_findings = [finding for outcome in outcomes for finding in self._inner(outcome)]
+        inner_findings = [finding for outcome in found for finding in self._inner(outcome)]
         return self._output(call, given, [*findings, *inner_findings])
 
     def _make_call(self, name: str, arguments: tuple[Value, ...], given: Input) -> Call:
@@ -377,7 +383,6 @@ class _Analyser:
             text=static_output(call),
             producers=(*given.producers, call.name),
             sensitive=sensitive,
-            workspace_files=lists_workspace_files(call),
         )
 
     def _add(

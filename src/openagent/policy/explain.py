@@ -1,16 +1,18 @@
 """Why a command is decided as it is, and whether the rules do what their examples say."""
 
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
-from openagent.policy.builtin.catalogue import builtin_rules
 from openagent.policy.decision import decide, rule_meets, verdicts
 from openagent.policy.facts import CallFacts, Decision
 from openagent.policy.rules import CompiledRule, Rule, RuleSet, Source, parse_rules
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Mode
 
+_BUILTIN_EXAMPLES = Path(__file__).parent / "builtin" / "examples.toml"
 _EXAMPLE_WORKSPACE = "/home/user/project"
 
 
@@ -75,11 +77,11 @@ def check_builtin_examples() -> list[Example]:
     from openagent.policy.analysis import analyse  # as in `decision`: not with every daemon's start
 
     examples: list[Example] = []
-    for rule in builtin_rules():
-        for expected, texts in ((True, rule.match), (False, rule.not_match)):
-            for text in texts:
-                met = any(f.rule is rule for unit in analyse(text, _EXAMPLE_WORKSPACE) for f in unit.findings)
-                examples.append(Example(f"builtin:{rule.name}", text, expected, met))
+    for name, texts in tomllib.loads(_BUILTIN_EXAMPLES.read_text()).items():
+        for expected, key in ((True, "match"), (False, "not_match")):
+            for text in texts[key]:
+                met = any(f.rule.name == name for unit in analyse(text, _EXAMPLE_WORKSPACE) for f in unit.findings)
+                examples.append(Example(f"builtin:{name}", text, expected, met))
     return examples
 
 

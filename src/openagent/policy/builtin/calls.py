@@ -1,7 +1,6 @@
 """One command as the built-in rules see it, and what they may answer."""
 
-import os.path
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -9,7 +8,7 @@ from openagent.policy import paths
 from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.catalogue import Finding
 from openagent.policy.paths import Place
-from openagent.policy.shell.values import State, Value
+from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, State, Value
 
 
 class Input(Struct, frozen=True):
@@ -22,8 +21,6 @@ class Input(Struct, frozen=True):
     given: bool = False
     sensitive: bool = False
     """It holds keys, tokens or the environment."""
-    workspace_files: bool = False
-    """Each line names a file inside the workspace."""
 
 
 class Call(Struct, frozen=True):
@@ -42,40 +39,6 @@ class Call(Struct, frozen=True):
     @property
     def known(self) -> bool:
         return all(value.known for value in self.values)
-
-    def operands(self, with_value: str | frozenset[str] = "") -> list[Value]:
-        """The arguments that are not options. `with_value`: options that take the next argument."""
-        taking = with_value.split() if isinstance(with_value, str) else with_value
-        found: list[Value] = []
-        values = iter(self.values)
-        for value in values:
-            if value.text == "--":
-                found.extend(values)
-            elif value.text in taking:
-                next(values, None)
-            elif not value.text.startswith("-") or value.text == "-":
-                found.append(value)
-        return found
-
-    def option(self, short: str, *long: str) -> str | None:
-        """The value of an option; "" when it has none; None when it is not given.
-        `short`: its letters, each also found inside a cluster such as `-rf`."""
-        texts = self.texts
-        for index, text in enumerate(texts):
-            if text == "--":
-                break
-            if text.startswith("--"):
-                name, _, value = text[2:].partition("=")
-                if name and any(full == name or (len(name) > 2 and full.startswith(name)) for full in long):
-                    return value or (texts[index + 1] if index + 1 < len(texts) else "")
-            elif text.startswith("-"):
-                for position, letter in enumerate(text[1:], 1):
-                    if letter in short:
-                        return text[position + 1 :] or (texts[index + 1] if index + 1 < len(texts) else "")
-        return None
-
-    def has(self, short: str, *long: str) -> bool:
-        return self.option(short, *long) is not None
 
     def place(self, value: Value) -> Place:
         if value.scripts:
@@ -108,7 +71,6 @@ class InnerScript(Struct, frozen=True):
 
 
 Outcome = Finding | Inner | InnerScript
-Handler = Callable[[Call], Iterable[Outcome]]
 
 
 def writes(call: Call, target: Value) -> list[Outcome]:
@@ -117,16 +79,16 @@ def writes(call: Call, target: Value) -> list[Outcome]:
     text = target.text
     if place == "null":
         return []
-    if place == "device":
-        return [Finding(catalogue.WRITES_DEVICE, text)]
-    if place == "system":
-        return [Finding(catalogue.WRITES_SYSTEM, text)]
-    if place in ("protected", "startup"):
+    if place in ("device", "system"):
+        return [Finding(catalogue.WRITES_DEVICE if place == "device" else catalogue.WRITES_SYSTEM, text)]
+    if place in ("protected", "startup") or (place == "workspace" and paths.looks_secret(text)):
         return [Finding(catalogue.PROTECTED_FILE, text)]
     if place == "workspace":
-        return [Finding(catalogue.PROTECTED_FILE if paths.looks_secret(text) else catalogue.WRITES_WORKSPACE, text)]
-    own = place == "temporary" or (place == "home" and text.startswith("~"))
-    return [Finding(catalogue.WRITES_SCRATCH if own else catalogue.WRITES_OUTSIDE, text)]
+        unsure = UNKNOWN in text and not target.known
+        return [Finding(catalogue.WRITES_WORKSPACE, text), *([Finding(catalogue.DYNAMIC, text)] if unsure else [])]
+    if place == "temporary" or (place == "home" and text.startswith("~")):
+        return [Finding(catalogue.WRITES_SCRATCH, text)]
+    return [Finding(catalogue.WRITES_OUTSIDE, text)]
 
 
 def reads(call: Call, targets: Iterable[Value]) -> list[Outcome]:
@@ -137,10 +99,23 @@ def reads(call: Call, targets: Iterable[Value]) -> list[Outcome]:
             found.append(Finding(catalogue.READS_CREDENTIALS, target.text))
         elif not target.known:
             found.append(Finding(catalogue.READS_UNKNOWN, target.text))
-        elif call.place(target) == "outside" or (call.place(target) == "home" and target.text[:1] != "~"):
-            found.append(Finding(catalogue.READS_OUTSIDE, target.text))
+        else:
+            found.extend(looks(call, target))
     return found
 
 
-def base_name(text: str) -> str:
-    return os.path.basename(text)
+def looks(call: Call, target: Value) -> list[Outcome]:
+    """What to say about a path that is looked at."""
+    place = call.place(target) if target.text and target.text != "-" else "null"
+    outside = place == "outside" or (place == "home" and target.text[:1] != "~")
+    return [Finding(catalogue.READS_OUTSIDE, target.text)] if outside else []
+
+
+def script_findings(text: str, positional: tuple[Value, ...] = ()) -> list[Outcome]:
+    """Shell text that is run; where it holds unknown pieces, what could be known of it is looked at as well."""
+    if FROM_NETWORK in text:
+        return [Finding(catalogue.REMOTE_CODE)]
+    found: list[Outcome] = [InnerScript(text, positional)]
+    if UNKNOWN in text:
+        found.append(Finding(catalogue.DYNAMIC, text))
+    return found

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.policy.shell.preparing import NotUnderstood
 from openagent.policy.shell.syntax import (
     Arithmetic,
     Command,
@@ -19,7 +20,6 @@ from openagent.policy.shell.syntax import (
     Variable,
     Word,
 )
-from openagent.policy.shell.words import NotUnderstood
 
 UNKNOWN = "\0"
 """Stands in a text for what cannot be known."""
@@ -61,6 +61,8 @@ class State:
         self.cwd: str | None = cwd
         self.possible: set[str] = set()
         """Where it may be, when `cwd` is not known."""
+        self.set_on_the_way: set[str] = set()
+        """Variables that expansions have set, as `${x:=y}` does."""
         self.conditional = 0
         """Greater than 0 where it is not sure that a command runs, or runs in this very shell."""
 
@@ -222,6 +224,8 @@ class Expander:
         if operator in (":-", "-", ":=", "="):
             if known and text:
                 return text, True
+            if "=" in operator:
+                self._state.set_on_the_way.add(variable.name)
             return argument, False if variable.name in self._state.uncertain else argument_known and known
         if operator in (":+", "+"):
             return (argument, argument_known) if known and text else (argument, False)

@@ -1,0 +1,246 @@
+"""Commands described as data (`commands/*.toml`), and a call read by its description.
+
+docs/policy-commands.md says how a description is written.
+"""
+
+import itertools
+import re
+import tomllib
+from collections import deque
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from openagent.policy.builtin.calls import Call
+from openagent.policy.builtin.catalogue import RULES, Kind
+from openagent.policy.shell.values import Value
+
+_FOLDER = Path(__file__).parent.parent / "commands"
+_OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
+ROLES = re.compile(
+    "text|value|pattern|mode|folder|command|filled|look|read|write|edit|copy|move|link|delete|permit|dd|archive|into|"
+    "member|pair|format|script|helper|run|rest|code|program|trap|names|sed|awk|jq|send|upload|url|remote|sshoption|"
+    "mount|object|create|checkout|restore|transport|repository|setting|steer|"
+)
+"""What an argument may be; `roles` says what follows from it."""
+HANDLERS = re.compile(
+    "shell|source|evaluate|env|parallel|xargs|find|alias|declare|move|set|shift|let|interpreter|editor|git_config|"
+)
+"""For commands whose arguments are a language of their own."""
+_ENDING = frozenset(("code", "rest"))
+"""An option with one of these takes all that follows."""
+
+
+class Option(Struct, frozen=True):
+    role: str = ""
+    """What its value is; empty: it takes none."""
+    mark: str = ""
+    """A rule it meets, or a word the roles look for."""
+    attached: bool = False
+    """A value counts only where it is attached."""
+
+
+class Description(Struct, frozen=True, forbid_unknown_fields=True):
+    options: str | None = None
+    operands: str | None = None
+    finds: str = ""
+    says: dict[str, str] = {}
+    version: str = "none"
+    handler: str = ""
+    sends: bool = False
+    verbs: bool = False
+    bundled: bool = False
+    bare: bool = False
+    examples: dict[Kind, list[str]] = {}
+
+
+class Command(Struct, frozen=True):
+    """A description, ready for use."""
+
+    options: dict[str, Option]
+    any_option: bool
+    operands: tuple[tuple[str, bool], ...] | None
+    """Roles in their order; True: any number of them."""
+    finds: str
+    says: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]
+    version: frozenset[str]
+    handler: str
+    sends: bool
+    verbs: bool
+    bundled: bool
+    bare: bool
+    examples: dict[Kind, list[str]]
+
+
+class Given(Struct):
+    """The arguments of a call, told apart."""
+
+    command: Command
+    words: list[str]
+    """The command's name, and the verbs after it."""
+    roles: dict[str, list[Value]] = field(default_factory=dict[str, list[Value]])
+    marks: dict[str, str] = field(default_factory=dict[str, str])
+    unknown: list[Value] = field(default_factory=list[Value])
+    """What the description does not tell about."""
+    rest: list[Value] = field(default_factory=list[Value])
+    """All arguments after the verbs."""
+
+    @property
+    def line(self) -> str:
+        return " ".join(value.text for value in self.rest)
+
+    def add(self, option: Option, text: str, values: list[Value]) -> None:
+        if option.mark:
+            self.marks[option.mark] = text
+        if option.role:
+            self.roles.setdefault("value" if option.role == "text" else option.role, []).extend(values)
+
+
+def described(text: str, file: str) -> dict[str, Command]:
+    """The commands a file describes. Raises ValueError, which names what is wrong."""
+    entries = msgspec.convert(tomllib.loads(text), dict[str, Description])
+    table: dict[str, Command] = {}
+    for key, entry in entries.items():
+        try:
+            command = _compiled(entry)
+        except ValueError as problem:
+            raise ValueError(f"{file}: {key}: {problem}") from None
+        for name in key.split(","):
+            for words in itertools.product(*(word.split("|") for word in name.split())):
+                table[" ".join(words)] = command
+    return table
+
+
+def _compiled(entry: Description) -> Command:
+    options: dict[str, Option] = {}
+    for token in (entry.options or "").split():
+        parsed = _OPTION.fullmatch(token)
+        if parsed is None:
+            raise ValueError(f"{token!r} is no option")
+        name, option = parsed[1], Option(parsed[3] or "", parsed[4] or "", bool(parsed[2]))
+        if name.startswith("@"):
+            options["-" + name[1:]] = option
+        elif name.startswith("--") or name in ("*", "-#"):
+            options[name] = option
+        else:
+            options.update({"-" + letter: option for letter in name[1:]})
+    operands = entry.operands
+    roles = None if operands is None else tuple((role.rstrip("*"), role.endswith("*")) for role in operands.split())
+    says = tuple((re.compile(pattern, re.DOTALL), tuple(rules.split())) for pattern, rules in entry.says.items())
+    named = [("rule", rule) for rule in (entry.finds, *itertools.chain(*(rules for _, rules in says)))]
+    named += [("role", role) for role in (*(option.role for option in options.values()), *(r for r, _ in roles or ()))]
+    for what, name in (*named, ("handler", entry.handler)):
+        known = (
+            name in ("", "script", *RULES)
+            if what == "rule"
+            else (ROLES if what == "role" else HANDLERS).fullmatch(name)
+        )
+        if not known:
+            raise ValueError(f"there is no {what} {name!r}")
+    version = {"--version", "--help"} if entry.version else set[str]()
+    version.update(entry.version.split() if entry.version != "none" else ())
+    free = "*" in options or (entry.options is None and bool(entry.finds))
+    return Command(
+        options, free, roles, entry.finds, says, frozenset(version), entry.handler, entry.sends, entry.verbs,
+        entry.bundled, entry.bare, entry.examples,
+    )  # fmt: skip
+
+
+COMMANDS: dict[str, Command] = {}
+"""By name, verbs included: `git log`. Read when this module is: it is no part of a daemon's start."""
+for _file in sorted(_FOLDER.glob("*.toml")):
+    COMMANDS.update(described(_file.read_text(), _file.name))
+
+
+def read_call(call: Call) -> Given:
+    given = Given(COMMANDS[call.name], [call.name], rest=list(call.values))
+    values = deque(call.values)
+    if given.command.bundled and values and not values[0].text.startswith("-"):
+        values[0] = Value("-" + values[0].text, values[0].known)
+    operands: list[Value] = []
+    while values:
+        value = values.popleft()
+        if value.text == "--":
+            given.marks["--"] = "--"
+            operands.extend(values)
+            break
+        if value.text.startswith("-") and len(value.text) > 1:
+            _option(given, value, values)
+            continue
+        verb = " ".join([*given.words, value.text])
+        if not operands and verb in COMMANDS and value.known:
+            given.command = COMMANDS[verb]
+            given.words.append(value.text)
+            given.rest = list(values)
+            continue
+        operands.append(value)
+        if _starts_command(given, len(operands)):
+            operands.extend(values)
+            break
+    _distribute(given, operands)
+    return given
+
+
+def _option(given: Given, value: Value, values: deque[Value]) -> None:
+    options, text = given.command.options, value.text
+    name, _, attached = text.partition("=")
+    exact = options.get(text) or options.get(name)
+    if exact is not None:
+        given.add(exact, text, _taken(exact, [Value(attached, value.known)] if "=" in text else [], values))
+        return
+    if text.startswith("--"):
+        if not given.command.any_option:
+            given.unknown.append(value)
+        return
+    for index, letter in enumerate(text[1:], 2):
+        option = options.get("-" + letter)
+        if option is None and (letter.isdigit() and "-#" in options):
+            return
+        if option is None and given.command.any_option:
+            continue
+        if option is None:
+            given.unknown.append(value)
+            return
+        if option.role or option.attached:
+            rest = text[index:].removeprefix("=") if option.attached else text[index:]
+            given.add(option, text, _taken(option, [Value(rest, value.known)] if rest else [], values))
+            return
+        given.add(option, text, [])
+
+
+def _taken(option: Option, attached: list[Value], values: deque[Value]) -> list[Value]:
+    if option.role in _ENDING:
+        attached.extend(values)
+        values.clear()
+    elif option.role and not attached and not option.attached and values:
+        attached.append(values.popleft())
+        if option.role == "pair" and values:
+            attached.append(values.popleft())
+    return attached
+
+
+def _starts_command(given: Given, count: int) -> bool:
+    """From here on it is another command's words."""
+    roles = [each for each in given.command.operands or () if each[1] or each[0] not in given.roles]
+    return len(roles) >= count and roles[count - 1][0] in ("run", "command", "program")
+
+
+def _distribute(given: Given, operands: list[Value]) -> None:
+    spec = given.command.operands
+    if spec is None:
+        if not given.command.finds and not given.command.handler:
+            given.unknown.extend(operands)
+        return
+    # What an option has given already is no operand any more: `grep -e x file`.
+    roles = [(role, many) for role, many in spec if many or role not in given.roles]
+    star = next((index for index, (_, many) in enumerate(roles) if many), None)
+    behind = 0 if star is None else len(roles) - star - 1
+    for index, (role, many) in enumerate(roles):
+        left = len(operands)
+        count = max(left - behind, 0) if many else min(left, 1) if index != star else 0
+        if not many and star is not None and index < star and left <= behind:
+            count = 0
+        given.roles.setdefault(role, []).extend(operands[:count])
+        operands = operands[count:]
+    given.unknown.extend(operands)

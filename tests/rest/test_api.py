@@ -242,3 +242,16 @@ async def test_files_commands_and_figures_over_rest(tmp_path: Path) -> None:
         assert [each["id"] for each in measured] == [agent]
         assert (await owner("GET", "/api/metrics/cost-analysis")).json()["days"] == 30
         assert (await owner("GET", "/api/search", query={"query": "nothing"})).json()["found"] == []
+
+
+async def test_the_secret_of_a_token_is_told_once_and_not_kept_for_repetitions(tmp_path: Path) -> None:
+    async with house(tmp_path, [], web=True) as h, rest(h) as owner:
+        body = {"name": "ci", "scopes": ["read"]}
+        first = await owner("POST", "/api/tokens", body, Idempotency_Key="k")
+        assert first.status_code == 201
+        again = await owner("POST", "/api/tokens", body, Idempotency_Key="k")
+        assert (again.status_code, again.headers["idempotent-replayed"]) == (409, "true")
+        assert "told once" in again.json()["detail"]
+        assert [each["name"] for each in (await owner("GET", "/api/tokens")).json()["tokens"]] == ["ci"]
+        secret = first.json()["secret"].encode()
+        assert not [file for file in h.home.rglob("*") if file.is_file() and secret in file.read_bytes()]

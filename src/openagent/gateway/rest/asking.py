@@ -24,10 +24,12 @@ from openagent.gateway.rest.decode import (
 from openagent.gateway.rest.endpoint import Endpoint
 from openagent.gateway.rest.problems import Refused, problem
 from openagent.protocol.op import Done, Op
+from openagent.protocol.tokens import LoginAddress, TokenCreated
 
 LONGEST_KEY = 255
 MOST_KEPT = 4 * 1024 * 1024
 """Bytes of an answer that can be given again."""
+_SECRETS = (TokenCreated, LoginAddress)
 _log = logging.getLogger(__name__)
 
 
@@ -77,10 +79,18 @@ class Asking:
         async def answer() -> Response:
             return encode(endpoint, await self.perform(caller, op))
 
-        return await self.once(request, body, answer)
+        return await self.once(request, body, answer, tells_secret=endpoint.result in _SECRETS)
 
-    async def once(self, request: Request, body: bytes, answer: Callable[[], Awaitable[Response]]) -> Response:
-        """With an idempotency key, the same request is carried out once and answered the same whenever it comes."""
+    async def once(
+        self,
+        request: Request,
+        body: bytes,
+        answer: Callable[[], Awaitable[Response]],
+        *,
+        tells_secret: bool = False,
+    ) -> Response:
+        """With an idempotency key, the same request is carried out once and answered the same whenever it comes; but a
+        secret is told once and not kept."""
         key = request.headers.get("idempotency-key", "")
         if not key or request.method != "POST":
             return await answer()
@@ -100,7 +110,8 @@ class Asking:
                 return _again(kept, fingerprint)
             response = await answer()
             if response.status_code < 300:
-                await self._gate.keep_answer(caller.id, key, _to_keep(response, fingerprint))
+                kept = _told_once(fingerprint) if tells_secret else _to_keep(response, fingerprint)
+                await self._gate.keep_answer(caller.id, key, kept)
             return response
         finally:
             self._under_way.discard((caller.id, key))
@@ -130,10 +141,21 @@ def _to_keep(response: Response, fingerprint: bytes) -> Answer:
     body = bytes(response.body)
     headers = [(name, value) for name, value in response.headers.items() if name != "content-length"]
     if len(body) > MOST_KEPT:
-        detail = "The request was carried out before; its answer was too large to be given again."
-        refusal = problem(409, "conflict", detail)
-        return Answer(fingerprint, 409, [("content-type", refusal.media_type or "")], bytes(refusal.body))
+        return _refusal(fingerprint, "The request was carried out before; its answer was too large to be given again.")
     return Answer(fingerprint, response.status_code, headers, body)
+
+
+def _told_once(fingerprint: bytes) -> Answer:
+    return _refusal(
+        fingerprint,
+        "The request was carried out before; the secret in its answer is told once and was not kept.",
+        hint="Revoke what it made, and make another.",
+    )
+
+
+def _refusal(fingerprint: bytes, detail: str, hint: str = "") -> Answer:
+    refusal = problem(409, "conflict", detail, hint=hint)
+    return Answer(fingerprint, 409, [("content-type", refusal.media_type or "")], bytes(refusal.body))
 
 
 def _again(kept: Answer, fingerprint: bytes) -> Response:

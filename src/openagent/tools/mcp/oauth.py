@@ -21,6 +21,7 @@ from pydantic import AnyUrl
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.guarded import guarded_client
 
 _VERSION = "2025-11-25"
 
@@ -135,7 +136,7 @@ async def log_in(
     }
     headers = {**definition.headers, "Accept": "application/json, text/event-stream"}
     status = 0
-    async with httpx2.AsyncClient(auth=provider, timeout=30, headers=headers) as client:
+    async with guarded_client(definition.url, auth=provider, timeout=30, headers=headers) as client:
         # Some servers greet everybody, and ask who it is only then.
         for method, params in (("initialize", greeting), ("tools/list", {})):
             asked = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}

@@ -26,6 +26,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from openagent import __version__
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.guarded import guarded_client
 from openagent.tools.mcp.sampling import Sampled
 
 MAX_MESSAGE = 64 << 20
@@ -179,6 +180,11 @@ async def _transport(  # noqa: PLR0917
     async def note_refusal(response: httpx2.Response) -> None:
         lost.unauthorized = lost.unauthorized or response.status_code == 401
 
+    def guarded(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        return guarded_client(definition.url, headers=headers, timeout=timeout, auth=auth)
+
     if definition.transport == "sse":
         return sse_client(
             definition.url,
@@ -186,9 +192,11 @@ async def _transport(  # noqa: PLR0917
             timeout=CONNECT_TIMEOUT,
             sse_read_timeout=SILENCE,
             auth=auth,
+            httpx_client_factory=guarded,
         )
     if definition.transport == "http":
-        http = httpx2.AsyncClient(
+        http = guarded_client(
+            definition.url,
             headers=definition.headers,
             auth=auth,
             timeout=httpx2.Timeout(CONNECT_TIMEOUT, read=SILENCE),

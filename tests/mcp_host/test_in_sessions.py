@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -344,3 +345,41 @@ def processes_with(mark: str) -> list[str]:
             if mark.encode() in each.read_bytes():
                 found.append(each.parent.name)
     return found
+
+
+async def test_variables_and_headers_of_added_servers_are_in_the_vault_alone(tmp_path: Path) -> None:
+    plant(tmp_path)
+    secret, bearer = "a-key-that-nobody-may-read", "Bearer of-a-token-of-nobody"
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        env = {"KEY": secret, "EMPTY": "", "PLAIN": "${NOWHERE:-there}"}
+        start = f'test "$KEY$EMPTY$PLAIN" = {secret[:-4]}"{secret[-4:]}there" && exec python3 scripted_server.py good'
+        entry = McpServerEntry(command="bash", args=["-c", start], env=env)
+        far = McpServerEntry(url="http://127.0.0.1:9/mcp", headers={"Authorization": bearer})
+        await ask(client, McpAdd, Done, name="mine", server=entry)
+        await ask(client, McpAdd, Done, name="far", server=far)
+        await ask(client, McpSwitch, Done, name="far", on=False)
+        assert not holding(h.home, secret, bearer)
+        await one_turn(h, client)
+        assert "echo" in offered(h)
+    # As an earlier version stored it.
+    with contextlib.closing(sqlite3.connect(tmp_path / "home" / "openagent.db")) as database, database:
+        clear = json.dumps({"command": "python3", "args": ["scripted_server.py", "good"], "env": {"OLD": secret}})
+        database.execute("UPDATE mcp_servers SET entry = ? WHERE name = 'mine'", (clear,))
+    async with house(tmp_path, []) as h, await h.client() as client:
+        while secret in entry_of("mine", tmp_path):  # it is sealed behind the start
+            await ask(client, McpList, McpServers)
+    assert not holding(tmp_path / "home", secret, bearer)
+    async with house(tmp_path, []) as h, await h.client() as client:
+        await ask(client, McpRemove, Done, name="mine")
+        await ask(client, McpRemove, Done, name="far")
+        assert "mcp-server" not in (h.home / "vault.json").read_text()
+
+
+def entry_of(server: str, tmp_path: Path) -> str:
+    with contextlib.closing(sqlite3.connect(tmp_path / "home" / "openagent.db")) as database:
+        return database.execute("SELECT entry FROM mcp_servers WHERE name = ?", (server,)).fetchone()[0]
+
+
+def holding(home: Path, *secrets: str) -> list[str]:
+    files = [file for file in home.rglob("*") if file.is_file()]
+    return [str(file) for file in files if any(secret.encode() in file.read_bytes() for secret in secrets)]

@@ -1,5 +1,6 @@
 """MCP servers in sessions, and `mcp.*`."""
 
+import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
@@ -32,6 +33,7 @@ from openagent.protocol.mcp import (
 from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.services.mcp_logins import McpLogins
+from openagent.services.mcp_secrets import McpSecrets
 from openagent.services.mcp_servers import ServerBook, own_file, unknown
 from openagent.tools.mcp.catalogue import CATALOGUE
 from openagent.tools.mcp.definitions import ServerDefinition
@@ -51,6 +53,9 @@ if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
 
 
+_log = logging.getLogger(__name__)
+
+
 class McpService:
     def __init__(
         self,
@@ -63,7 +68,7 @@ class McpService:
         tell: Callable[[Path, McpServerStatus], None],
     ) -> None:
         """`tell` reaches everybody who works in a workspace."""
-        self._book = ServerBook(store, configs, redactor)
+        self._book = ServerBook(store, configs, redactor, McpSecrets(vault))
         self._environment = configs.environment
         self._home = Path(locations.data_home(configs.environment({})))
         self._redactor = redactor
@@ -293,6 +298,13 @@ class McpService:
     async def _logout(self, connection: Connection, op: ops.McpLogout) -> ops.Done:
         await self._logins.log_out(op.name)
         return ops.Done()
+
+    async def start(self) -> None:
+        """Seals what an earlier version stored in clear."""
+        try:
+            await self._book.seal_what_is_stored()
+        except OpenAgentError:
+            _log.exception("keys of MCP servers stay in the database")
 
     async def close(self) -> None:
         await self._logins.close()

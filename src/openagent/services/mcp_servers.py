@@ -14,6 +14,7 @@ from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpImported, McpServerEntry
+from openagent.services.mcp_secrets import McpSecrets, cannot_open
 from openagent.tools.mcp.definitions import FoundServers, ServerDefinition, define, read_servers
 from openagent.vault.redact import Redactor
 
@@ -30,15 +31,16 @@ def own_file(configs: ConfigCache) -> Path:
 
 
 class ServerBook:
-    def __init__(self, store: Store, configs: ConfigCache, redactor: Redactor) -> None:
+    def __init__(self, store: Store, configs: ConfigCache, redactor: Redactor, secrets: McpSecrets) -> None:
         self._store = store
+        self._secrets = secrets
         self._configs = configs
         self._redactor = redactor
         self._file = own_file(configs)
 
     async def found(self, workspace: Path | None) -> FoundServers:
         """A name in the database comes before one in a file, and the person's own file before a project's."""
-        added = self._added(await self._store.mcp_servers())
+        added = await self._added(await self._store.mcp_servers())
         own = self._read(self._file)
         servers = {**own.servers, **added.servers}
         problems = [*added.problems, *own.problems]
@@ -65,12 +67,17 @@ class ServerBook:
         self._keep_secret(defined)
         return defined
 
-    def _added(self, records: list[McpServerRecord]) -> FoundServers:
+    async def _added(self, records: list[McpServerRecord]) -> FoundServers:
         servers: dict[str, ServerDefinition] = {}
         problems: list[str] = []
         for record in records:
             try:
-                defined = define(record.name, record.server, DATABASE, self._expand)
+                opened = await self._secrets.open(record)
+            except OpenAgentError as problem:
+                problems.append(cannot_open(record.name, problem))
+                continue
+            try:
+                defined = define(record.name, opened.server, DATABASE, self._expand)
                 servers[record.name] = msgspec.structs.replace(defined, enabled=record.enabled)
             except OpenAgentError as problem:
                 problems.append(f"{record.name}: {problem.info.message}")
@@ -114,6 +121,7 @@ class ServerBook:
 
     async def remove(self, name: str) -> None:
         if await self._store.remove_mcp_server(name):
+            await self._secrets.forget(name)
             return
         content = self._content()
         if content["mcpServers"].pop(name, None) is None:
@@ -124,7 +132,7 @@ class ServerBook:
     async def switch(self, name: str, on: bool, workspace: Path | None) -> None:
         for record in await self._store.mcp_servers():
             if record.name == name:
-                return await self._put(name, record.server, enabled=on)
+                return await self._put(name, (await self._secrets.open(record)).server, enabled=on)
         if name not in (await self.found(workspace)).servers:
             raise unknown(name)
         content = self._content()
@@ -158,7 +166,11 @@ class ServerBook:
         return {*(record.name for record in await self._store.mcp_servers()), *self._content()["mcpServers"]}
 
     async def _put(self, name: str, server: McpServerEntry, *, enabled: bool) -> None:
-        await self._store.put_mcp_server(McpServerRecord(name, server, enabled, time.time()))
+        record = McpServerRecord(name, server, enabled, time.time())
+        await self._store.put_mcp_server(await self._secrets.seal(record))
+
+    async def seal_what_is_stored(self) -> None:
+        await self._secrets.seal_what_is_stored(self._store)
 
     # The person's own file
 

@@ -161,6 +161,8 @@ class Services:
 
     async def _start(self, when_loaded: Callable[[], None]) -> None:
         await self._book.start()
+        if self.mcp is not None:
+            await self.mcp.start()
         await asyncio.sleep(PRELOAD_DELAY)
         if self.outside is not None:
             self.outside.warm_up()

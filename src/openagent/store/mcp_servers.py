@@ -28,6 +28,8 @@ def every(connection: Connection) -> list[McpServerRecord]:
 
 def put(connection: Connection, record: McpServerRecord) -> None:
     entry = msgspec.structs.replace(record.server, url="", description="", disabled=False)
+    if connection.dialect.name == "sqlite":  # what it takes the place of may have held keys
+        connection.exec_driver_sql("PRAGMA secure_delete=ON")
     connection.execute(delete(mcp_servers).where(mcp_servers.c.name == record.name))
     connection.execute(
         insert(mcp_servers),

@@ -83,7 +83,7 @@ def _certified(folder: Path) -> tuple[ssl.SSLContext, Path]:
     own, signer = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     names = x509.SubjectAlternativeName([*map(x509.DNSName, NAMES), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
     signs = x509.BasicConstraints(ca=True, path_length=None)
-    root, shown = folder / "certificate.pem", folder.parent / "shown.pem"
+    root, shown = folder / "certificate.crt", folder.parent / "shown.pem"
     root.write_bytes(_signed("signer", signer, signer, signs))
     plain = own.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

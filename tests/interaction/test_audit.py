@@ -159,7 +159,8 @@ async def test_every_row_says_who_and_from_where(tmp_path: Path) -> None:
     script = [shell("echo hi"), {"text": "ok"}, shell("echo two"), {"text": "ok"}]
     async with house(tmp_path, script, web=True) as h, await h.client(name="me") as client:
         session, _, _ = await one_turn(h, client)
-        token = await ask(client, TokensCreate, TokenCreated, name="phone", scopes=["chat", "approve"])
+        scopes, roots = ["chat", "approve"], [str(h.workspace)]
+        token = await ask(client, TokensCreate, TokenCreated, name="phone", scopes=scopes, roots=roots)
         url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
         async with await connect(url=url, token=token.secret, env={}, name="app") as phone:
             await ask(phone, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(mode="plan"))

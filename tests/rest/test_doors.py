@@ -18,7 +18,8 @@ from openagent.gateway.rest.app import OPENAPI, web_app
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
 from openagent.protocol.op import Done
-from openagent.protocol.ops import RESULTS
+from openagent.protocol.ops import RESULTS, AuditAsk
+from openagent.protocol.safety import AuditPage
 from openagent.protocol.scopes import scope_of
 from openagent.protocol.tokens import LoginAddress, TokensRevoke, WebLogin
 from openagent.protocol.version import PROTOCOL_VERSION
@@ -185,6 +186,13 @@ async def test_a_browser_logs_in_once_with_the_code_and_out_again(tmp_path: Path
                 with pytest.raises(ConnectionClosed):
                     await asyncio.wait_for(socket.recv(), 10)
             assert (await browser("GET", "/api/me", Cookie=kept)).status_code == 401
+        trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"), AuditPage)
+        assert [(row.subject, row.detail["actor"]) for row in trail.entries] == [
+            ("logged out", "browser"),
+            ("logged in", "browser"),
+        ]
+        assert all(row.detail["from"].startswith("127.0.0.1:") for row in trail.entries)
+        assert code not in str(trail)
 
 
 async def test_a_revoked_token_is_cut_off_at_once_and_secrets_are_kept_as_hashes(tmp_path: Path) -> None:
@@ -228,6 +236,7 @@ async def test_answers_forbid_scripts_of_others_and_being_framed(tmp_path: Path)
 READING_YET_GUARDED = {
     *("config.show", "auth.list", "trust.list", "audit.list", "tokens.list", "grants.list"),  # not for everybody to see
     "models.test",  # it costs a token
+    "index.watch",  # it keeps the daemon at work
     *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),  # they ask a server
     *("terminal.input", "terminal.resize"),  # the row of the terminal's opening stands for them
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { violationsOn } from './axe'
 import { House } from './house'
 
 const WORDS = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
@@ -16,6 +17,10 @@ const SCRIPT = {
         { text: 'I make a file.', tool_calls: [call('shell', { command: 'touch made && echo was-made' })] },
         { text: 'The tool said: {last_result}' },
       ],
+    },
+    {
+      match: 'make tests',
+      steps: [{ tool_calls: [call('shell', { command: 'make test -k' })] }, { text: 'The tool said: {last_result}' }],
     },
     {
       match: 'change it',
@@ -88,6 +93,33 @@ it('approves with a key, and the call runs', async () => {
   await answers(page).getByText('The tool said: was-made').waitFor()
   expect(existsSync(join(house.workspace, 'made'))).toBe(true)
   expect(await ask.count()).toBe(0)
+})
+
+it('says what each answer would cover, and lists and revokes what was granted', async () => {
+  const { path } = await house.session({ mode: 'ask' })
+  const page = await house.visit(path)
+  await send(page, 'make tests')
+  const ask = page.getByRole('region', { name: 'Permission needed' })
+  const ways = ask.getByRole('list', { name: 'Ways to allow it' }).getByRole('listitem')
+  await ways.first().waitFor()
+  const told = (await ways.allTextContents()).map((text) => text.replace(/\s+/g, ' '))
+  expect(told).toEqual([
+    'OnceaOnly this, this one time.',
+    'This sessionsmake test and anything after it, for the rest of this session.',
+    'AlwaysAmake test and anything after it, always in this workspace.',
+    'This session1Exactly make test -k, for the rest of this session.',
+    'Always2Exactly make test -k, always in this workspace.',
+  ])
+  expect(await violationsOn(page)).toEqual([])
+  await ways.nth(1).getByRole('button').click()
+  await answers(page).getByText('The tool said').waitFor()
+  await page.goto(`${house.url}/grants`)
+  const grant = page.getByRole('list', { name: 'For a session' }).getByRole('listitem')
+  await grant.getByText('and anything after it.').waitFor()
+  expect(await violationsOn(page)).toEqual([])
+  await grant.getByRole('button', { name: /^Revoke/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('Nothing was granted').waitFor()
 })
 
 it('denies with a reason that the model is told', async () => {
@@ -210,7 +242,7 @@ it('shows two browsers the same session live, and lets either answer', async () 
   const other = await house.visit(path)
   await send(one, 'touch it together')
   await other.getByRole('region', { name: 'Permission needed' }).waitFor()
-  await other.getByRole('button', { name: /^Approve/ }).click()
+  await other.getByRole('button', { name: /^Once/ }).click()
   await answers(one).getByText('The tool said').waitFor()
   await answers(other).getByText('The tool said').waitFor()
   expect(await one.getByRole('region', { name: 'Permission needed' }).count()).toBe(0)

@@ -189,6 +189,11 @@ class Daemon:
     def most(self, caller: Caller, workspace: Path) -> Mode:
         return self.reach.most(caller, workspace) if self.reach is not None else "full"
 
+    async def tell_login(self, caller: Caller, what: str) -> None:
+        """A browser comes in or goes, which is no op."""
+        with acting(Actor("web", caller.name, caller.address)):
+            await self.trail.write(await self._manager(), entry("login", what, token=caller.id))
+
     async def _manager(self) -> "SessionManager":
         if self.stopping.is_set():
             raise OpenAgentError("shutting_down", "The daemon is stopping.", hint="Try again in a moment.")

@@ -13,27 +13,26 @@ if TYPE_CHECKING:
 
 LONGEST_VALUE = 200
 _NAMING = (
-    *(
-        "name",
-        "template",
-        "provider",
-        "token",
-        "copy",
-        "task",
-        "grant",
-        "tool",
-        "ask",
-        "question",
-        "folder",
-        "path",
-        "archive",
-    ),
-    *("collector", "terminal", "queued", "undo", "turn", "message", "file", "cwd"),
+    *("decision", "name", "template", "provider", "token", "copy", "task", "grant", "tool", "question", "folder"),
+    *("path", "archive", "collector", "terminal", "queued", "undo", "turn", "message", "file", "cwd"),
 )
 """Fields that say what an op is about, the best first."""
-_TOLD = frozenset(
-    {*_NAMING, "on", "decision", "scope", "choice", "scopes", "state", "to", "method", "force", "keep", "mode", "model"}
+_DETAILS = (
+    "ask",
+    "on",
+    "scope",
+    "choice",
+    "scopes",
+    "roots",
+    "state",
+    "to",
+    "method",
+    "force",
+    "keep",
+    "mode",
+    "model",
 )
+_TOLD = frozenset((*_NAMING, *_DETAILS))
 """What may be told of an op. Everything else may hold secrets, or what people said."""
 _REFUSED = frozenset({"invalid_argument", "not_found", "conflict", "busy", "permission_denied", "unauthorized"})
 """Nothing was changed."""

@@ -21,8 +21,10 @@ from openagent.protocol.sessions import GrantBy, GrantScope, Mode, PermissionCho
 
 NETWORK = "network"
 """The tool that a connection is asked about as."""
-FOLDER = "folder"
-"""The tool that a folder outside is asked about as."""
+_OUTSIDE = {"folder": "Reading anything", "folder_write": "Reading and writing anything"}
+"""What a folder outside is asked about as."""
+_BY_NAME = {"engine": "The {}", "credential": "The credential `{}`"}
+"""What else is asked about that is no call: it is known by its name alone."""
 MOST_PREFIXES = 3
 """More commands in one line than these are allowed by the line itself."""
 _LONGEST = 120
@@ -156,12 +158,12 @@ def words(rule: Rule) -> str:
     if rule.argv:
         return f"Exactly `{_short(shlex.join(rule.argv))}`"
     if rule.text:
-        return f"Exactly `{_short(rule.text)}`"
+        return _BY_NAME.get(rule.tool, "Exactly `{}`").format(_short(rule.text))
     if commands := _listed(rule.command):
         told = " or ".join(f"`{command}`" for command in commands)
         return f"{told} and anything after {'it' if len(commands) == 1 else 'them'}{_of_hosts(rule)}"
     if paths := _listed(rule.path):
-        what = "Anything" if rule.tool == FOLDER else f"Any `{rule.tool}`"
+        what = _OUTSIDE.get(rule.tool) or f"Any `{rule.tool}`"
         return f"{what} {_places(paths, rule.workspace)}"
     if hosts := _listed(rule.host):
         told = " or ".join(f"`{_plain(host)}`" for host in hosts)

@@ -53,7 +53,7 @@ def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
         return json_response(described)
 
     table: list[Row] = [
-        *browser_rows(gate, cookie),
+        *browser_rows(gate, cookie, asking.tell_login),
         Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
         *Talking(asking).rows(),
         *agents.ENDPOINTS,

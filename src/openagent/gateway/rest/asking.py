@@ -68,6 +68,9 @@ class Asking:
         finally:
             connection.close()
 
+    async def tell_login(self, caller: Caller, what: str) -> None:
+        await self.daemon.tell_login(caller, what)
+
     async def respond(self, endpoint: Endpoint, request: Request) -> Response:
         body = await read_body(request) if endpoint.method != "GET" else b""
         given = decode_body(request, body, endpoint.body) if endpoint.body else decode_query(request, endpoint.query)

@@ -1,5 +1,6 @@
 """How a browser logs in and out, and who is asking."""
 
+from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 
 from msgspec import Struct
@@ -16,6 +17,8 @@ from openagent.gateway.rest.endpoint import Custom
 from openagent.gateway.rest.problems import Refused, not_authenticated
 from openagent.protocol.tokens import Scope
 from openagent.protocol.version import PROTOCOL_VERSION
+
+Tell = Callable[[Caller, str], Awaitable[None]]
 
 
 class LoginBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +47,9 @@ class Connect(Struct, frozen=True):
     scopes: list[Scope]
 
 
-def browser_rows(gate: Gate, cookie: str) -> list[Custom]:
+def browser_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
+    """`tell`: what the audit trail is to know of whom."""
+
     async def log_in(request: Request) -> Response:
         if "origin" in request.headers and request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             raise Refused(403, "wrong_origin", "The request comes from a page of another origin.")
@@ -52,6 +57,8 @@ def browser_rows(gate: Gate, cookie: str) -> list[Custom]:
         logged_in = await gate.log_in(given.code)
         if logged_in is None:
             return not_authenticated()
+        host, port = request.client or ("", 0)
+        await tell(logged_in.caller.at(f"{host}:{port}"), "logged in")
         response = json_response(_me(logged_in.caller))
         response.headers["Set-Cookie"] = (
             f"{cookie}={logged_in.secret}; Path=/; HttpOnly; SameSite=Strict; "
@@ -61,6 +68,7 @@ def browser_rows(gate: Gate, cookie: str) -> list[Custom]:
 
     async def log_out(request: Request) -> Response:
         await gate.log_out(request.state.caller)
+        await tell(request.state.caller, "logged out")
         gone = f"{cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
         return Response(status_code=204, headers={"Set-Cookie": gone})
 

@@ -19,7 +19,18 @@ import './audit.css'
 const PAGE = 100
 const EXPORT_PAGE = 1000
 const EXPORT_MOST = 100_000
-const KINDS = ['decision', 'command', 'file_written', 'session', 'auth', 'hook', 'mcp']
+const KINDS = [
+  'decision',
+  'command',
+  'file_written',
+  'grant',
+  'session',
+  'auth',
+  'tokens',
+  'tools',
+  'mcp',
+  'workspaces',
+]
 const DAY = 86_400
 const PERIODS = [
   { value: '0', label: 'all time' },
@@ -115,7 +126,7 @@ export default function Audit() {
         <ErrorState problem={pages.error} retry={() => void pages.refetch()} />
       ) : all.length === 0 && !filtered ? (
         <EmptyState icon={<IconShieldSearch size={24} />} title="Nothing was done yet">
-          Every decision, command and write of an agent is kept here, and nobody can change it afterwards.
+          Every decision, command, write and change is kept here with who made it, and nobody can change it afterwards.
         </EmptyState>
       ) : shown.length === 0 ? (
         <Quiet
@@ -160,6 +171,7 @@ function AuditTable({ rows, names }: { rows: AuditRow[]; names: Record<string, {
         <thead>
           <tr>
             <th scope="col">When</th>
+            <th scope="col">Who</th>
             <th scope="col">Kind</th>
             <th scope="col">What</th>
             <th scope="col">Outcome</th>
@@ -172,6 +184,9 @@ function AuditTable({ rows, names }: { rows: AuditRow[]; names: Record<string, {
               <tr>
                 <td className="dim">
                   <Ago at={row.at} />
+                </td>
+                <td className="cut">
+                  <Who detail={row.detail ?? {}} />
                 </td>
                 <td className="dim">{row.kind}</td>
                 <td>
@@ -200,7 +215,7 @@ function AuditTable({ rows, names }: { rows: AuditRow[]; names: Record<string, {
               </tr>
               {open === row.id && (
                 <tr className="audit-detail">
-                  <td colSpan={5}>
+                  <td colSpan={6}>
                     <p className="dim">
                       <span className="mono">{exactTime(row.at)}</span> · entry <span className="mono">{row.id}</span>
                     </p>
@@ -222,11 +237,22 @@ function AuditTable({ rows, names }: { rows: AuditRow[]; names: Record<string, {
 const TONES: Record<string, Tone> = { allow: 'good', deny: 'bad', ask: 'warn', error: 'bad', blocked: 'bad' }
 
 function Outcome({ detail }: { detail: Record<string, unknown> }) {
-  const decision = detail.decision ?? detail.outcome
+  if (detail.ended === 'interrupted') return <Chip tone="bad">cut off</Chip>
+  if (detail.ended === 'stopped') return <Chip tone="warn">stopped</Chip>
+  const decision = detail.decision ?? detail.outcome ?? detail.what
   if (typeof decision === 'string') return <Chip tone={TONES[decision] ?? 'plain'}>{decision}</Chip>
   if (typeof detail.exit_code === 'number')
     return <Chip tone={detail.exit_code === 0 ? 'good' : 'bad'}>exit {detail.exit_code}</Chip>
   return <span className="dim">–</span>
+}
+
+/** The client, and the token where it was not the owner. Rows of older versions may not know. */
+function Who({ detail }: { detail: Record<string, unknown> }) {
+  const by = typeof detail.by === 'string' ? detail.by : ''
+  const actor = typeof detail.actor === 'string' ? detail.actor : ''
+  const from = typeof detail.from === 'string' ? detail.from : ''
+  if (!by) return <span className="dim">–</span>
+  return <span title={from}>{actor && actor !== 'owner' && actor !== by ? `${by} (${actor})` : by}</span>
 }
 
 function Export({ wanted }: { wanted: Wanted }) {

@@ -3,7 +3,8 @@ import { useEffect, useRef, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { Diff } from '@/parts/Diff'
 import { CodeBlock } from '@/parts/Markdown'
-import type { PermissionAsk, Question } from '@/protocol/types'
+import { Words } from '@/parts/Words'
+import type { PermissionAsk, PermissionChoice, Question } from '@/protocol/types'
 import { useKeys } from '@/shell/shortcuts'
 import type { Conversation } from '@/state/conversation'
 import './asks.css'
@@ -37,19 +38,29 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
     if (idle) box.current?.focus()
   }, [])
 
-  const answer = async (decision: 'allow' | 'deny', scope: 'once' | 'session' | 'always' = 'once') => {
+  const ways = waysToAllow(ask.choices)
+  const answer = async (decision: 'allow' | 'deny', choice?: PermissionChoice) => {
     if (busy) return
     setBusy(true)
-    const given = { session, ask: ask.id, decision, scope, ...(reason.trim() ? { reason: reason.trim() } : {}) }
+    const given = {
+      session,
+      ask: ask.id,
+      decision,
+      scope: choice?.scope ?? ('once' as const),
+      ...(choice && ask.choices?.length ? { choice: choice.id } : {}),
+      ...(reason.trim() ? { reason: reason.trim() } : {}),
+    }
     if (!(await act('permission.answer', given))) setBusy(false)
   }
   const settled = (run: () => void) => () => {
     if (performance.now() - appeared.current > SETTLING) run()
   }
   useKeys('A request for permission', [
-    { keys: 'a', what: 'Approve once', run: settled(() => void answer('allow')) },
-    { keys: 's', what: 'Approve for this session', run: settled(() => void answer('allow', 'session')) },
-    { keys: 'A', what: 'Approve always', run: settled(() => void answer('allow', 'always')) },
+    ...ways.map(({ key, choice }) => ({
+      keys: key,
+      what: `Allow: ${choice.covers}`,
+      run: settled(() => void answer('allow', choice)),
+    })),
     { keys: 'd', what: 'Deny', run: settled(() => void answer('deny')) },
     { keys: 'D', what: 'Deny and say why', run: settled(() => setDenying(true)) },
     { keys: '?', what: 'Why it asks', run: () => setWhy((before) => !before) },
@@ -58,7 +69,7 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
   return (
     <section ref={box} className={`ask ask-${risk}`} tabIndex={-1} aria-label="Permission needed" aria-live="assertive">
       <header className="ask-head">
-        <strong>{ask.tool === 'shell' ? 'Run this command?' : `Allow ${ask.tool}?`}</strong>
+        <strong>{TITLES[ask.tool] ?? `Allow ${ask.tool}?`}</strong>
         <span className={`risk risk-${risk}`}>{risk} risk</span>
         {ask.rule && <span className="dim mono cut">{ask.rule}</span>}
         {props.behind > 0 && <span className="dim">{props.behind} more</span>}
@@ -88,61 +99,87 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
           </Button>
         </form>
       ) : (
-        <div className="ask-actions">
-          <Button size="xs" loading={busy} onClick={() => void answer('allow')} rightSection={<kbd>a</kbd>}>
-            Approve
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={busy}
-            onClick={() => void answer('allow', 'session')}
-            rightSection={<kbd>s</kbd>}
-          >
-            This session
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={busy}
-            onClick={() => void answer('allow', 'always')}
-            rightSection={<kbd>A</kbd>}
-          >
-            Always
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={busy}
-            onClick={() => void answer('deny')}
-            rightSection={<kbd>d</kbd>}
-          >
-            Deny
-          </Button>
-          <Button
-            size="xs"
-            variant="subtle"
-            color="gray"
-            disabled={busy}
-            onClick={() => setDenying(true)}
-            rightSection={<kbd>D</kbd>}
-          >
-            Deny, because …
-          </Button>
-          <Button
-            size="xs"
-            variant="subtle"
-            color="gray"
-            onClick={() => setWhy(!why)}
-            aria-expanded={why}
-            rightSection={<kbd>?</kbd>}
-          >
-            Why?
-          </Button>
-        </div>
+        <>
+          <ul className="ask-ways" aria-label="Ways to allow it">
+            {ways.map(({ key, label, choice }) => (
+              <li key={choice.id}>
+                <Button
+                  size="xs"
+                  variant={choice.scope === 'once' ? 'filled' : 'default'}
+                  disabled={busy}
+                  onClick={() => void answer('allow', choice)}
+                  rightSection={<kbd>{key}</kbd>}
+                >
+                  {label}
+                </Button>
+                <span className="ask-covers">
+                  <Words text={choice.covers} />
+                </span>
+              </li>
+            ))}
+          </ul>
+          <div className="ask-actions">
+            <Button
+              size="xs"
+              variant="default"
+              disabled={busy}
+              onClick={() => void answer('deny')}
+              rightSection={<kbd>d</kbd>}
+            >
+              Deny
+            </Button>
+            <Button
+              size="xs"
+              variant="subtle"
+              color="gray"
+              disabled={busy}
+              onClick={() => setDenying(true)}
+              rightSection={<kbd>D</kbd>}
+            >
+              Deny, because …
+            </Button>
+            <Button
+              size="xs"
+              variant="subtle"
+              color="gray"
+              onClick={() => setWhy(!why)}
+              aria-expanded={why}
+              rightSection={<kbd>?</kbd>}
+            >
+              Why?
+            </Button>
+          </div>
+        </>
       )}
     </section>
   )
+}
+
+const TITLES: Record<string, string> = {
+  shell: 'Run this command?',
+  network: 'Let it connect?',
+  folder: 'Let it read this folder?',
+  folder_write: 'Let it write in this folder?',
+  engine: 'Let it use the container engine?',
+  credential: 'Let it use this credential?',
+}
+const KEYS: Record<string, string> = { once: 'a', session: 's', always: 'A' }
+const LABELS = { once: 'Once', session: 'This session', always: 'Always' }
+/** What a daemon means that tells no choices. */
+const PLAIN: PermissionChoice[] = [
+  { id: 'once', scope: 'once', by: 'call', covers: 'Only this, this one time.' },
+  { id: 'session', scope: 'session', by: 'exact', covers: 'For the rest of this session.' },
+  { id: 'always', scope: 'always', by: 'exact', covers: 'Always in this workspace.' },
+]
+
+/** The keys are the same everywhere; other widths than the usual are numbered. */
+function waysToAllow(choices: PermissionChoice[] = []) {
+  let others = 0
+  return (choices.length > 0 ? choices : PLAIN).map((choice) => ({
+    key: KEYS[choice.id] ?? String(++others),
+    label: LABELS[choice.scope],
+    choice,
+  }))
 }
 
 /** The exact command or change. */

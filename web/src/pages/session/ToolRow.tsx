@@ -30,7 +30,6 @@ export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, res
   const diff = display.diff ?? ''
   const [open, toggle] = useRowOpen(session, rowKey, first || (diff !== '' && diff.split('\n').length <= SMALL_DIFF))
   const phase = phaseOf(state, result, asking)
-  const running = phase === 'running' && state !== null
   const { verb, object } = wordsFor(call, state?.summary ?? '', phase)
   return (
     <div className="tool">
@@ -52,7 +51,7 @@ export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, res
           )}
         </div>
       ) : (
-        running && state.output && <div className="tool-tail mono cut">{lastLine(state.output)}</div>
+        <Below phase={phase} state={state} result={result} />
       )}
     </div>
   )
@@ -89,9 +88,7 @@ function Outcome(props: { display: Display; state: Call | null; result: ToolResu
   const { display, state, result, phase } = props
   const took = result?.duration_ms ?? state?.finished?.durationMs
   const summary = display.summary ?? state?.finished?.summary ?? ''
-  const reason = result?.reason ?? state?.finished?.reason ?? ''
-  if (phase !== 'done' && phase !== 'failed' && phase !== 'running')
-    return <span className="tool-outcome">{reason && <span>{reason}</span>}</span>
+  if (phase !== 'done' && phase !== 'failed' && phase !== 'running') return <span className="tool-outcome" />
   return (
     <span className="tool-outcome">
       {typeof display.added === 'number' && typeof display.removed === 'number' ? (
@@ -106,6 +103,15 @@ function Outcome(props: { display: Display; state: Call | null; result: ToolResu
       )}
     </span>
   )
+}
+
+/** The last line of what runs; or why it did not, in as many lines as that takes. */
+function Below({ phase, state, result }: { phase: Phase; state: Call | null; result: ToolResultPart | null }) {
+  if (phase === 'running')
+    return state?.output ? <div className="tool-tail mono cut">{lastLine(state.output)}</div> : null
+  const failure = phase === 'failed' && result?.display?.exit_code === undefined ? (result?.text ?? '') : ''
+  const reason = result?.reason || state?.finished?.reason || failure.split('\n', 1)[0]
+  return phase !== 'done' && reason ? <div className="tool-tail">{reason}</div> : null
 }
 
 function Elapsed({ since }: { since: number }) {

@@ -13,6 +13,7 @@ import msgspec
 from openagent.core.audit import Performed, audit_closed, audit_decision, audit_outcome
 from openagent.core.history import closed
 from openagent.core.permission import ask_person
+from openagent.core.secrets import open_what_is_named
 from openagent.core.seen import CallFiles
 from openagent.core.unreadable import syntax_error
 from openagent.plugins.files_read import FilesRead
@@ -172,6 +173,7 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
         decision = msgspec.structs.replace(decision, kind="deny", reason=why)
         return Performed(ToolOutcome(text=f"Denied: {why}", is_error=True), decision, 0.0, summary)
     session.outbox.check()  # what was asked and decided
+    await open_what_is_named(session, facts)
     async with session.undo.call(tool, call.id) as window:
         session.open_calls.reached(call.id, "begun")
         started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
@@ -338,6 +340,9 @@ class CallContext:
     def wrote(self, path: str) -> None:
         if self._window is not None:
             self._window.wrote(path)
+
+    def may_read(self, path: str) -> bool:
+        return self._session.permits.may_read(path)
 
     async def ask(self, question: Question) -> str:
         session = self._session

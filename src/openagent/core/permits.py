@@ -24,6 +24,7 @@ from openagent.policy.openings import (
     openings_of,
     split_subject,
 )
+from openagent.policy.paths import names_credentials
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised
@@ -91,6 +92,13 @@ class Permits:
         self._rules = self._found
         for grant in (*self.granted, *self._for_turn):
             self._rules = self._rules.granting(grant.rule)
+
+    def may_read(self, path: str) -> bool:
+        """What a call comes across, without having named it: in no mode, unless somebody allowed just that."""
+        if not names_credentials(path):
+            return True
+        facts = CallFacts("read_file", "read", path, self._session.info.cwd, {"path": path})
+        return decide(facts, "ask", self._rules).kind == "allow"
 
     def decide(self, facts: CallFacts) -> Decision:
         if is_opening(facts):

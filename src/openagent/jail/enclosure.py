@@ -125,6 +125,10 @@ class Enclosure(ABC):
                 await self.close()
                 raise
 
+    @property
+    def secrets(self) -> Sequence[Path]:
+        return self.masonry.secrets if self.masonry is not None else ()
+
     async def open_to(self, paths: Sequence[Path]) -> None:
         """Files that were kept from being read."""
         if self.masonry is not None and self.pid and self.alive:

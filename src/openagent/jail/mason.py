@@ -83,6 +83,10 @@ class Masonry:
             await self._order([_raising(wall) for wall in fallen])
             self._standing.add(new)
 
+    @property
+    def secrets(self) -> list[Path]:
+        return [wall.path for wall in self._walls if wall.unreadable]
+
     async def open(self, first: int, paths: Sequence[Path]) -> None:
         """What a person allowed to be read."""
         self._pid = self._pid or _inner(first)

@@ -47,10 +47,11 @@ class PersistentShell:
         background_after: float | None = None,
         log_dir: Path | None = None,
         on_background_end: OnBackgroundEnd | None = None,
-        explain: Callable[[str], str | None] | None = None,
+        explain: Callable[[str, Sequence[Path]], str | None] | None = None,
         held: HeldTime | None = None,
     ) -> None:
-        """`explain` tells from a failed command's output what it ran into. What is `held` counts for no timeout."""
+        """`explain` tells from a command's output, and what it cannot read, what it ran into. What is `held` counts for
+        no timeout."""
         self._held = held or HeldTime()
         self._explain = explain
         self._enclose = enclose
@@ -178,7 +179,7 @@ class PersistentShell:
         told = [note.format(directory=self.directory) for note in notes]
         if self._explain is not None and running.ended is not None:
             printed = running.out.tail_text(_EXPLAINED) + running.err.tail_text(_EXPLAINED)
-            if explanation := self._explain(printed):
+            if explanation := self._explain(printed, self._enclosure.secrets):
                 told.append(explanation)
         return told
 
@@ -209,8 +210,13 @@ class PersistentShell:
                 "busy", "The command has not read its earlier input yet.", hint="Send it again a little later."
             ) from None
 
+    def secrets(self) -> Sequence[Path]:
+        """What cannot be read in it, though it is in the workspace."""
+        return self._enclosure.secrets
+
     async def open_to(self, paths: Sequence[Path]) -> None:
         """Lets files be read that look as if they held secrets."""
+        await self._bash.introduced.wait()  # there is nothing to open yet in a jail that is only starting
         await self._enclosure.open_to(paths)
 
     def close_input(self) -> None:

@@ -58,7 +58,11 @@ def checked_workspace(workspace: Path) -> Path:
 
 
 _CONFIG_KEPT = re.compile(r"could not (?:write|lock) config file \S*|Update of config-file failed")
-_GIT_KEPT = re.compile(r"\.git/(?:hooks|config)\S*'?: (?:Read-only file system|Device or resource busy)")
+_GIT_KEPT = re.compile(r"\.git/\S*'?: (?:Read-only file system|Device or resource busy)")
+_IS_UNREADABLE = (
+    "{name} looks as if it held secrets, so the jail keeps it from being read. A command that names it, or read_file, "
+    "asks the user for it"
+)
 _IS_KEPT = (
     "this is the jail, not a fault of the disk: .git/config and .git/hooks cannot be changed in it, because programs "
     "named there would run outside. Whatever else git was to do is done, branches and HEAD included; only the setting "
@@ -67,8 +71,10 @@ _IS_KEPT = (
 )
 
 
-def explain_walls(output: str) -> str | None:
+def explain_walls(output: str, secrets: Sequence[Path] = ()) -> str | None:
     """What a command ran into, when a program's words for it would mislead."""
+    if "ermission denied" in output and (named := [path.name for path in secrets if path.name in output]):
+        return _IS_UNREADABLE.format(name=named[0])
     return _IS_KEPT if _CONFIG_KEPT.search(output) or _GIT_KEPT.search(output) else None
 
 

@@ -110,6 +110,15 @@ class Shell(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class KeepsSecrets(Protocol):
+    """A shell that cannot read some files of the workspace until it is told to."""
+
+    def secrets(self) -> Sequence[Path]: ...
+
+    async def open_to(self, paths: Sequence[Path]) -> None: ...
+
+
 class Jail(Protocol):
     kind: str
     """bwrap, docker, host, or a plugin's name: shown to people."""

@@ -63,6 +63,10 @@ class ToolContext(Protocol):
         """Show output to people while the call runs."""
         ...
 
+    def may_read(self, path: str) -> bool:
+        """For a tool that comes across files nobody named: whether rules let the model see this one unasked."""
+        ...
+
     def wrote(self, path: str) -> None:
         """For a tool that writes files itself: a path in the workspace that it has written, replaced or removed, with
         no symbolic link in it."""

@@ -39,7 +39,7 @@ _STARTUP = re.compile(
     r"|\.ssh(?:/.*)?|\.config/(?:autostart|systemd|fish|git|openagent)(?:/.*)?|\.git-templates(?:/.*)?|\.local/bin(?:/.*)?"
 )
 _PROTECTED = re.compile(
-    r"(?:.*/)?\.git(?:/(?:hooks|config|config\.worktree|info|modules)(?:/.*)?)?|(?:.*/)?\.openagent(?:/.*)?|(?:.*/)?\.(?:gitmodules|envrc|mcp\.json)"
+    r"(?:.*/)?\.git(?:/.*)?|(?:.*/)?\.openagent(?:/.*)?|(?:.*/)?\.(?:gitmodules|envrc|mcp\.json)"
     r"|(?:.*/)?\.(?:vscode|idea|devcontainer)(?:/.*)?|(?:.*/)?\.github/workflows(?:/.*)?",
     re.IGNORECASE,
 )

@@ -70,8 +70,10 @@ def carry_out(context: ToolContext, root: Root, changes: Sequence[Change]) -> No
 
 
 def _prepare(root: Root, change: Change) -> _Step:
+    refuse_git(root.relative(change.path), change.path)  # before anything is made on the way there
     place = root.place(change.path, make_parents=change.after is not None)
     try:
+        refuse_git(place.real, change.path)
         status = _status(place)
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise not_a_file(change.path, status)
@@ -81,6 +83,16 @@ def _prepare(root: Root, change: Change) -> _Step:
         os.close(place.directory)
         raise
     return _Step(change, place, status)
+
+
+def refuse_git(real: str, path: str) -> None:
+    """The jail's walls, for tools that stand outside it: git runs programs that its own files name."""
+    if ".git" in real.lower().split("/"):
+        raise OpenAgentError(
+            "tool_error",
+            f"{path} is git's own: programs that such files name would run outside the jail.",
+            hint="Let git change them, or the user.",
+        )
 
 
 def _status(place: Place) -> os.stat_result | None:

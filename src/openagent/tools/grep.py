@@ -3,12 +3,14 @@
 import os
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from openagent.plugins.jail import Shell
+from openagent.plugins.jail import KeepsSecrets, Shell
+from openagent.plugins.patterns import Glob
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
@@ -23,6 +25,7 @@ MAX_AROUND = 20
 TIMEOUT = 60.0
 _NO_RIPGREP = 97
 _NOISE = re.compile(r"^(?:.*: )?(?:WARNING: stopped searching binary file|binary file matches)", re.IGNORECASE)
+_NUMBERED = re.compile(r"\d+([:-])")
 _CLIPPED = re.compile(r" \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]$")
 
 
@@ -40,15 +43,58 @@ async def grep(
     """Search in files: matching lines, just the files, or counts. Leaves out what .gitignore says."""
     search = Search(pattern, "", glob, ignore_case, min(max(around, 0), MAX_AROUND), mode)
     printed = None
+    may_read, unsearched = context.may_read, set[str]()
     if path.startswith(OUTPUT):
         os.close(open_output(context, path))
         root, search = context.scratch / "outputs", msgspec.structs.replace(search, path=path.removeprefix(OUTPUT))
+        may_read = _anything
     else:
         root, search = context.workspace, msgspec.structs.replace(search, path=_real_path(context, path))
-        printed = await _ripgrep(context, search)
+        if may_read(search.path):
+            printed = await _ripgrep(context, search)
+            unsearched = await _unsearched(context, search) if printed is not None else set[str]()
+        else:  # it was named, and allowed; the shell may be kept from it all the same
+            may_read = _anything
     if printed is None:
         printed = await _own_search(root, search)
-    return _outcome(printed)
+    cut = len(printed.encode()) >= MAX_PRINTED
+    shown, kept_back = _shown(printed, search.mode, may_read)
+    return _outcome(shown, len(kept_back | unsearched), cut=cut)
+
+
+def _anything(_path: str) -> bool:
+    return True
+
+
+def _shown(printed: str, mode: GrepMode, may_read: Callable[[str], bool]) -> tuple[str, set[str]]:
+    """Without what rules keep from being read unasked, and which files that were. A path ends with a zero byte."""
+    lines: list[str] = []
+    kept_back: set[str] = set()
+    for line in printed.splitlines():
+        path, end, rest = line.partition("\0")
+        if not end and mode != "files":
+            if line != "--" or (lines and lines[-1] != "--"):
+                lines.append(line)
+        elif not may_read(path.removeprefix("./")):
+            kept_back.add(path.removeprefix("./"))
+        elif end:
+            told = _NUMBERED.match(rest)
+            lines.append(f"{path}{told[1] if told else ':'}{rest}")
+        else:
+            lines.append(line)
+    while lines and lines[-1] == "--":
+        lines.pop()
+    return "\n".join(lines), kept_back
+
+
+async def _unsearched(context: ToolContext, search: Search) -> set[str]:
+    """What the shell cannot read of all that was to be searched."""
+    shell = await context.shell()
+    kept = shell.secrets() if isinstance(shell, KeepsSecrets) else ()
+    inside = "" if search.path == "." else f"{search.path}/"
+    paths = [str(path.relative_to(context.workspace)) for path in kept if path.is_relative_to(context.workspace)]
+    wanted = Glob(search.glob) if search.glob else None
+    return {path for path in paths if path.startswith(inside) and (wanted is None or wanted.matches(path))}
 
 
 def _real_path(context: ToolContext, path: str) -> str:
@@ -88,6 +134,8 @@ def _options(search: Search) -> list[str]:
     options += ["--hidden", "--no-require-git", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global"]
     options += [f"--max-columns={MAX_COLUMNS}", "--max-columns-preview", "--glob=!.git"]
     options += {"lines": ["--line-number"], "files": ["--files-with-matches"], "count": ["--count"]}[search.mode]
+    if search.mode != "files":
+        options.append("--null")
     if search.ignore_case:
         options.append("--ignore-case")
     if search.around and search.mode == "lines":
@@ -111,9 +159,8 @@ async def _own_search(root: Path, search: Search) -> str:
     return result.output.decode(errors="replace")
 
 
-def _outcome(printed: str) -> ToolOutcome:
+def _outcome(printed: str, kept_back: int, *, cut: bool) -> ToolOutcome:
     lines = [_tidied(line) for line in printed.splitlines() if not _NOISE.match(line)]
-    cut = len(printed.encode()) >= MAX_PRINTED
     shown: list[str] = []
     room = INLINE_BYTES
     for line in lines[:MAX_LINES]:
@@ -124,8 +171,11 @@ def _outcome(printed: str) -> ToolOutcome:
     text = "\n".join(shown)
     if cut or len(shown) < len(lines):
         text += f"\n[the first {len(shown)} lines; there is more: narrow the search]"
+    if kept_back:
+        files = "file that looks" if kept_back == 1 else "files that look"
+        text += f"\n[{kept_back} {files} like secrets left out: name one with read_file to ask for it]"
     summary = f"{len(shown)} lines" if lines else "nothing found"
-    return ToolOutcome(text or "Nothing matches.", display=Display(summary=summary))
+    return ToolOutcome(text.strip() or "Nothing matches.", display=Display(summary=summary))
 
 
 def _tidied(line: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ImagePart
 from openagent.tools.beneath import Root
 from openagent.tools.files import Opened, open_file
@@ -37,6 +38,9 @@ async def read_file(
     else:
         with Root(context.workspace) as root:
             opened = open_file(root, path)
+            if opened.real != root.relative(path) and not context.may_read(opened.real):
+                os.close(opened.fd)
+                raise OpenAgentError("tool_error", f"{path} is a link to {opened.real}.", hint="Name that path itself.")
     wanted = _Wanted(path, start, min(max(lines, 1), MAX_LINES))
     if opened.size > READ_AT_ONCE:
         outcome = await asyncio.to_thread(_read_large, opened, wanted)

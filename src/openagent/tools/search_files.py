@@ -1,6 +1,6 @@
 """The search of grep where there is no ripgrep: `python -m openagent.tools.search_files ROOT`, a Search on stdin.
 
-Prints what ripgrep prints.
+Prints what ripgrep prints with `--null`: a zero byte ends each path, where more follows.
 """
 
 import os
@@ -85,7 +85,7 @@ def _in_file(path: str, file: BinaryIO, pattern: re.Pattern[str], search: Search
                 yield path
                 return
     if count:
-        yield f"{path}:{count}"
+        yield f"{path}\0{count}"
 
 
 def _lines(path: str, file: BinaryIO, pattern: re.Pattern[str], around: int) -> Iterator[str]:
@@ -97,12 +97,12 @@ def _lines(path: str, file: BinaryIO, pattern: re.Pattern[str], around: int) -> 
             if around and printed and number - len(before) > printed + 1:
                 yield "--"
             for earlier, text in before:
-                yield f"{path}-{earlier}-{_clipped(text)}"
+                yield f"{path}\0{earlier}-{_clipped(text)}"
             before.clear()
-            yield f"{path}:{number}:{_clipped(line)}"
+            yield f"{path}\0{number}:{_clipped(line)}"
             after, printed = around, number
         elif after:
-            yield f"{path}-{number}-{_clipped(line)}"
+            yield f"{path}\0{number}-{_clipped(line)}"
             after, printed = after - 1, number
         else:
             before.append((number, line))

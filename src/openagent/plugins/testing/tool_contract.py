@@ -49,6 +49,9 @@ class LoneContext:
     def wrote(self, path: str) -> None:
         pass
 
+    def may_read(self, path: str) -> bool:
+        return True
+
     async def set_plan(self, plan: list[PlanItem]) -> None:
         self.plan = plan
 

@@ -4,6 +4,7 @@ They reach the model as pinned notes: told once, appended, never taken away by a
 of again; what was said before stays as it was, so that a request always begins with the bytes of the one before.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from openagent.config.settings import RulesSettings
+from openagent.policy.paths import names_credentials
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import NotePart
 from openagent.services.customizing.files import read_text
@@ -107,6 +109,10 @@ class RuleTexts:
 
     def _read(self, file: RulesFile, workspace: Path) -> _Found:
         limit = self._settings(workspace).max_bytes
+        if _is_kept_back(Path(os.path.realpath(file.path)), file):
+            return _Found(
+                "", f"{file.path} leads to a file that looks as if it held secrets, and is not told to models."
+            )
         try:
             read = read_text(file.path, within=file.within, limit=limit)
         except OpenAgentError as problem:
@@ -145,7 +151,18 @@ class RuleTexts:
             path = self._places.home / given[2:] if file.own else None
         else:
             path = file.path.parent / given
-        return path.resolve() if path is not None and path.is_file() else None
+        if path is None or not path.is_file():
+            return None
+        path = path.resolve()
+        return None if _is_kept_back(path, file) else path
+
+
+def _is_kept_back(path: Path, file: RulesFile) -> bool:
+    """A repository does not decide that the keys of whoever works in it are told to a model."""
+    if file.own:
+        return False
+    inside = path.relative_to(file.within) if file.within is not None and file.within in path.parents else path
+    return names_credentials(str(inside))
 
 
 def _between(workspace: Path, path: str) -> Sequence[Path]:

@@ -5,7 +5,7 @@ rebinding) or with the browser's cookie. So the Host must be one we answer to, a
 request on a cookie's strength must name its Origin.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openagent.daemon.callers import Caller
+from openagent.gateway.crowd import Peer
 from openagent.gateway.gate import Gate
 from openagent.gateway.rest.problems import not_authenticated, problem
 
@@ -49,10 +50,18 @@ _HEADERS = {
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, gate: Gate, address: tuple[str, int], extra_hosts: Iterable[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        gate: Gate,
+        address: tuple[str, int],
+        extra_hosts: Iterable[str],
+        known: Callable[[Peer, str], None],
+    ) -> None:
         """`extra_hosts` are names, with or without a port, under which a proxy offers this daemon."""
         self.app = app
         self._gate = gate
+        self._known = known
         host, port = address
         self._extra = {name.lower() for name in extra_hosts}
         self._names = {*_LOOPBACK, host.lower()} | {_hostname(name) for name in self._extra}
@@ -90,6 +99,8 @@ class Guard:
             return problem(403, "wrong_origin", "An unsafe request with a cookie must say its origin.")
         host, port = scope.get("client") or ("", 0)
         scope.setdefault("state", {})["caller"] = caller.at(f"{host}:{port}" if host else "")
+        if peer := scope.get("client"):
+            self._known((str(peer[0]), int(peer[1])), caller.id)
         return None
 
     def _is_own_host(self, given: str) -> bool:

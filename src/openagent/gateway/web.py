@@ -71,7 +71,15 @@ def _build(daemon: Daemon, host: str, listener: socket.socket, gate: Gate, hosts
     """Imports what the web needs, off the event loop."""
     import uvicorn
 
+    from openagent.gateway.crowd import Crowd, room_for_the_web
+    from openagent.gateway.lines import CountedWebSocket, PatientHttp
     from openagent.gateway.rest.app import web_app
+
+    class Http(PatientHttp):
+        crowd = Crowd(room_for_the_web())
+
+    class WebSocket(CountedWebSocket):
+        crowd = Http.crowd
 
     class WebServer(uvicorn.Server):
         """Runs inside the daemon, which handles signals itself."""
@@ -83,12 +91,13 @@ def _build(daemon: Daemon, host: str, listener: socket.socket, gate: Gate, hosts
     address = host, listener.getsockname()[1]
     return WebServer(
         uvicorn.Config(
-            web_app(daemon, gate, address, hosts),
+            web_app(daemon, gate, address, hosts, known=Http.crowd.known),
             log_config=None,
             access_log=False,
             lifespan="off",
             server_header=False,
-            ws="websockets-sansio",
+            http=Http,
+            ws=WebSocket,
             ws_max_size=MAX_FRAME,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route, WebSocketRoute
 
 from openagent.daemon.daemon import Daemon
+from openagent.gateway.crowd import Peer
 from openagent.gateway.gate import Gate
 from openagent.gateway.guard import WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import agents, openapi, problems, topics
@@ -27,9 +28,16 @@ _FILES = "/{path:path}"
 _log = logging.getLogger(__name__)
 
 
-def web_app(daemon: Daemon, gate: Gate, address: tuple[str, int], extra_hosts: Sequence[str] = ()) -> Guard:
+def web_app(
+    daemon: Daemon,
+    gate: Gate,
+    address: tuple[str, int],
+    extra_hosts: Sequence[str] = (),
+    known: Callable[[Peer, str], None] = lambda _peer, _caller: None,
+) -> Guard:
+    """`known` is told who shows a token on which connection."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    guard = Guard(app, gate, address, extra_hosts)
+    guard = Guard(app, gate, address, extra_hosts, known)
     asking = Asking(daemon, gate)
     table = rows(asking, gate, guard.cookie)
     for row in table:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Inner, InnerScript, Outcome
 from openagent.policy.builtin.catalogue import Finding
-from openagent.policy.builtin.describing import Given
 from openagent.policy.shell.values import FROM_NETWORK, Value
 
 _BRACKET = r"\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n\[])*\]"
@@ -50,17 +49,16 @@ _REMOVES_TREE = re.compile(
 _SYSTEM_FILE = ("/etc", "/usr", "/boot", "/dev/sd")
 
 
-def sed(call: Call, values: list[Value], given: Given) -> Iterable[Outcome]:
+def sed_findings(script: Value) -> Iterable[Outcome]:
     """Its own little language can write files (`w`) and run commands (`e`)."""
-    for script in values:
-        if not script.known:
-            yield Finding(catalogue.DYNAMIC, script.text)
-        elif not _is_plain_sed(script.text):
-            yield Finding(catalogue.RUNS_CODE, script.text)
-            for executed in _SED_EXECUTES.finditer(script.text):
-                yield Finding(catalogue.RISKY_CODE, script.text)
-                yield InnerScript(executed[1] or executed[3] or "")
-            yield from _system_files(re.findall(r"\bw\s+(\S+)", script.text))
+    if not script.known:
+        yield Finding(catalogue.DYNAMIC, script.text)
+    elif not _is_plain_sed(script.text):
+        yield Finding(catalogue.RUNS_CODE, script.text)
+        for executed in _SED_EXECUTES.finditer(script.text):
+            yield Finding(catalogue.RISKY_CODE, script.text)
+            yield InnerScript(executed[1] or executed[3] or "")
+        yield from _system_files(re.findall(r"\bw\s+(\S+)", script.text))
 
 
 def _is_plain_sed(script: str) -> bool:
@@ -77,23 +75,16 @@ def _system_files(texts: Iterable[str]) -> list[Outcome]:
     return [Finding(catalogue.WRITES_SYSTEM, text) for text in texts if text.startswith(_SYSTEM_FILE)]
 
 
-def awk(call: Call, values: list[Value], given: Given) -> Iterable[Outcome]:
-    for program in values:
-        text = program.text
-        if not program.known:
-            yield Finding(catalogue.DYNAMIC, text)
-        if "ENVIRON" in text:
-            yield Finding(catalogue.DUMPS_ENVIRONMENT)
-        if _AWK_ACTS.search(_AWK_REGEX.sub(r"\1\2//", text)):
-            yield Finding(catalogue.RISKY_CODE, text)
-            texts = [*_AWK_TEXT.findall(text), *(v.text.partition("=")[2] for v in given.roles.get("value", []))]
-            yield from (InnerScript(each, speculative=True) for each in texts if " " in each)
-            yield from _system_files(texts)
-
-
-def jq(call: Call, values: list[Value], given: Given) -> Iterable[Outcome]:
-    shows = any(re.search(r"(?<!\.)\benv\b|\$ENV\b", value.text) for value in values)
-    return [Finding(catalogue.DUMPS_ENVIRONMENT)] if shows else []
+def awk_findings(program: Value, assigned: list[str]) -> Iterable[Outcome]:
+    if not program.known:
+        yield Finding(catalogue.DYNAMIC, program.text)
+    if "ENVIRON" in program.text:
+        yield Finding(catalogue.DUMPS_ENVIRONMENT)
+    if _AWK_ACTS.search(_AWK_REGEX.sub(r"\1\2//", program.text)):
+        yield Finding(catalogue.RISKY_CODE, program.text)
+        texts = [*_AWK_TEXT.findall(program.text), *assigned]
+        yield from (InnerScript(text, speculative=True) for text in texts if " " in text)
+        yield from _system_files(texts)
 
 
 def code_findings(call: Call, code: str) -> list[Outcome]:

@@ -33,7 +33,10 @@ MAX_FIELDS = 128
 _MAX_TEXT = 64 * 1024
 _NEEDS_CARE = re.compile(r"[*?\[{~]")
 _GLOB = re.compile(r"[*?]|\[[^\]]+\]")
-_RANGE = re.compile(r"-?\w+\.\.-?\w+(?:\.\.-?\d+)?")
+_RANGE = re.compile(r"\{-?\w+\.\.-?\w+(?:\.\.-?\d+)?\}")
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_KEPT = 0xE100
+"""From here on, characters stand for the parts of a word that are not plain text."""
 _STORED_CODE = re.compile(r"\$\(|`|\$\{")
 
 
@@ -281,66 +284,33 @@ _WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash
 def _braces(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
     if not any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in parts):
         return [parts]
-    tokens: list[Part | str] = []
+    kept: list[Part] = [Variable("*range*", quoted=True)]
+    text = ""
     for part in parts:
         if isinstance(part, Text) and not part.quoted:
-            for piece in re.split(r"([{},])", part.text):
-                if piece in ("{", ",", "}"):
-                    tokens.append(piece)
-                elif piece:
-                    tokens.append(Text(piece))
+            text += part.text
         else:
-            tokens.append(part)
-    if len(tokens) > MAX_FIELDS * 4:
-        raise NotUnderstood("it has too many braces")
-    return [tuple(alternative) for alternative in _alternatives(tokens)]
+            text += chr(_KEPT + len(kept))
+            kept.append(part)
+    return [tuple(_restored(alternative, kept)) for alternative in _alternatives(_RANGE.sub(chr(_KEPT), text))]
 
 
-def _alternatives(tokens: list[Part | str]) -> list[list[Part]]:
-    results: list[list[Part]] = [[]]
-    position = 0
-    while position < len(tokens):
-        piece = tokens[position]
-        choices: list[list[Part]] = [[piece if not isinstance(piece, str) else Text(piece)]]
-        if piece == "{" and (close := _closing(tokens, position)) is not None:
-            inside = tokens[position + 1 : close]
-            branches = _branches(inside)
-            if len(branches) > 1:
-                choices = [choice for branch in branches for choice in _alternatives(branch)]
-                position = close
-            elif _is_range(inside):
-                choices = [[Variable("*range*", quoted=True)]]
-                position = close
-        results = [result + choice for result in results for choice in choices]
-        if len(results) > MAX_FIELDS:
+def _alternatives(text: str) -> list[str]:
+    """Of `a{b,c}d`, innermost braces first."""
+    pending, done = [text], list[str]()
+    while pending:
+        text = pending.pop(0)
+        if found := _BRACES.search(text):
+            choices = found[1].split(",")
+            pending.extend(text[: found.start()] + choice + text[found.end() :] for choice in choices)
+        else:
+            done.append(text)
+        if len(pending) + len(done) > MAX_FIELDS:
             raise NotUnderstood("its braces expand to too many words")
-        position += 1
-    return results
+    return done
 
 
-def _closing(tokens: list[Part | str], start: int) -> int | None:
-    depth = 0
-    for index in range(start, len(tokens)):
-        if tokens[index] == "{":
-            depth += 1
-        elif tokens[index] == "}":
-            depth -= 1
-            if depth == 0:
-                return index
-    return None
-
-
-def _branches(inside: list[Part | str]) -> list[list[Part | str]]:
-    branches: list[list[Part | str]] = [[]]
-    depth = 0
-    for piece in inside:
-        depth += (piece == "{") - (piece == "}")
-        if piece == "," and depth == 0:
-            branches.append([])
-        else:
-            branches[-1].append(piece)
-    return branches
-
-
-def _is_range(inside: list[Part | str]) -> bool:
-    return len(inside) == 1 and isinstance(inside[0], Text) and bool(_RANGE.fullmatch(inside[0].text))
+def _restored(text: str, kept: list[Part]) -> Iterable[Part]:
+    for piece in filter(None, re.split(f"([{chr(_KEPT)}-{chr(_KEPT + len(kept))}])", text)):
+        index = ord(piece[0]) - _KEPT
+        yield kept[index] if 0 <= index < len(kept) else Text(piece)

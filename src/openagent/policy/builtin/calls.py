@@ -11,8 +11,8 @@ from openagent.policy.paths import Place
 from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, State, Value
 
 
-class Input(Struct, frozen=True):
-    """What a command reads from its standard input."""
+class Flow(Struct, frozen=True):
+    """What a command reads from its standard input, or prints."""
 
     text: str | None = None
     """When it is known."""
@@ -28,7 +28,7 @@ class Call(Struct, frozen=True):
     """Without its folder."""
     values: tuple[Value, ...]
     """The arguments."""
-    input: Input
+    input: Flow
     state: State
     workspace: str
 
@@ -54,7 +54,7 @@ class Inner(Struct, frozen=True):
     """A command that the command starts."""
 
     values: tuple[Value, ...]
-    input: Input = Input()
+    input: Flow = Flow()
     speculative: bool = False
     """It may be no command at all: only what is never allowed counts."""
 

@@ -19,7 +19,7 @@ from openagent.policy.shell.values import Value
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
 ROLES = re.compile(
-    "text|secret|value|pattern|mode|folder|command|filled|look|read|write|edit|copy|move|link|delete|permit|dd|archive|into|"
+    "text|secret|value|filter|pattern|mode|folder|command|filled|look|read|write|edit|copy|move|link|delete|permit|dd|archive|into|"
     "member|pair|format|script|helper|run|rest|code|program|trap|names|sed|awk|jq|send|upload|url|remote|sshoption|"
     "mount|object|create|checkout|restore|transport|repository|setting|steer|"
 )

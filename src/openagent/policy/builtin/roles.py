@@ -64,7 +64,7 @@ class Roles:
     def text(self, values: Values) -> Iterable[Outcome]:
         return ()
 
-    pattern = mode = folder = command = filled = text
+    pattern = filter = mode = folder = command = filled = text
 
     # files
 

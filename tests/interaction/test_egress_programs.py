@@ -1,5 +1,6 @@
 """Programs that people use, on their way out of the jail: their own registries on loopback, under made-up names."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -123,3 +124,30 @@ async def test_a_projects_hook_run_by_uv_waits_for_its_package(tmp_path: Path, m
             assert [(event.outcome, event.detail) for event in seen if isinstance(event, e.HookRan)] == [("done", "")]
             parts = [part for message in await messages_of(client, session) for part in message.parts]
             assert [part.text for part in parts if isinstance(part, NotePart)] == ["hello from a package"]
+
+
+async def test_ssh_which_knows_no_proxy_asks_for_its_host_all_the_same(tmp_path: Path):
+    needed("ssh")
+    greetings: list[bytes] = []
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-demo\r\n")
+        greetings.append(await reader.readline())
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    command = f"GIT_SSH_COMMAND='ssh -p {port}' git clone git@git.test:demo.git"
+    script = [shell(command), shell(command), {"text": "done"}]
+    async with house(tmp_path, script, config=JAIL_NAMES) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client)
+        question = await asked(attachment)
+        assert question.ask.summary == f"git.test:{port}"
+        await answer(client, question, decision="deny", reason="not now")
+        await answer(client, await asked(attachment), decision="allow")
+        await ended(attachment)
+        refused, _ = await results_of(client, session)
+        assert f"OpenAgent did not let this connection to git.test:{port} out of the jail: not now." in refused.text
+        assert [greeting[:8] for greeting in greetings] == [b"SSH-2.0-"]
+    server.close()
+    await server.wait_closed()

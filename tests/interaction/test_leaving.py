@@ -156,3 +156,19 @@ async def test_the_container_engine_and_credentials_are_opened_by_name(tmp_path:
         agent.wait()
         server.close()
         await server.wait_closed()
+
+
+async def test_a_model_can_propose_what_it_would_like_to_be_granted(tmp_path: Path):
+    words = ["make", "deploy", "staging"]
+    script = [
+        call("shell", command="make deploy staging now", prefix_rule=words, justification="To see it live."),
+        call("shell", command="make deploy staging later"),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        _, attachment = await begin(h, client, mode="ask")
+        question = await asked(attachment)
+        [proposed] = [choice for choice in question.ask.choices if choice.id == "session:prefix"]
+        assert proposed.covers.startswith("`make deploy staging` and anything after it")
+        await answer(client, question, decision="allow", scope="session", choice=proposed.id)
+        assert questions(await ended(attachment)) == []

@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from openagent.jail.egress import only, proxy_env
+from openagent.jail.egress import PROXY_PORT, only, proxy_env
 from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure, unreadable_file
 from openagent.jail.git_walls import Standing, Wall
 from openagent.jail.ground import GroundSurvey
-from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, read_git_identity, settings_files
+from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, proxied_ssh, read_git_identity, settings_files
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.mason import Masonry
 from openagent.jail.openings import exports, mounts, why_not
@@ -337,6 +337,8 @@ class BwrapJail:
     def _copied_files(self, git_identity: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
         names = (*_ETC_FILES, "resolv.conf") if self._network == "on" else _ETC_FILES
         files = settings_files(_UID, _UID, git_identity)
+        if self._proxy_variables():
+            files |= proxied_ssh(PROXY_PORT)
         copies = [(path, _in_memory(text.encode())) for path, text in files.items()]
         copies += [
             (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")

@@ -116,7 +116,17 @@ def _for_command(base: Rule, facts: CallFacts, asked: Sequence[Unit]) -> list[tu
     if not prefixes or not all(prefixes) or len(prefixes) > MOST_PREFIXES:
         return [("exact", exact)]
     wide = replace(base, command=[" ".join(prefix) for prefix in prefixes], about=_findings(asked))
-    return [("prefix", wide), ("exact", exact)]
+    proposed = _proposed(facts, asked[0], prefixes[0]) if len(asked) == 1 else ""
+    narrower: list[tuple[GrantBy, Rule]] = [("prefix", replace(wide, command=[proposed]))] if proposed else []
+    return [("prefix", wide), ("exact", exact), *narrower]
+
+
+def _proposed(facts: CallFacts, unit: Unit, prefix: tuple[str, ...]) -> str:
+    """What the model would like to be granted (`prefix_rule`), where it is narrower than what is offered anyway."""
+    given: Sequence[str] = facts.arguments.get("prefix_rule") or ()
+    words = tuple(given)
+    fits = len(prefix) < len(words) < len(unit.argv) and unit.argv[: len(words)] == words
+    return shlex.join(words) if fits and _is_plain(unit) else ""
 
 
 def _prefix(unit: Unit) -> tuple[str, ...]:

@@ -17,10 +17,14 @@ async def shell(
     context: ToolContext,
     command: Annotated[str, "Bash. The directory and environment persist between calls."],
     timeout: Annotated[float, "Seconds until it is killed."] = DEFAULT_TIMEOUT,
+    *,
     leave: Annotated[
         list[str], "What it needs outside the jail: host:port, /folder, rw:/folder, docker, ssh-agent."
     ] = [],  # noqa: B006 -- never changed
     justification: Annotated[str, "Why, for the user who is asked."] = "",
+    prefix_rule: Annotated[
+        list[str], "First words of the commands to allow from now on, if it has to be asked for."
+    ] = [],  # noqa: B006 -- never changed
 ) -> ToolOutcome:
     """Run a command. It cannot answer prompts: use non-interactive flags."""
     if problem := timeout_problem(timeout):

@@ -54,7 +54,7 @@ url = "postgresql://localhost/agents"
 
 def test_without_files_every_value_is_a_default(place: Place) -> None:
     config = place.load()
-    assert config.settings.mode == "ask"
+    assert config.settings.usual_mode == "auto"
     assert config.settings.jail.kind == "bwrap"
     assert config.settings.model == ""
     assert config.settings.store.url == f"sqlite:///{place.home}/.local/share/openagent/openagent.db"
@@ -77,7 +77,7 @@ def test_the_documented_file_is_read_whole(place: Place) -> None:
 
 LAYERED: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
     "model": ("OPENAGENT_MODEL", st.text("abc0.-", min_size=1).map("provider/{}".format)),
-    "mode": ("OPENAGENT_MODE", st.sampled_from(["plan", "ask", "edits", "full"])),
+    "mode": ("OPENAGENT_MODE", st.sampled_from(["plan", "ask", "edits", "auto", "full"])),
     "budget.session_usd": ("OPENAGENT_BUDGET_SESSION_USD", st.integers(0, 10**6).map(float)),
     "budget.day_tokens": ("OPENAGENT_BUDGET_DAY_TOKENS", st.integers(1, 10**9)),
     "fallback.chain": ("OPENAGENT_FALLBACK_CHAIN", st.lists(st.sampled_from(["a/b", "c/d", "e/f"]), min_size=1)),
@@ -152,7 +152,7 @@ def test_the_project_file_is_found_from_below_but_not_beyond_the_repository(plac
     assert place.load(below).settings.mode == "plan"
     inner = place.project / "vendored"
     (inner / ".git").mkdir(parents=True)
-    assert place.load(inner).settings.mode == "ask"
+    assert place.load(inner).settings.usual_mode == "auto"
 
 
 def test_outside_repository_and_home_only_the_directory_itself_is_looked_at(place: Place, tmp_path: Path) -> None:
@@ -160,13 +160,13 @@ def test_outside_repository_and_home_only_the_directory_itself_is_looked_at(plac
     (elsewhere.parent / ".openagent").mkdir(parents=True)
     (elsewhere.parent / ".openagent" / "config.toml").write_text('mode = "full"')
     elsewhere.mkdir()
-    assert place.load(elsewhere).settings.mode == "ask"
+    assert place.load(elsewhere).settings.usual_mode == "auto"
     assert place.load(elsewhere.parent).settings.mode == "full"
 
 
 def test_without_a_directory_no_project_file_is_read(place: Place) -> None:
     place.in_project('mode = "plan"')
-    assert load(place.env).settings.mode == "ask"
+    assert load(place.env).settings.usual_mode == "auto"
 
 
 def test_a_project_cannot_set_what_belongs_to_the_whole_daemon(place: Place) -> None:
@@ -208,7 +208,7 @@ def test_the_session_database_variable_names_a_sqlite_file(place: Place) -> None
         ("OPENAGENT_JAIL_NETWORK", "on", "jail.network", "on"),
         ("OPENAGENT_JAIL_NETWORK", "api.example.com, example.com", "jail.network", ["api.example.com", "example.com"]),
         ("OPENAGENT_LIMITS_TURN_TIMEOUT", "2.5", "limits.turn_timeout", 2.5),
-        ("OPENAGENT_MODE", "", "mode", "ask"),
+        ("OPENAGENT_MODE", "", "mode", None),
     ],
 )
 def test_every_key_can_be_set_by_a_variable(place: Place, variable: str, text: str, key: str, value: Any) -> None:
@@ -220,7 +220,7 @@ def test_a_wrong_variable_is_an_error_and_a_misspelt_one_a_note(place: Place) ->
     place.env |= {"OPENAGENT_MODE": "yolo", "OPENAGENT_WEB_PORT": "70000", "OPENAGENT_BUDGET_DAY_USD": "nan"}
     assert place.problems() == [
         "$OPENAGENT_BUDGET_DAY_USD: `budget.day_usd` must be a number from 0 to 1,000,000.",
-        '$OPENAGENT_MODE: `mode` must be one of "ask", "edits", "full", "plan", not "yolo".',
+        '$OPENAGENT_MODE: `mode` must be one of "ask", "auto", "edits", "full", "plan", not "yolo".',
         "$OPENAGENT_WEB_PORT: `web.port` must be a whole number from 0 to 65535.",
     ]
     place.env = {"HOME": str(place.home), "OPENAGENT_MODLE": "a/b", "OPENAGENT_SOMETHING_ELSE_ENTIRELY": "1"}

@@ -160,7 +160,7 @@ def test_another_users_project_file_is_left_alone(place: Place, monkeypatch: pyt
 
     monkeypatch.setattr(Path, "stat", stat_of_a_stranger)
     config = place.load(below)
-    assert config.settings.mode == "ask"
+    assert config.settings.usual_mode == "auto"
     assert config.notes == [f"{place.project_file}: left alone, because it belongs to another user."]
 
 

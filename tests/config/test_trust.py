@@ -112,11 +112,12 @@ def test_a_damaged_list_trusts_nobody(trust: TrustList, folder: Path, tmp_path: 
     ("user", "project", "expected"),
     [
         ("", 'mode = "plan"', ("plan", 200, None)),
-        ("", 'mode = "edits"', ("ask", 200, None)),
+        ("", 'mode = "edits"', ("edits", 200, None)),
+        ('jail.kind = "host"', 'mode = "edits"', ("ask", 200, None)),
         ('mode = "full"', 'mode = "edits"', ("edits", 200, None)),
         ('mode = "plan"', 'mode = "ask"', ("plan", 200, None)),
-        ("", "limits = { max_steps = 10, turn_timeout = 5.0 }", ("ask", 10, 5.0)),
-        ("limits.turn_timeout = 5.0", "limits = { max_steps = 1000, turn_timeout = 6.0 }", ("ask", 200, 5.0)),
+        ("", "limits = { max_steps = 10, turn_timeout = 5.0 }", ("auto", 10, 5.0)),
+        ("limits.turn_timeout = 5.0", "limits = { max_steps = 1000, turn_timeout = 6.0 }", ("auto", 200, 5.0)),
     ],
 )
 def test_without_trust_a_project_can_only_be_stricter(
@@ -125,7 +126,7 @@ def test_without_trust_a_project_can_only_be_stricter(
     place.user(user)
     place.in_project(project)
     settings = load(place.env, place.project).settings
-    assert (settings.mode, settings.limits.max_steps, settings.limits.turn_timeout) == expected
+    assert (settings.usual_mode, settings.limits.max_steps, settings.limits.turn_timeout) == expected
 
 
 def test_without_trust_a_project_cannot_bring_back_a_tool(place: Place) -> None:

@@ -138,7 +138,7 @@ async def test_modes_and_options_change_from_either_side(home: Path) -> None:
         async with editing_in(h) as editor:
             opened = await editor.agent.new_session(cwd=str(h.workspace), mcp_servers=[])
             session = opened.session_id
-            assert [mode.id for mode in opened.modes.available_modes] == ["plan", "ask", "edits", "full"]
+            assert [mode.id for mode in opened.modes.available_modes] == ["plan", "ask", "edits", "auto", "full"]
             await editor.agent.set_session_mode(session_id=session, mode_id="plan")
             await editor.until(lambda: [one.current_mode_id for one in editor.of("current_mode_update")] == ["plan"])
             found = await editor.until(

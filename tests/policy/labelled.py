@@ -28,7 +28,13 @@ def labelled_commands() -> list[Labelled]:
 
 
 def decided(
-    command: str, mode: Mode = "ask", rules: RuleSet | None = None, cwd: str = "", workspace: str = WORKSPACE
+    command: str,
+    mode: Mode = "ask",
+    rules: RuleSet | None = None,
+    cwd: str = "",
+    workspace: str = WORKSPACE,
+    *,
+    walled: bool = True,
 ) -> Decision:
-    facts = CallFacts(tool="shell", effect="execute", subject=command, workspace=workspace, cwd=cwd)
+    facts = CallFacts(tool="shell", effect="execute", subject=command, workspace=workspace, cwd=cwd, walled=walled)
     return decide(facts, mode, rules or RuleSet.builtin())

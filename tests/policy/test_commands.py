@@ -4,6 +4,8 @@ import pytest
 
 from openagent.policy.analysis import analyse
 from openagent.policy.builtin.catalogue import KINDS
+from openagent.policy.decision import RuleSet
+from openagent.policy.rules import Rule
 from openagent.protocol.sessions import Mode
 from tests.policy.labelled import WORKSPACE, Labelled, decided, labelled_commands
 
@@ -27,7 +29,7 @@ def test_no_dangerous_command_is_allowed(note: str, mode: Mode) -> None:
     wrong = [
         (labelled.command, decision)
         for labelled in noted(note)
-        if (decision := decided(labelled.command, mode)).kind != labelled.expect
+        if ((decision := decided(labelled.command, mode)).kind != labelled.expect and decision.rule != "mode:edits")
         or (labelled.risk and decision.risk != labelled.risk)
         or not decision.reason
     ]
@@ -35,20 +37,87 @@ def test_no_dangerous_command_is_allowed(note: str, mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("note", NOTES)
-def test_full_mode_still_stops_what_is_never_allowed(note: str) -> None:
+def test_full_mode_stops_what_is_never_allowed_and_asks_for_nothing_in_a_jail(note: str) -> None:
     assert not [
         (labelled.command, decision)
         for labelled in noted(note)
-        if (decision := decided(labelled.command, "full")).kind != labelled.full
+        if (decision := decided(labelled.command, "full")).kind != ("deny" if labelled.expect == "deny" else "allow")
     ]
 
 
 @pytest.mark.parametrize("note", NOTES)
-def test_plan_mode_refuses_whatever_does_more_than_read(note: str) -> None:
-    assert not [labelled.command for labelled in noted(note) if decided(labelled.command, "plan").kind != "deny"]
+def test_full_mode_without_a_jail_still_asks_about_the_worst(note: str) -> None:
+    assert not [
+        (labelled.command, decision)
+        for labelled in noted(note)
+        if (decision := decided(labelled.command, "full", walled=False)).kind != labelled.full
+    ]
 
 
-@pytest.mark.parametrize("mode", ["plan", "ask", "edits", "full"])
+@pytest.mark.parametrize("note", NOTES)
+def test_plan_mode_runs_commands_behind_the_read_only_wall_and_none_without_a_jail(note: str) -> None:
+    for labelled in noted(note):
+        decision = decided(labelled.command, "plan")
+        assert decision.wall == "read", labelled
+        assert decision.kind == ("deny" if labelled.expect == "deny" else "allow"), labelled
+        assert decided(labelled.command, "plan", walled=False).kind == "deny", labelled
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_without_a_jail_no_command_runs_unasked_below_full(note: str) -> None:
+    modes: tuple[Mode, ...] = ("ask", "edits", "auto")
+    for mode in modes:
+        assert not [each for each in noted(note) if decided(each.command, mode, walled=False).kind == "allow"]
+        assert not [each for each in HARMLESS if decided(each.command, mode, walled=False).kind == "allow"]
+
+
+def test_what_runs_unasked_in_ask_runs_where_nothing_can_be_written() -> None:
+    assert not [
+        each for each in HARMLESS if decided(each.command).kind == "allow" and decided(each.command).wall != "read"
+    ]
+    assert (
+        decided("ls; make", rules=RuleSet.merge([Rule(decision="allow", command="make")], [], trusted=False)).wall
+        == "write"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat > notes.md <<'END'\nhello\nEND", "mkdir -p a/b && touch a/b/c", "sed -i s/a/b/ x.py", "cp a b && ls"],
+)
+def test_edits_lets_plain_changes_of_the_workspace_run_from_the_shell_too(command: str) -> None:
+    assert decided(command).kind == "ask"
+    decision = decided(command, "edits")
+    assert (decision.kind, decision.wall) == ("allow", "write")
+    assert decided(f"make; {command}", "edits").kind == "ask"
+    assert decided(f"cp a ../b; {command}", "edits").kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("make test && npm install && python x.py | tee log", ""),
+        ("curl https://example.com -o x", ""),
+        ("rm -rf build", ""),
+        ("git reset --hard && git commit -m x", ""),
+        ("echo x > /tmp/a; cp a ~/b", ""),
+        ("echo 'unfinished", ""),
+        ("docker compose up -d", "builtin:containers"),
+        ("git push", "builtin:git-pushes"),
+        ("npm publish", "builtin:publishes"),
+        ("cat ~/.ssh/id_rsa", "builtin:reads-credentials"),
+        ("sudo make install", "builtin:privilege"),
+        ("cp a ../other/b", "builtin:writes-outside"),
+        ("rm -rf .git", "builtin:deletes-repository"),
+    ],
+)
+def test_auto_asks_only_about_what_leaves_the_jail(command: str, rule: str) -> None:
+    decision = decided(command, "auto")
+    assert (decision.kind, decision.wall) == ("ask" if rule else "allow", "write")
+    assert not rule or decision.rule == rule
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask", "edits", "auto", "full"])
 def test_harmless_everyday_commands_are_rarely_asked_about(mode: Mode) -> None:
     asked = [labelled.command for labelled in HARMLESS if decided(labelled.command, mode).kind != "allow"]
     print(f"{len(asked)} of {len(HARMLESS)} harmless commands are asked about in {mode} mode: {asked}")  # noqa: T201

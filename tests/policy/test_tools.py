@@ -9,7 +9,7 @@ from openagent.policy.facts import Effect
 from openagent.protocol.sessions import Mode
 from tests.policy.labelled import WORKSPACE
 
-MODES: tuple[Mode, ...] = ("plan", "ask", "edits", "full")
+MODES: tuple[Mode, ...] = ("plan", "ask", "edits", "auto", "full")
 
 
 def decided(tool: str, effect: Effect, subject: str, mode: Mode, arguments: dict[str, Any] | None = None) -> Decision:
@@ -20,34 +20,34 @@ def decided(tool: str, effect: Effect, subject: str, mode: Mode, arguments: dict
 @pytest.mark.parametrize(
     ("tool", "effect", "subject", "expected"),
     [
-        ("todo", "none", "", "allow allow allow allow"),
-        ("read_file", "read", "src/a.py", "allow allow allow allow"),
-        ("grep", "read", "TODO", "allow allow allow allow"),
-        ("read_file", "read", ".env", "deny ask ask allow"),
-        ("read_file", "read", "/home/me/.ssh/id_rsa", "deny ask ask allow"),
-        ("write_file", "write", "src/a.py", "deny ask allow allow"),
-        ("write_file", "write", f"{WORKSPACE}/a", "deny ask allow allow"),
-        ("write_file", "write", "../a", "deny ask ask allow"),
-        ("write_file", "write", "src/../../a", "deny ask ask allow"),
-        ("write_file", "write", "~/notes", "deny ask ask allow"),
-        ("write_file", "write", "/tmp/a", "deny ask ask allow"),
-        ("write_file", "write", ".git/hooks/pre-commit", "deny ask ask allow"),
-        ("write_file", "write", "sub/.git/config", "deny ask ask allow"),
-        ("write_file", "write", ".openagent/policy.toml", "deny ask ask allow"),
-        ("write_file", "write", ".github/workflows/ci.yml", "deny ask ask allow"),
-        ("write_file", "write", ".env", "deny ask ask allow"),
-        ("write_file", "write", "config/secrets.yml", "deny ask ask allow"),
-        ("write_file", "write", "~/.bashrc", "deny ask ask allow"),
-        ("write_file", "write", "/etc/passwd", "deny deny deny deny"),
-        ("write_file", "write", "/usr/bin/x", "deny deny deny deny"),
-        ("write_file", "write", "../../../etc/x", "deny deny deny deny"),
-        ("web_fetch", "network", "https://example.com", "deny ask ask allow"),
-        ("execute_code", "execute", "print(1)", "deny ask ask allow"),
-        ("execute_code", "execute", "import os; os.system('rm -rf /')", "deny deny deny deny"),
-        ("github__create_issue", "execute", "", "deny ask ask allow"),
-        ("git", "execute", "status", "allow allow allow allow"),
-        ("git", "execute", "push --force", "deny ask ask allow"),
-        ("shell", "execute", "", "allow allow allow allow"),
+        ("todo", "none", "", "allow allow allow allow allow"),
+        ("read_file", "read", "src/a.py", "allow allow allow allow allow"),
+        ("grep", "read", "TODO", "allow allow allow allow allow"),
+        ("read_file", "read", ".env", "deny ask ask ask allow"),
+        ("read_file", "read", "/home/me/.ssh/id_rsa", "deny ask ask ask allow"),
+        ("write_file", "write", "src/a.py", "deny ask allow allow allow"),
+        ("write_file", "write", f"{WORKSPACE}/a", "deny ask allow allow allow"),
+        ("write_file", "write", "../a", "deny ask ask ask allow"),
+        ("write_file", "write", "src/../../a", "deny ask ask ask allow"),
+        ("write_file", "write", "~/notes", "deny ask ask ask allow"),
+        ("write_file", "write", "/tmp/a", "deny ask ask ask allow"),
+        ("write_file", "write", ".git/hooks/pre-commit", "deny ask ask ask allow"),
+        ("write_file", "write", "sub/.git/config", "deny ask ask ask allow"),
+        ("write_file", "write", ".openagent/policy.toml", "deny ask ask ask allow"),
+        ("write_file", "write", ".github/workflows/ci.yml", "deny ask ask ask allow"),
+        ("write_file", "write", ".env", "deny ask ask ask allow"),
+        ("write_file", "write", "config/secrets.yml", "deny ask ask ask allow"),
+        ("write_file", "write", "~/.bashrc", "deny ask ask ask allow"),
+        ("write_file", "write", "/etc/passwd", "deny deny deny deny deny"),
+        ("write_file", "write", "/usr/bin/x", "deny deny deny deny deny"),
+        ("write_file", "write", "../../../etc/x", "deny deny deny deny deny"),
+        ("web_fetch", "network", "https://example.com", "deny ask ask ask allow"),
+        ("execute_code", "execute", "print(1)", "allow ask ask allow allow"),
+        ("execute_code", "execute", "import os; os.system('rm -rf /')", "deny deny deny deny deny"),
+        ("github__create_issue", "execute", "", "deny ask ask ask allow"),
+        ("git", "execute", "status", "allow allow allow allow allow"),
+        ("git", "execute", "push --force", "allow ask ask ask allow"),
+        ("shell", "execute", "", "allow allow allow allow allow"),
     ],
 )
 def test_modes_decide_by_what_a_tool_does(tool: str, effect: Effect, subject: str, expected: str) -> None:

@@ -59,7 +59,7 @@ async def test_what_cannot_be_meant_is_refused_when_a_session_is_made_and_when_i
         ({"mode": "fulll"}, "Did you mean 'full'?"),
         ({"thinking": "hihg"}, "Did you mean 'high'?"),
         ({"temprature": 1}, "Did you mean 'temperature'?"),
-        ({"mode": "xyz"}, "There are: plan, ask, edits, full."),
+        ({"mode": "xyz"}, "There are: plan, ask, edits, auto, full."),
     ],
 )
 def test_words_that_are_none_come_back_with_the_nearest(settings: dict[str, Any], hint: str) -> None:

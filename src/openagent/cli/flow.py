@@ -33,7 +33,7 @@ DONE, FAILED, NEEDS_APPROVAL, CANCELLED = 0, 1, 3, 130
 _MARKS = {"done": ("✓", GREEN), "failed": ("✗", RED), "running": ("▸", YELLOW), "waiting": ("·", DIM)}
 Start = Callable[[str], FlowRun | FlowResume]
 """From an op's id to the op that starts a flow."""
-_MODES = click.Choice(["plan", "ask", "edits", "full"])
+_MODES = click.Choice(["plan", "ask", "edits", "auto", "full"])
 
 
 @click.group(

@@ -29,7 +29,9 @@ def policy() -> None:
     "openagent policy explain --mode full --json 'rm -rf build' | jq .ruling.decision",
 )
 @click.argument("words", metavar="COMMAND", nargs=-1, required=True)
-@click.option("--mode", type=click.Choice(["plan", "ask", "edits", "full"]), help="The configured one when left out.")
+@click.option(
+    "--mode", type=click.Choice(["plan", "ask", "edits", "auto", "full"]), help="The configured one when left out."
+)
 @click.option("--cwd", default=".", metavar="DIR", help="The workspace it would run in; this directory.")
 @as_json
 def explain(words: tuple[str, ...], mode: str | None, cwd: str, as_json: bool) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openagent.client.thin import Event
 
 DONE, FAILED, USAGE, NEEDS_APPROVAL, LIMIT, CANCELLED = 0, 1, 2, 3, 4, 130
-MODES = ("plan", "ask", "edits", "full")
+MODES = ("plan", "ask", "edits", "auto", "full")
 IF_ASKED = ("refuse", "stop")
 OUTPUTS = ("text", "json", "stream-json")
 _NO_PERSON = "the run has no terminal. Do without it, or end with what you would need."

@@ -26,7 +26,7 @@ from openagent.protocol.templates import (
     TemplateText,
 )
 
-_MODES = click.Choice(["plan", "ask", "edits", "full"])
+_MODES = click.Choice(["plan", "ask", "edits", "auto", "full"])
 
 
 @click.group(

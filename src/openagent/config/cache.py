@@ -88,7 +88,7 @@ class ConfigCache:
         settings = self.load(cwd, env).settings
         return SessionSettings(
             model=settings.model,
-            mode=settings.mode,
+            mode=settings.usual_mode,
             max_steps=settings.limits.max_steps,
             turn_timeout=settings.limits.turn_timeout,
             disabled_tools=list(dict.fromkeys([*settings.tools.disabled, *settings.tools.off])),

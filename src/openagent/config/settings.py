@@ -344,8 +344,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     model: ModelName = ""
     """What answers: `provider/model`, or `auto`. Empty: chosen from the keys there are."""
-    mode: Mode = "ask"
-    """What an agent may do unasked: `plan` (read only), `ask`, `edits` (change files) or `full`."""
+    mode: Mode | None = None
+    """What an agent may do unasked: `plan` (read only), `ask`, `edits` (change files), `auto` (all that stays in the
+    jail) or `full`. Left out: `auto`, and `ask` where `jail.kind` is `host`."""
     providers: dict[str, ProviderSettings] = {}
     fallback: FallbackSettings = FallbackSettings()
     budget: BudgetSettings = BudgetSettings()
@@ -365,6 +366,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     auto: AutoSettings = AutoSettings()
     cache: CacheSettings = CacheSettings()
     wire_profiles: dict[str, WireProfileSettings] = {}
+
+    @property
+    def usual_mode(self) -> Mode:
+        """Without a jail nothing holds what runs unasked."""
+        return self.mode or ("ask" if self.jail.kind == "host" else "auto")
 
 
 def size_in_bytes(size: str) -> int:

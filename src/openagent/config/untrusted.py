@@ -6,7 +6,7 @@ from typing import Any, cast, get_args
 
 from msgspec import Struct
 
-from openagent.config.settings import LimitSettings, Settings
+from openagent.config.settings import JailSettings, LimitSettings, Settings
 from openagent.config.source import KeyPath, dotted
 from openagent.protocol.sessions import Mode
 
@@ -37,7 +37,9 @@ def part_values(values: Mapping[str, Any], without: Mapping[str, Any]) -> Parted
 
     def stricter(path: KeyPath, value: Any) -> bool:
         if path == ("mode",):
-            return _MODES.index(value) < _MODES.index(without.get("mode", Settings().mode))
+            jail: Mapping[str, Any] = without.get("jail", {})
+            usual = Settings(jail=JailSettings(kind=jail.get("kind", JailSettings().kind))).usual_mode
+            return _MODES.index(value) < _MODES.index(without.get("mode") or usual)
         if path[0] == "limits":
             limits: Mapping[str, Any] = without.get("limits", {})
             limit = limits.get(str(path[1]), getattr(LimitSettings(), str(path[1])))

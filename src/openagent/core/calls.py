@@ -16,9 +16,10 @@ from openagent.core.permission import ask_person
 from openagent.core.secrets import open_what_is_named
 from openagent.core.seen import CallFiles
 from openagent.core.unreadable import syntax_error
+from openagent.core.walls import IN_PLAN, RUN_AGAIN, ReadingShell, met_the_wall, to_ask
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
-from openagent.plugins.jail import Shell
+from openagent.plugins.jail import ReadingJail, Shell
 from openagent.plugins.store import BackgroundWork
 from openagent.plugins.tool import Tool, ToolOutcome
 from openagent.plugins.workspace import WriteWindow
@@ -36,7 +37,7 @@ from openagent.protocol.events import (
     ToolStarted,
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
-from openagent.protocol.sessions import PermissionAsk, PlanItem, Question
+from openagent.protocol.sessions import PermissionAsk, PlanItem, Question, Wall
 from openagent.protocol.words import subject_of
 
 if TYPE_CHECKING:
@@ -172,14 +173,53 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
     if tool.effect == "execute" and (why := await session.permits.leaving.prepare(call.id, facts, decision)):
         decision = msgspec.structs.replace(decision, kind="deny", reason=why)
         return Performed(ToolOutcome(text=f"Denied: {why}", is_error=True), decision, 0.0, summary)
+    if session.permits.mode != "plan":  # there nobody was asked
+        await open_what_is_named(session, facts)
+    return await _run_held(session, tool, call, decision, op_id)
+
+
+async def _run_held(session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, op_id: str) -> Performed:
+    """Behind the wall that was decided on, and what follows when it meets that."""
+    performed = await _run_decided(session, tool, call, decision, op_id)
+    if decision.wall == "write" or not (line := await met_the_wall(session, performed.outcome)):
+        return performed
+    if session.permits.mode == "plan":
+        return _told(performed, IN_PLAN)
+    return await _run_again(session, tool, call, performed, line=line, op_id=op_id)
+
+
+async def _run_again(
+    session: "Session", tool: Tool, call: ToolCallPart, performed: Performed, *, line: str, op_id: str
+) -> Performed:
+    """It was believed to read, and met the wall that held it to that: a person may let it write."""
+    assert performed.decision is not None
+    decision = _ruled(to_ask(performed.decision, line), await session.gate.before_ask(call))
+    if decision.kind == "ask":
+        decision = await _ask_person(session, tool, call, decision, None)
+    if decision.kind == "deny":
+        return _told(
+            performed, f"Denied: it ran where nothing can be changed, and was not let run again: {decision.reason}"
+        )
+    return _told(await _run_decided(session, tool, call, decision, op_id, again=True), RUN_AGAIN)
+
+
+def _told(performed: Performed, more: str) -> Performed:
+    outcome = msgspec.structs.replace(performed.outcome, text=f"{performed.outcome.text}\n{more}")
+    return msgspec.structs.replace(performed, outcome=outcome)
+
+
+async def _run_decided(
+    session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, op_id: str, *, again: bool = False
+) -> Performed:
     session.outbox.check()  # what was asked and decided
-    await open_what_is_named(session, facts)
-    async with session.undo.call(tool, call.id) as window:
+    summary = tool.summarize(call.arguments)
+    async with session.undo.call(tool, call.id, walled=decision.wall == "read") as window:
         session.open_calls.reached(call.id, "begun")
         started = ToolStarted(call_id=call.id, tool=call.name, arguments=call.arguments, summary=summary)
-        session.post(started, op_id=op_id, audit=[audit_decision(call, decision, summary)])
+        news = () if again else (started,)
+        session.post(*news, op_id=op_id, audit=[audit_decision(call, decision, summary)])
         began = time.monotonic()
-        context = CallContext(session, call.id, window)
+        context = CallContext(session, call.id, window, decision.wall)
         outcome = _with_news(session, await _run(context, tool, call))
         duration_ms = round((time.monotonic() - began) * 1000, 3)
         if tool.effect == "execute" and (background := outcome.display.background):
@@ -234,6 +274,7 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
         workspace=session.info.cwd,
         cwd=session.shell_directory,
         arguments=call.arguments,
+        walled=tool.source == "built-in" and isinstance(session.runtime.jail, ReadingJail),
     )
 
 
@@ -319,7 +360,10 @@ def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
 class CallContext:
     """What a running call may use."""
 
-    def __init__(self, session: "Session", call_id: str, window: WriteWindow | None = None) -> None:
+    def __init__(
+        self, session: "Session", call_id: str, window: WriteWindow | None = None, wall: Wall = "write"
+    ) -> None:
+        self._wall: Wall = wall
         self._session = session
         self._window = window
         self.session = session.id
@@ -332,7 +376,8 @@ class CallContext:
 
     async def shell(self) -> Shell:
         self._session.permits.leaving.begins(self.call_id)
-        return await self._session.shell()
+        shell = await self._session.shell()
+        return ReadingShell(shell) if self._wall == "read" else shell
 
     def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:
         self._session.show(ToolOutput(call_id=self.call_id, stream=stream, text=text))

@@ -27,11 +27,12 @@ from openagent.core.prompt import system_prompt
 from openagent.core.recovery import recover_calls, recover_turn
 from openagent.core.runtime import Frozen, ResolvedModel, Runtime
 from openagent.core.seen import SeenFiles
+from openagent.core.shells import SessionShell
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
 from openagent.plugins.gate import Scene, folder_at
-from openagent.plugins.jail import LastingJail, Shell
+from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Activity, Budget
 from openagent.plugins.provider import Answer, ModelRequest, ToolSchema
 from openagent.plugins.store import (
@@ -130,9 +131,7 @@ class Session:
         self._user_calls: set[asyncio.Task[ToolOutcome]] = set()
         self._view: View | None = None
         self._collections: list[CollectionRecord] | None = None
-        self._shell: Shell | None = None
-        self._kept_directory: str | None = None
-        self._shell_lock = asyncio.Lock()
+        self._shell = SessionShell(self)
         self._closing = False
         self.paused = False
         """Messages wait meanwhile, as they do for a turn."""
@@ -179,7 +178,7 @@ class Session:
     @property
     def works_behind(self) -> bool:
         """A command in the background, which would end with the shell."""
-        return self._shell is not None and any(command.running for command in self._shell.background())
+        return self._shell.works_behind
 
     @property
     def next_number(self) -> int:
@@ -534,23 +533,12 @@ class Session:
         self._view = None
 
     async def shell(self) -> Shell:
-        async with self._shell_lock:
-            if self._shell is None:
-                async with self.runtime.opening.place():
-                    self._shell = await self.runtime.jail.open(self.id, self.workspace)
-            await self.permits.leaving.fit(self._shell)
-            return self._shell
+        return await self._shell.get()
 
     @property
     def shell_directory(self) -> str:
         """Where the next command starts: policy reads relative paths from there."""
-        if self._shell is not None:
-            return self._shell.directory
-        if self._kept_directory is None:
-            jail = self.runtime.jail
-            kept = jail.kept_directory(self.id) if isinstance(jail, LastingJail) else None
-            self._kept_directory = kept or self.info.cwd
-        return self._kept_directory
+        return self._shell.directory
 
     def tool_schemas(self, window: int) -> list[ToolSchema]:
         return [tool.schema for tool in self.tools.values() if self.runtime.offers(self.id, tool, window)]
@@ -638,6 +626,8 @@ class Session:
             changes["name"] = name
         after = msgspec.structs.replace(before, **changes)
         await self.record(SessionUpdated(info=after), op_id=op_id, changes=changes, audit=[audit_update(before, after)])
+        if "mode" in given:
+            await self._shell.obey_mode()
         if "instructions" in given:
             self.forget_view()
         self._choose_tools()
@@ -688,10 +678,7 @@ class Session:
             await asyncio.wait([self._flushing])
         await self.flush()
         await self.outbox.close(CLOSE_PATIENCE)
-        if self._shell is not None:
-            await self._shell.close()
-            self._shell = None
-        self.undo.close()
+        await self._shell.close()
         self._view = None  # it goes now; the session itself, which much refers to, with the next garbage
         self.runtime.ledger.forget(self.id)
         self.runtime.left_memory(self.id)

@@ -45,10 +45,11 @@ class Undo:
     # What calls write
 
     @asynccontextmanager
-    async def call(self, tool: Tool, call_id: str) -> AsyncGenerator[WriteWindow | None]:
-        """Around a call of any tool: whether it may write is not asked of anybody's opinion of it."""
+    async def call(self, tool: Tool, call_id: str, *, walled: bool = False) -> AsyncGenerator[WriteWindow | None]:
+        """Around a call of any tool: whether it may write is not asked of anybody's opinion of it, but for the kernel's
+        (`walled`)."""
         own = tool.source == "built-in"
-        if own and tool.effect not in ("write", "execute"):
+        if own and (walled or tool.effect not in ("write", "execute")):
             yield None
             return
         async with self.window(call_id, exact=own and tool.effect == "write") as window:

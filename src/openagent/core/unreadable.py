@@ -3,6 +3,7 @@
 import shlex
 from typing import TYPE_CHECKING
 
+from openagent.core.walls import ReadingShell
 from openagent.plugins.tool import ToolOutcome
 from openagent.policy.decision import command_text, is_readable
 from openagent.policy.facts import CallFacts
@@ -23,6 +24,8 @@ async def syntax_error(session: "Session", facts: CallFacts) -> ToolOutcome | No
     check = f"-n -c {shlex.quote(text)}"
     command = f"(if shopt -q extglob; then bash -O extglob {check}; else bash {check}; fi)"
     shell = await session.shell()
+    if facts.walled:
+        shell = ReadingShell(shell)
     result = await shell.run(command, timeout=_PATIENCE, cwd=str(session.workspace), merged=True)
     if result.exit_code == _SYNTAX_ERROR and "\n" in text and "extglob" in text:
         # A line before may allow patterns that are errors without it.

@@ -25,6 +25,7 @@ from openagent.jail.shell_state import DUMP_FUNCTIONS, DUMP_SETTINGS, ShellState
 from openagent.jail.state_pipe import StatePipe
 from openagent.plugins.held import Countdown
 from openagent.plugins.jail import OnOutput
+from openagent.protocol.sessions import Wall
 
 _INLINE_LIMIT = 2 * 1024
 """Bash reads a pipe byte by byte; longer commands are handed over as a file."""
@@ -97,8 +98,8 @@ class Ending(NamedTuple):
 
 
 class Bash:
-    def __init__(self, enclosure: Enclosure, name: str, fallback: str, state: ShellState) -> None:
-        self._enclosure = enclosure
+    def __init__(self, enclosure: Enclosure, name: str, fallback: str, state: ShellState, wall: Wall = "write") -> None:
+        self.enclosure = self._enclosure = enclosure
         self._loop = asyncio.get_running_loop()
         self.directory = state.directory
         self._script = state.script
@@ -131,7 +132,7 @@ class Bash:
             (self._outer / report).chmod(0o200)  # nobody else is to read the reports
         self._loop.add_reader(self._control, self._read_control)
         enclosure.on_end(self._enclosure_ended)
-        enclosure.start_shell(name, self._token)
+        enclosure.start_shell(name, self._token, wall)
         self._deadline = self._loop.call_later(_INTRODUCED_WITHIN_S, self._never_introduced)
         self._introduce(fallback)
 
@@ -200,6 +201,22 @@ class Bash:
         self.left.follow()
         if self.left.traces is not None:
             self._may_trace = self._debugs or self.left.traces
+
+    def end_as(self, other: "Bash") -> None:
+        """Its next command finds in `$?` what another's would have."""
+        self._ending = other._ending
+
+    def catch_up(self, other: "Bash") -> bool:
+        """Goes where another shell went, and ends as it did. False when that one has other variables or functions."""
+        theirs = other.state
+        if not self.state.same_settings(theirs):
+            return False
+        self.end_as(other)
+        if self.directory != theirs.directory:
+            self.directory = theirs.directory
+            there = b"\n\\builtin cd -- %s\n%s" % (_path(theirs.directory), theirs.came_from)
+            self._send(b"%s{ :;} %s\n\n" % (there, _NEXT_IS_FIRST))
+        return True
 
     def _recalled(self, command: bytes) -> bytes:
         """A command that ends as the last one did. A failure that something follows ends no shell and runs no trap."""

@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_contr
 from openagent.jail.mason import Masonry
 from openagent.jail.openings import exports, mounts, why_not
 from openagent.jail.ports import PortOpener
+from openagent.jail.reading import FILTER_FILE, can_stand_beside, confine_script, metadata_filter
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
@@ -116,6 +118,12 @@ class BwrapJail:
         return f"bwrap, network to {', '.join(self._network) or 'no host'}"
 
     async def open(self, session: str, workspace: Path) -> PersistentShell:
+        return await self._open(session, workspace, read_only=False)
+
+    async def open_reading(self, session: str, workspace: Path) -> PersistentShell:
+        return await self._open(session, workspace, read_only=True)
+
+    async def _open(self, session: str, workspace: Path, *, read_only: bool) -> PersistentShell:
         workspace = checked_workspace(workspace)
         log_dir = self._log_dir / session if self._log_dir is not None else None
         if log_dir is not None:
@@ -124,12 +132,16 @@ class BwrapJail:
             self._look_at_host(), self._survey.of(workspace), self.refit(session, self._openings(session))
         )
         held = HeldTime()
-        ask = self._asking(session, held)
-        launch = functools.partial(self._launch, host, workspace, log_dir, ask=ask, session=session)
-        plan = EnclosurePlan(launch, self._environment(host), PIPES)
+        launch = functools.partial(self._launch, host, workspace, log_dir)
+        env = self._environment(host)
+        reading = EnclosurePlan(functools.partial(launch, read_only=True), env, PIPES)
+        writing = functools.partial(launch, beside=True, ask=self._asking(session, held), session=session)
+        plan = reading if read_only else EnclosurePlan(writing, env, PIPES)
         return PersistentShell(
             functools.partial(ProcessEnclosure, plan),
             str(workspace),
+            enclose_reading=functools.partial(ProcessEnclosure, reading),
+            only_reads=read_only,
             background_after=self._background_after,
             log_dir=log_dir,
             on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
@@ -138,12 +150,18 @@ class BwrapJail:
         )
 
     async def start_process(
-        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None, ask: AskHost | None = None
+        self,
+        workspace: Path,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        ask: AskHost | None = None,
+        read_only: bool = False,
     ) -> asyncio.subprocess.Process:
         """A program of its own behind the same walls, an MCP server for one; its three streams are pipes."""
         workspace = checked_workspace(workspace)
         host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
-        launch = self._launch(host, workspace, None, None, ask=ask)
+        launch = self._launch(host, workspace, None, None, ask=ask, read_only=read_only)
         try:
             process = await asyncio.create_subprocess_exec(
                 *(*launch.argv, "bash", "-c", f'{launch.setup}\nexec "$@"', "bash", *argv),
@@ -165,12 +183,12 @@ class BwrapJail:
         return process
 
     async def open_terminal(
-        self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None
+        self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None, read_only: bool = False
     ) -> PtyProcess:
         """An interactive shell behind the same walls. Its terminal is its own, so it needs no new session."""
         workspace = checked_workspace(workspace)
         host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
-        launch = self._launch(host, workspace, None, None, own_session=False, ask=ask)
+        launch = self._launch(host, workspace, None, None, own_session=False, ask=ask, read_only=read_only)
         return await start_on_terminal(
             (*launch.argv, "bash", "-c", f"{launch.setup}\nPS1={shlex.quote(PROMPT)} exec bash --noprofile --norc -i"),
             env={**self._environment(host), **TERMINAL_ENV},
@@ -235,12 +253,12 @@ class BwrapJail:
 
     # --- what is inside --------------------------------------------------------------------------------------------
 
-    def _namespaces(self, own_session: bool) -> list[str]:
+    def _namespaces(self, own_session: bool, *, read_only: bool) -> list[str]:
         return [
             *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"),
             *(("--new-session",) if own_session else ()),
             *("--uid", str(_UID), "--gid", str(_UID), "--hostname", "openagent", "--cap-drop", "ALL"),
-            *(("--share-net",) if self._network == "on" else ()),
+            *(("--share-net",) if self._network == "on" and not read_only else ()),
         ]
 
     def _file_system(self, toolchains: Toolchains) -> list[str]:
@@ -289,14 +307,23 @@ class BwrapJail:
         own_session: bool = True,
         ask: AskHost | None = None,
         session: str = "",
+        read_only: bool = False,
+        beside: bool = False,
     ) -> Launch:
-        openings = self._openings(session) if session else Openings()
-        walls = [*self._opened_walls(openings), *workspace_walls(workspace, self._hidden, self._survey.last(workspace))]
+        """`read_only`: nothing of the workspace can be changed in it. `beside`: it is to hold reading shells, too."""
+        openings = self._openings(session) if session and not read_only else Openings()
+        ground = self._survey.last(workspace)
+        walls = [
+            *self._opened_walls(openings),
+            *workspace_walls(workspace, self._hidden, ground, writable=not read_only),
+        ]
+        beside = beside and can_stand_beside(workspace)
         argv = [
             *(
-                *self._namespaces(own_session),
+                *self._namespaces(own_session, read_only=read_only),
                 *self._file_system(host.toolchains),
                 *mounts(openings, os.environ),
+                *(("--ro-bind", sys.base_prefix, sys.base_prefix) if beside and sys.base_prefix != "/usr" else ()),
                 *_mounts(walls),
             ),
             *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
@@ -312,14 +339,17 @@ class BwrapJail:
             argv += ["--seccomp", str(fds[-1])]
         group = make_control_group(self._limits)
         setup = [rlimit_script(self._limits, grouped=group is not None), exports(openings)]
-        if way_out := self._way_out(ask, openings.ports):
+        way_out = None if read_only else self._way_out(ask, openings.ports)
+        if way_out is not None:
             self._ways_out[session] = way_out
             fds += way_out.fds
             argv += way_out.arguments
             setup.append(way_out.setup)
+        if beside:
+            setup.append(confine_script())
         argv += ["--remount-ro", "/"]
         standing = Standing(workspace, walls)
-        masonry = Masonry(standing, walls, in_memory=() if group else _IN_MEMORY)
+        masonry = Masonry(standing, walls, in_memory=() if group else _IN_MEMORY, read_only=read_only)
 
         def on_end() -> None:
             if way_out is not None:
@@ -332,7 +362,8 @@ class BwrapJail:
 
         fds.append(_in_memory(b"\0".join(os.fsencode(argument) for argument in argv) + b"\0"))
         command = [*_confinement(self._limits, group), host.bwrap, "--args", str(fds[-1])]
-        return Launch(command, fds, "\n".join(setup), on_end, masonry)
+        files = {FILTER_FILE: metadata_filter() or b""} if beside else {}
+        return Launch(command, fds, "\n".join(setup), on_end, masonry, files, beside)
 
     def _copied_files(self, git_identity: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
         names = (*_ETC_FILES, "resolv.conf") if self._network == "on" else _ETC_FILES

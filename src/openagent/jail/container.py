@@ -64,6 +64,7 @@ class ContainerPlan(NamedTuple):
     hidden: Sequence[Path]
     ground: Ground
     log_dir: Path | None
+    read_only: bool = False
 
     @property
     def inner_user(self) -> tuple[int, int]:
@@ -92,7 +93,7 @@ class ContainerPlan(NamedTuple):
 
     @property
     def walls(self) -> list[Wall]:
-        return workspace_walls(self.workspace, self.hidden, self.ground)
+        return workspace_walls(self.workspace, self.hidden, self.ground, writable=not self.read_only)
 
     def describe(self, pipes: Path, walls: Sequence[Wall]) -> dict[str, object]:
         """For the engine's `create`."""
@@ -110,7 +111,7 @@ class ContainerPlan(NamedTuple):
                 **self._walls(pipes, walls),
                 **self._bounds(),
                 "AutoRemove": True,
-                "NetworkMode": "default" if self.network else "none",
+                "NetworkMode": "default" if self.network and not self.read_only else "none",
                 "IpcMode": "private",
                 "ReadonlyRootfs": True,
                 "CapDrop": ["ALL"],
@@ -182,7 +183,7 @@ class ContainerEnclosure(Enclosure):
         self._unsent: list[bytes] = []
         self._walls = plan.walls
         self._standing = Standing(plan.workspace, self._walls)
-        self.masonry = Masonry(self._standing, self._walls)
+        self.masonry = Masonry(self._standing, self._walls, read_only=plan.read_only)
         self._write_launcher(plan.setup)
         for path, text in plan.settings_files.items():
             (self.outer_pipes / path.rpartition("/")[2]).write_text(text)
@@ -219,7 +220,8 @@ class ContainerEnclosure(Enclosure):
         for order in self._unsent:
             os.write(self._orders, order)
 
-    def start_shell(self, name: str, token: str) -> None:
+    def start_shell(self, name: str, token: str, wall: str) -> None:
+        del wall  # reading shells have a container of their own
         order = f"{name} {token}\n".encode()
         if not self.pid:
             self._unsent.append(order)

@@ -61,6 +61,12 @@ class DockerJail:
         return "docker, with network" if self._network == "on" else "docker, no network"
 
     async def open(self, session: str, workspace: Path) -> PersistentShell:
+        return await self._open(session, workspace, read_only=False)
+
+    async def open_reading(self, session: str, workspace: Path) -> PersistentShell:
+        return await self._open(session, workspace, read_only=True)
+
+    async def _open(self, session: str, workspace: Path, *, read_only: bool) -> PersistentShell:
         if not isinstance(self._network, str):
             raise OpenAgentError(
                 "jail_error",
@@ -84,10 +90,14 @@ class DockerJail:
             hidden=self._hidden,
             ground=await self._survey.of(workspace),
             log_dir=log_dir,
+            read_only=read_only,
         )
+        reading = plan._replace(read_only=True)
         shell = PersistentShell(
             functools.partial(ContainerEnclosure, plan),
             str(workspace),
+            enclose_reading=functools.partial(ContainerEnclosure, reading),
+            only_reads=read_only,
             background_after=self._background_after,
             log_dir=log_dir,
             on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,

@@ -21,6 +21,7 @@ from openagent.jail.capture import Log
 from openagent.jail.mason import UNREADABLE, Masonry
 from openagent.jail.processes import kill_tree
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import Wall
 
 _STDERR_KEPT = 4096
 _PREFIX = "openagent-shell-"
@@ -37,8 +38,9 @@ _LAUNCHER = """\
 exec 2>/dev/null
 cd -- "$1" || exit 125
 source ./setup
-while IFS=' ' read -r shell token; do
-  { cd "$shell" && bash --noprofile --norc bash </dev/null >/dev/null 2>&1 3>&-
+while IFS=' ' read -r shell token wall; do
+  [ "$wall" = read ] && with=("${confine[@]}") || with=()
+  { cd "$shell" && "${with[@]}" bash --noprofile --norc bash </dev/null >/dev/null 2>&1 3>&-
     printf '%s X %s\\0' "$token" "$?" >&3
   } 3>"$shell/control" &
 done
@@ -61,6 +63,9 @@ class Launch(NamedTuple):
     """Shell text for the enclosure itself, before any command: limits, mostly."""
     on_end: Callable[[], None] = lambda: None
     masonry: Masonry | None = None
+    files: Mapping[str, bytes] = {}
+    """For the directory of the pipes."""
+    reads_beside: bool = False
 
 
 class EnclosurePlan(NamedTuple):
@@ -89,12 +94,15 @@ class Enclosure(ABC):
         self.masonry: Masonry | None = None
         self.worked = False
         """A shell has run in it."""
+        self.reads_beside = False
+        """It can hold reading shells and writing ones."""
         self._ended = self._loop.create_future()
         self._listeners: list[Callable[[], None]] = []
         self._late: dict[int, Log | None] = {}
 
     @abstractmethod
-    def start_shell(self, name: str, token: str) -> None: ...
+    def start_shell(self, name: str, token: str, wall: Wall) -> None:
+        """`read` only where `reads_beside` is."""
 
     @abstractmethod
     def failure(self) -> OpenAgentError:
@@ -213,6 +221,9 @@ class ProcessEnclosure(Enclosure):
     def _spawn(self) -> subprocess.Popen[bytes]:
         launch = self._plan.launch(self.outer_pipes)
         self._write_launcher(launch.setup)
+        for name, data in launch.files.items():
+            (self.outer_pipes / name).write_bytes(data)
+        self.reads_beside = launch.reads_beside
         try:
             process = subprocess.Popen(
                 [*launch.argv, "bash", f"{self.inner_pipes}/launcher", self.inner_pipes],
@@ -246,10 +257,10 @@ class ProcessEnclosure(Enclosure):
             hint=_ALLOW_NAMESPACES if "namespace" in complaint or "uid map" in complaint else _ASK_DOCTOR,
         )
 
-    def start_shell(self, name: str, token: str) -> None:
+    def start_shell(self, name: str, token: str, wall: Wall) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(f"{name} {token}\n".encode())
+            self._process.stdin.write(f"{name} {token} {wall if self.reads_beside else 'write'}\n".encode())
 
     def _read_stderr(self) -> None:
         assert self._process.stderr is not None

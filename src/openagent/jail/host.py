@@ -61,9 +61,16 @@ class HostJail:
         )
 
     async def start_process(
-        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+        self,
+        workspace: Path,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        read_only: bool = False,
     ) -> asyncio.subprocess.Process:
         """A program of its own, an MCP server for one; its three streams are pipes."""
+        if read_only:
+            raise _no_walls()
         return await asyncio.create_subprocess_exec(
             *argv,
             stdin=subprocess.PIPE,
@@ -74,7 +81,9 @@ class HostJail:
             start_new_session=True,
         )
 
-    async def open_terminal(self, workspace: Path, columns: int, rows: int) -> PtyProcess:
+    async def open_terminal(self, workspace: Path, columns: int, rows: int, *, read_only: bool = False) -> PtyProcess:
+        if read_only:
+            raise _no_walls()
         env = {**self._environment(), **TERMINAL_ENV}
         return await start_on_terminal(("bash", "-i"), env=env, cwd=str(workspace), size=(columns, rows))
 
@@ -87,3 +96,11 @@ class HostJail:
 
     def describe(self) -> str:
         return "host, not jailed"
+
+
+def _no_walls() -> OpenAgentError:
+    return OpenAgentError(
+        "jail_error",
+        "In plan mode nothing may be written, and without a jail nothing would keep a program from it.",
+        hint='Choose another mode, or `[jail] kind = "bwrap"`.',
+    )

@@ -54,13 +54,15 @@ for order, source, path in orders:
 class Masonry:
     """The walls of one enclosure."""
 
-    def __init__(self, standing: Standing, walls: Sequence[Wall], *, in_memory: Sequence[str] = ()) -> None:
-        """`in_memory`: folders whose files no control group counts."""
+    def __init__(
+        self, standing: Standing, walls: Sequence[Wall], *, in_memory: Sequence[str] = (), read_only: bool = False
+    ) -> None:
+        """`in_memory`: folders whose files no control group counts. `read_only`: no repository needs walls in it."""
         self._unbounded = tuple(in_memory)
         self._standing = standing
         self._workspace = workspace = standing.workspace
         self._walls = [wall for wall in walls if not wall.writable and not wall.emptied and not wall.path.is_dir()]
-        self._repository = any(wall.path == workspace / ".git" for wall in walls)
+        self._repository = read_only or any(wall.path == workspace / ".git" for wall in walls)
         self._pid = 0
         self._bounding: asyncio.Task[None] | None = None
 

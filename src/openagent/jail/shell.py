@@ -1,5 +1,7 @@
 """The persistent shell of one session: commands run one after another in one bash, which is replaced when it ends.
 
+There may be two, one of which can change nothing of the workspace; either goes on where the other was.
+
 A command that is killed takes its shell with it, because bash would go on with the rest of the line, and one that goes
 to the background keeps it. The next command finds a new shell with what the old one had before that command: directory,
 variables, functions, aliases, options. So does the first one after a restart of the daemon. What was lost is told.
@@ -21,6 +23,7 @@ from openagent.jail.shell_state import ShellState, load, save
 from openagent.plugins.held import Countdown, HeldTime
 from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.sessions import Wall
 
 _AS_BEFORE = "the shell goes on in {directory} as it was before this command; what the command itself set is not kept"
 _RESTARTED = (
@@ -44,17 +47,23 @@ class PersistentShell:
         enclose: Callable[[], Enclosure],
         directory: str,
         *,
+        enclose_reading: Callable[[], Enclosure] | None = None,
+        only_reads: bool = False,
         background_after: float | None = None,
         log_dir: Path | None = None,
         on_background_end: OnBackgroundEnd | None = None,
         explain: Callable[[str, Sequence[Path]], str | None] | None = None,
         held: HeldTime | None = None,
     ) -> None:
-        """`explain` tells from a command's output, and what it cannot read, what it ran into. What is `held` counts for
-        no timeout."""
+        """`enclose_reading` is for commands that are to change nothing, where the enclosure itself has no such shells.
+        With `only_reads` no command can. `explain` tells from a command's output, and what it cannot read, what it ran
+        into. What is `held` counts for no timeout."""
+        self._only_reads = only_reads
         self._held = held or HeldTime()
         self._explain = explain
-        self._enclose = enclose
+        self._enclose: dict[Wall, Callable[[], Enclosure]] = {"write": enclose}
+        if enclose_reading is not None:
+            self._enclose["read"] = enclose_reading
         self._home_directory = directory
         self._log_dir = log_dir
         self._saved = load(log_dir) if log_dir is not None else None
@@ -70,15 +79,17 @@ class PersistentShell:
         """An earlier shell of the session is gone with all that ran in it, and nobody was told yet."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving: asyncio.TimerHandle | None = None
-        self._enclosure = enclose()
-        self._bash = self._start_bash(self._saved or ShellState(directory))
+        self._enclosures: dict[Wall, Enclosure] = {"write": enclose()}
+        self._bashes: dict[Wall, Bash] = {}
+        self._bash = self._start_bash("write", self._enclosures["write"], self._saved or ShellState(directory))
+        """The one that ran the last command, or will run the next."""
 
     async def ready(self) -> None:
         """Waits for the first shell, so that what keeps the jail from starting is said before any command is run."""
         await self._bash.introduced.wait()
         if not self._bash.inner_pid:
             await self.close()
-            raise self._enclosure.failure()
+            raise self._bash.enclosure.failure()
 
     # --- commands --------------------------------------------------------------------------------------------------
 
@@ -91,17 +102,19 @@ class PersistentShell:
         cwd: str | None = None,
         interactive: bool = False,
         merged: bool = False,
+        wall: Wall = "write",
     ) -> CommandResult:
         if "\0" in command:
             return CommandResult(
                 exit_code=2, stdout="", stderr="A command cannot contain a NUL character.\n", duration_ms=0
             )
         given = functools.partial(
-            self._run, command, timeout, on_output, directory=cwd, interactive=interactive, merged=merged
+            self._run, command, timeout, on_output, directory=cwd, interactive=interactive, merged=merged, wall=wall
         )
         async with self._lock:
-            await self._enclosure.mend()
-            worked = self._enclosure.worked
+            for enclosure in list(self._enclosures.values()):
+                await enclosure.mend()
+            worked = self._bash.enclosure.worked
             try:
                 return await given()
             except OpenAgentError as error:
@@ -119,8 +132,13 @@ class PersistentShell:
         directory: str | None,
         interactive: bool,
         merged: bool,
+        wall: Wall,
     ) -> CommandResult:
-        bash = self._ready_bash()
+        if self._only_reads:
+            wall = "write"  # there is but one enclosure, and in it nothing can be written
+        if self._bashes.get(wall) is not self._bash:
+            await self._hear_the_last_state()
+        bash = self._bash = self._ready_bash(wall)
         self._commands_started += 1
         log = Log(self._log_dir / f"{self._commands_started}.log") if self._log_dir is not None else None
         running = self._running = Running(command, on_output, log)
@@ -151,7 +169,7 @@ class PersistentShell:
                 timer.cancel()
         if outcome == "background":
             left = timeout and timeout - running.duration_ms / 1000 + (held.seconds - held_before)
-            return self._move_to_background(running, bash, left)
+            return self._move_to_background(running, bash, left, wall)
         if outcome == "timeout":
             running.timed_out = True
             self._kill(running, bash)
@@ -160,8 +178,8 @@ class PersistentShell:
             running.lost = True
             self._kill(running, bash)
         if running.shell_ended and not bash.inner_pid and not self._closed:
-            await self._enclosure.close()
-            raise self._enclosure.failure()
+            await bash.enclosure.close()
+            raise bash.enclosure.failure()
         return self._result(running, notes=self._notes(running))
 
     def _notes(self, running: Running) -> list[str]:
@@ -169,7 +187,7 @@ class PersistentShell:
         notes: list[str] = []
         if self._is_new:
             self._is_new = False
-            notes.append(_RESUMED + (_GONE if self._enclosure.private else _PROCESSES_GONE))
+            notes.append(_RESUMED + (_GONE if self._bash.enclosure.private else _PROCESSES_GONE))
         if running.timed_out or running.ended is None:
             notes.append(_AS_BEFORE)
         elif running.lost:
@@ -179,7 +197,7 @@ class PersistentShell:
         told = [note.format(directory=self.directory) for note in notes]
         if self._explain is not None and running.ended is not None:
             printed = running.out.tail_text(_EXPLAINED) + running.err.tail_text(_EXPLAINED)
-            if explanation := self._explain(printed, self._enclosure.secrets):
+            if explanation := self._explain(printed, self._bash.enclosure.secrets):
                 told.append(explanation)
         return told
 
@@ -212,12 +230,13 @@ class PersistentShell:
 
     def secrets(self) -> Sequence[Path]:
         """What cannot be read in it, though it is in the workspace."""
-        return self._enclosure.secrets
+        return [path for enclosure in self._enclosures.values() for path in enclosure.secrets]
 
     async def open_to(self, paths: Sequence[Path]) -> None:
         """Lets files be read that look as if they held secrets."""
         await self._bash.introduced.wait()  # there is nothing to open yet in a jail that is only starting
-        await self._enclosure.open_to(paths)
+        for enclosure in list(self._enclosures.values()):
+            await enclosure.open_to(paths)
 
     def close_input(self) -> None:
         """The end of input, as Ctrl-D gives it."""
@@ -228,24 +247,39 @@ class PersistentShell:
 
     # --- shells ----------------------------------------------------------------------------------------------------
 
-    def _start_bash(self, state: ShellState) -> Bash:
+    def _start_bash(self, wall: Wall, enclosure: Enclosure, state: ShellState) -> Bash:
         self._shells_started += 1
-        bash = Bash(self._enclosure, str(self._shells_started), fallback=self._home_directory, state=state)
+        bash = Bash(enclosure, str(self._shells_started), fallback=self._home_directory, state=state, wall=wall)
         bash.on_state = self._save_soon
+        self._bashes[wall] = bash
         return bash
 
-    def _ready_bash(self) -> Bash:
+    def _ready_bash(self, wall: Wall) -> Bash:
+        """The shell behind that wall, as the last command left the one that ran it."""
         if self._closed:
             raise OpenAgentError("conflict", "The shell is closed.")
-        if not self._enclosure.alive:
-            self._enclosure = self._enclose()
-            self._bash = self._start_bash(self._bash.state)
-            self._is_new = True
-        elif not self._bash.alive:
-            # With `set -e` carried over, every failure would end a shell again, and not only the one that asked for it.
-            state = self._bash.state
-            self._bash = self._start_bash(state.without_errexit() if self._bash.ended_by_itself else state)
-        return self._bash
+        enclosure, last, bash = self._ready_enclosure(wall), self._bash, self._bashes.get(wall)
+        if bash is not None and bash.alive and bash.enclosure is enclosure:
+            if bash is last or bash.catch_up(last):
+                return bash
+            bash.dispose()
+        # With `set -e` carried over, every failure would end a shell again, and not only the one that asked for it.
+        state = last.state.without_errexit() if last.ended_by_itself and last.enclosure.alive else last.state
+        started = self._start_bash(wall, enclosure, state)
+        if last.alive:
+            started.end_as(last)
+        return started
+
+    def _ready_enclosure(self, wall: Wall) -> Enclosure:
+        writing = self._enclosures["write"]
+        if wall == "read" and "read" not in self._enclose:
+            raise OpenAgentError("jail_error", "Without a jail no command can be kept from writing.")
+        home: Wall = "write" if wall == "write" or (writing.alive and writing.reads_beside) else "read"
+        enclosure = self._enclosures.get(home)
+        if enclosure is None or not enclosure.alive:
+            self._is_new = self._is_new or enclosure is not None
+            enclosure = self._enclosures[home] = self._enclose[home]()
+        return enclosure
 
     def _save_soon(self) -> None:
         """Not after each of many quick commands: reading what a shell tells of itself takes as long as some of them."""
@@ -268,10 +302,10 @@ class PersistentShell:
 
     def _kill(self, running: Running, bash: Bash) -> None:
         """Ends the command, its shell, and all it started, however detached; earlier commands' servers stay."""
-        root = self._enclosure.pid
+        root = bash.enclosure.pid
         shell = find_inner(root, bash.inner_pid) if bash.inner_pid else None
         if shell is None:
-            self._enclosure.kill()
+            bash.enclosure.kill()
         else:
             send_signal(shell, signal.SIGSTOP)
             others = self._other_shells(bash)
@@ -281,15 +315,17 @@ class PersistentShell:
         bash.abandon()
 
     def _other_shells(self, bash: Bash) -> list[int]:
-        others = {other for _, other in self._in_background.values()} | {self._bash}
+        others = {other for _, other in self._in_background.values()} | set(self._bashes.values())
         found = [
-            find_inner(self._enclosure.pid, other.inner_pid) for other in others if other is not bash and other.alive
+            find_inner(bash.enclosure.pid, other.inner_pid)
+            for other in others
+            if other is not bash and other.alive and other.enclosure is bash.enclosure
         ]
         return [pid for pid in found if pid is not None]
 
     # --- background ------------------------------------------------------------------------------------------------
 
-    def _move_to_background(self, running: Running, bash: Bash, left: float | None) -> CommandResult:
+    def _move_to_background(self, running: Running, bash: Bash, left: float | None, wall: Wall) -> CommandResult:
         name = f"bg{self._commands_started}"
         self._in_background[name] = (running, bash)
         running.out.on_output = running.err.on_output = None
@@ -298,12 +334,12 @@ class PersistentShell:
         if left is not None:
             running.deadline = self._held.call_later(max(left, 0), lambda: self._time_is_up(running, bash))
         notes = self._notes(running)
-        self._bash = self._start_bash(bash.state)
+        self._bash = self._start_bash(wall, bash.enclosure, bash.state)
         return self._result(running, background=name, notes=notes)
 
     def _time_is_up(self, running: Running, bash: Bash) -> None:
         async def end() -> None:
-            await self._bash.introduced.wait()  # a shell that is only starting could not be told from what must die
+            await self._all_introduced()
             if running.ended is None and not self._closed:
                 running.timed_out = True
                 self._kill(running, bash)
@@ -311,6 +347,11 @@ class PersistentShell:
         task = asyncio.get_running_loop().create_task(end())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _all_introduced(self) -> None:
+        """A shell that is only starting could not be told from what must die."""
+        for bash in list(self._bashes.values()):
+            await bash.introduced.wait()
 
     def _background_ended(self, name: str) -> None:
         running, bash = self._in_background[name]
@@ -345,7 +386,7 @@ class PersistentShell:
 
     async def kill_background(self, name: str) -> CommandResult:
         running, bash = self._background_command(name)
-        await self._bash.introduced.wait()  # a shell that is only starting could not be told from what must die
+        await self._all_introduced()
         if running.ended is None:
             self._kill(running, bash)
         return self._result(running, background=name)
@@ -363,28 +404,35 @@ class PersistentShell:
         """The next command finds another enclosure, with what this shell has."""
         async with self._lock:
             await self._hear_the_last_state()
-            await self._enclosure.close()
+            for enclosure in list(self._enclosures.values()):
+                await enclosure.close()
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
         try:
-            await self._hear_the_last_state()
+            if self._log_dir is not None:
+                await self._hear_the_last_state()
         finally:
             if self._saving is not None:
                 self._save()
             for running, _ in self._in_background.values():
                 if running.deadline is not None:
                     running.deadline.cancel()
-            await self._enclosure.close()
-            with contextlib.suppress(OSError):
-                self._bash.dispose()
+            for enclosure in list(self._enclosures.values()):
+                await enclosure.close()
+            for bash in self._bashes.values():
+                with contextlib.suppress(OSError):
+                    bash.dispose()
 
     async def _hear_the_last_state(self) -> None:
         """A shell tells what a command left in it only after the command's end, when the session may be over."""
-        if self._log_dir is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_TOLD_WITHIN_S):
-                    self._bash.left.follow()
-                    await self._bash.left.told.wait()
+        left = self._bash.left
+        left.take_in()
+        if left.told.is_set():
+            return
+        left.follow()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_TOLD_WITHIN_S):
+                await left.told.wait()

@@ -24,6 +24,7 @@ _NOT_HANDED_OVER = re.compile(
     rb"PWD|S?RANDOM|SECONDS|SHELLOPTS|SHLVL|_|_oa\w*)(?:=|$)"
 )
 """Bash's own, which it sets itself."""
+_OLDPWD = re.compile(rb"^declare -\S+ OLDPWD(?:=.*)?\n", re.MULTILINE)
 _CANNOT_BE_SET = frozenset((b"login_shell", b"restricted_shell"))
 
 
@@ -41,6 +42,17 @@ class ShellState(Struct, frozen=True):
         late = [line for line in lines if line.startswith(b"set ")]
         others = [line for line in lines if not line.startswith(b"set ")]
         return b"".join((*others, self.functions, *late))
+
+    def same_settings(self, other: "ShellState") -> bool:
+        """But for where they were before."""
+        mine, theirs = (_OLDPWD.sub(b"", state.settings) for state in (self, other))
+        return mine == theirs and self.functions == other.functions
+
+    @property
+    def came_from(self) -> bytes:
+        """Where `cd -` leads: bash text."""
+        found = _OLDPWD.search(self.settings)
+        return b"\\builtin " + found[0] if found else b""
 
     def without_errexit(self) -> "ShellState":
         return replace(self, settings=self.settings.replace(b"set -o errexit\n", b""))

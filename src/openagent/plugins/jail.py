@@ -8,6 +8,8 @@ from typing import Literal, Protocol, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.protocol.sessions import Wall
+
 OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, str], None]
 """Called with output as it arrives, on the event loop."""
@@ -87,10 +89,11 @@ class Shell(Protocol):
         cwd: str | None = None,
         interactive: bool = False,
         merged: bool = False,
+        wall: Wall = "write",
     ) -> CommandResult:
         """`cwd` holds for this command alone, which leaves nothing in `$?`. Without `interactive` the command's input
         is empty. With `merged` errors are in `stdout`, in the order in which all was written. A `timeout` counts on in
-        the background."""
+        the background. Behind the wall `read`, which a `ReadingJail`'s shell has, the workspace cannot be changed."""
         ...
 
     def send_input(self, text: str) -> None:
@@ -157,11 +160,26 @@ class OpenableShell(Protocol):
 
 
 @runtime_checkable
+class ReadingJail(Protocol):
+    """A jail that can keep what runs in it from changing anything of the workspace."""
+
+    async def open_reading(self, session: str, workspace: Path) -> Shell:
+        """A shell whose commands are all behind that wall, and without the network."""
+        ...
+
+
+@runtime_checkable
 class ProcessJail(Protocol):
     """A jail that can also hold programs beside the shell."""
 
     async def start_process(
-        self, workspace: Path, argv: Sequence[str], *, env: Mapping[str, str] | None = None, ask: AskHost | None = None
+        self,
+        workspace: Path,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        ask: AskHost | None = None,
+        read_only: bool = False,
     ) -> asyncio.subprocess.Process:
         """`ask` is asked about hosts, where that is how the jail's network is set; without it there is none. Its
         three streams are pipes, and it leads a process group of its own."""
@@ -202,7 +220,7 @@ class TerminalJail(Protocol):
     """A jail that can also hold a terminal for a person."""
 
     async def open_terminal(
-        self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None
+        self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None, read_only: bool = False
     ) -> Terminal: ...
 
 

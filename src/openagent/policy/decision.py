@@ -13,6 +13,7 @@ from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.catalogue import BuiltinRule, Finding, Level
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts, Decision, Kind
+from openagent.policy.leaving import leaves
 from openagent.policy.rules import CompiledRule, RuleSet, Target
 from openagent.policy.units import Unit
 from openagent.protocol.sessions import Mode, Risk
@@ -26,6 +27,7 @@ __all__ = [
     "decide",
     "is_command",
     "is_readable",
+    "is_shell",
     "rule_meets",
     "units_of",
     "verdicts",
@@ -35,7 +37,17 @@ _SHELL_TOOLS = frozenset({"shell", "bash", "execute_bash", "run_shell_command"})
 _HIDES_OUTPUT = re.compile(r"(?:&>>?|>&)\s*/dev/null|>\s*/dev/null\s+2>&1|2>\s*/dev/null\s+1?>\s*/dev/null")
 _RISKS: tuple[Risk, ...] = ("low", "medium", "high")
 _KINDS: tuple[Kind, ...] = ("allow", "ask", "deny")
-_ONLY_READS = Decision(kind="allow", risk="low", reason="It only reads.", rule="builtin:read-only")
+_ONLY_READS = Decision(kind="allow", risk="low", reason="It only reads.", rule="builtin:read-only", wall="read")
+_REFUSED_IN_PLAN = "The session is in plan mode, which only reads: put this step into the plan instead of doing it."
+_NO_SHELL_IN_PLAN = (
+    "The session is in plan mode, and without a jail that can be read-only nothing keeps a command from writing: use "
+    "the tools that read files, and put what has to run into the plan."
+)
+_UNASKED: dict[Mode, str] = {
+    "edits": "Edits inside the workspace are allowed.",
+    "auto": "It stays in the jail.",
+    "full": "Full mode allows it.",
+}
 _PATCHED_FILE = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]/)?|rename to )([^\t\n]+)",
     re.MULTILINE,
@@ -55,8 +67,32 @@ def decide(facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
     decision = _strictest([_about(unit, facts, mode, rules) for unit in units_of(facts)])
     if decision.rule != "builtin:read-only" and is_command(facts) and _HIDES_OUTPUT.search(facts.subject):
         risk = _RISKS[min(_RISKS.index(decision.risk) + 1, 2)]
-        return replace(decision, risk=risk, reason=f"{decision.reason} It also hides its output.")
-    return decision
+        decision = replace(decision, risk=risk, reason=f"{decision.reason} It also hides its output.")
+    return _walled(decision, facts, mode) if facts.effect == "execute" else decision
+
+
+def _walled(decision: Decision, facts: CallFacts, mode: Mode) -> Decision:
+    """What only reads, as far as can be told, runs where it can do nothing else, unless nothing is asked anyway."""
+    if not facts.walled:
+        return _unwalled(decision, facts, mode)
+    if mode == "plan":
+        return replace(decision, wall="read")
+    return replace(decision, wall="write") if mode in ("auto", "full") else decision
+
+
+def _unwalled(decision: Decision, facts: CallFacts, mode: Mode) -> Decision:
+    """Nothing holds what runs: reading its text is not enough to let it."""
+    if mode == "plan" and is_shell(facts):
+        return replace(decision, kind="deny", reason=_NO_SHELL_IN_PLAN, rule="mode:plan", wall="write")
+    if mode != "full" and decision.rule == "builtin:read-only" and is_shell(facts):
+        reason = "It seems to only read, but without a jail nothing would keep it from doing more."
+        return Decision(kind="ask", risk="low", reason=reason, rule="jail:none")
+    return replace(decision, wall="write")
+
+
+def is_shell(facts: CallFacts) -> bool:
+    """Whether it runs in the session's shell."""
+    return facts.effect == "execute" and (facts.tool in _SHELL_TOOLS or facts.tool in ("git", "execute_code"))
 
 
 def is_command(facts: CallFacts) -> bool:
@@ -88,8 +124,12 @@ def _strictest(decisions: Sequence[Decision]) -> Decision:
         return _ONLY_READS
     if len(decisions) == 1:
         return decisions[0]
-    strictest = max(decisions, key=lambda decision: (_KINDS.index(decision.kind), _RISKS.index(decision.risk)))
-    return replace(strictest, risk=_highest(decision.risk for decision in decisions))
+    strictest = max(
+        decisions,
+        key=lambda decision: (_KINDS.index(decision.kind), _RISKS.index(decision.risk), decision.wall == "write"),
+    )
+    wall = "write" if any(decision.wall == "write" for decision in decisions) else "read"
+    return replace(strictest, risk=_highest(decision.risk for decision in decisions), wall=wall)
 
 
 def _highest(risks: Iterable[Risk]) -> Risk:
@@ -208,7 +248,7 @@ def _about(unit: Unit, facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision
     risk = _highest(finding.rule.risk for finding in unit.findings)
     if rules.compiled and (ruled := _ruled(_target(facts, unit), mode, rules, worst, risk)):
         return ruled
-    return _builtin(worst, risk, mode, facts) if worst else _ONLY_READS
+    return _builtin(worst, unit, risk, mode, facts) if worst else _ONLY_READS
 
 
 def _worst(findings: Sequence[Finding]) -> Finding | None:
@@ -255,22 +295,42 @@ def _by_rule(compiled: CompiledRule, risk: Risk) -> Decision:
     return Decision(kind=rule.decision, risk=risk, reason=reason, rule=compiled.name)
 
 
-def _builtin(worst: Finding, risk: Risk, mode: Mode, facts: CallFacts) -> Decision:
-    rule = worst.rule
-    name = f"builtin:{rule.name}"
-    reason = f"{rule.reason} ({_shown(worst.detail)})" if worst.detail else rule.reason
-    if rule.level is Level.DENY:
-        return Decision(kind="deny", risk=risk, reason=reason, rule=name)
+def _builtin(worst: Finding, unit: Unit, risk: Risk, mode: Mode, facts: CallFacts) -> Decision:
+    if worst.rule.level is Level.DENY:
+        return _because(worst, "deny", risk)
+    held = facts.walled and is_shell(facts)
     if mode == "plan":
-        refusal = "The session is in plan mode, which only reads: put this step into the plan instead of doing it."
-        return Decision(kind="deny", risk=risk, reason=refusal, rule="mode:plan")
-    if rule.level is Level.FIRM:
-        return Decision(kind="ask", risk=risk, reason=reason, rule=name)
-    if mode == "full":
-        return Decision(kind="allow", risk=risk, reason=f"Full mode allows it. {reason}", rule="mode:full")
-    if mode == "edits" and rule is catalogue.WRITES_WORKSPACE and facts.effect == "write":
-        return Decision(kind="allow", risk=risk, reason="Edits inside the workspace are allowed.", rule="mode:edits")
-    return Decision(kind="ask", risk=risk, reason=reason, rule=name)
+        return _in_plan(risk, held=held)
+    asked: Finding | None = worst
+    if held and mode in ("auto", "full"):
+        asked = leaves(unit) if mode == "auto" else None
+    elif worst.rule.level is not Level.FIRM and (
+        mode == "full" or (mode in ("edits", "auto") and _only_edits(unit) and (held or facts.effect == "write"))
+    ):
+        asked = None
+    if asked is not None:
+        return _because(asked, "ask", risk)
+    return Decision(kind="allow", risk=risk, reason=f"{_UNASKED[mode]} {_reason(worst)}", rule=f"mode:{mode}")
+
+
+def _in_plan(risk: Risk, *, held: bool) -> Decision:
+    if not held:
+        return Decision(kind="deny", risk=risk, reason=_REFUSED_IN_PLAN, rule="mode:plan")
+    reason = "Plan mode lets it run, on read-only files and without the network."
+    return Decision(kind="allow", risk=risk, reason=reason, rule="mode:plan", wall="read")
+
+
+def _because(finding: Finding, kind: Kind, risk: Risk) -> Decision:
+    return Decision(kind=kind, risk=risk, reason=_reason(finding), rule=f"builtin:{finding.rule.name}")
+
+
+def _only_edits(unit: Unit) -> bool:
+    """Plain changes of the workspace's files, and nothing else."""
+    return unit.known and unit.kind == "write" and all(finding.rule.risk != "high" for finding in unit.findings)
+
+
+def _reason(finding: Finding) -> str:
+    return f"{finding.rule.reason} ({_shown(finding.detail)})" if finding.detail else finding.rule.reason
 
 
 def _shown(detail: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from openagent.protocol.sessions import Risk
+from openagent.protocol.sessions import Risk, Wall
 
 Effect = Literal["read", "write", "execute", "network", "none"]
 Kind = Literal["allow", "ask", "deny"]
@@ -22,6 +22,8 @@ class CallFacts(Struct, frozen=True):
     arguments: dict[str, Any] = {}
     cwd: str = ""
     """Where a shell command starts; empty: the workspace."""
+    walled: bool = True
+    """It runs in the session's jail, whose walls hold whatever it does. Not without a jail, and not others' tools."""
 
 
 class Decision(Struct, frozen=True):
@@ -31,3 +33,5 @@ class Decision(Struct, frozen=True):
     """A sentence for a person, and for the model when the call is refused."""
     rule: str
     """The name of the rule that decided, e.g. `builtin:rm-system` or `mode:plan`."""
+    wall: Wall = "write"
+    """Where a command runs once it may."""

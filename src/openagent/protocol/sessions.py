@@ -8,7 +8,10 @@ from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, Part, UserPart
 from openagent.protocol.usage import SessionUsage, Usage
 
-Mode = Literal["plan", "ask", "edits", "full"]
+Mode = Literal["plan", "ask", "edits", "auto", "full"]
+"""The strictest first."""
+Wall = Literal["read", "write"]
+"""Where a command runs: where it can change nothing of the workspace, or where it can."""
 Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error"]
 Risk = Literal["low", "medium", "high"]
 TurnEnd = Literal[

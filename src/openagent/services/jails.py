@@ -96,20 +96,20 @@ def jailed_starter(
     async def start_for(
         workspace: Path, argv: Sequence[str], env: Mapping[str, str], requester: Requester
     ) -> asyncio.subprocess.Process:
-        return await start(workspace, argv, env, outside.asking(requester))
+        return await start(workspace, argv, env, outside.asking(requester), outside.only_reads(requester.session))
 
     return start_for
 
 
 def _starter(
     settings: config.JailSettings, scratch: Path, hidden: list[Path], outside: Outside
-) -> Callable[[Path, Sequence[str], Mapping[str, str], AskHost], Awaitable[asyncio.subprocess.Process]]:
+) -> Callable[[Path, Sequence[str], Mapping[str, str], AskHost, bool], Awaitable[asyncio.subprocess.Process]]:
     @functools.cache
     def jail() -> Jail:
         return build_jail(settings, scratch, hidden, lambda _session, _event: None, outside)
 
     async def start(
-        workspace: Path, argv: Sequence[str], env: Mapping[str, str], ask: AskHost
+        workspace: Path, argv: Sequence[str], env: Mapping[str, str], ask: AskHost, read_only: bool
     ) -> asyncio.subprocess.Process:
         built = jail()
         if not isinstance(built, ProcessJail):
@@ -118,7 +118,7 @@ def _starter(
                 "Programs beside a session's shell (MCP servers, hooks of projects) cannot run in this kind of jail.",
                 hint='Choose `[jail] kind = "bwrap"`.',
             )
-        return await built.start_process(workspace, argv, env=env, ask=ask)
+        return await built.start_process(workspace, argv, env=env, ask=ask, read_only=read_only)
 
     return start
 
@@ -137,4 +137,4 @@ async def start_mcp_server(
         jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
     start = _starter(jail_settings, scratch, hidden, outside)
     ask = outside.asking_for_server(definition, workspace)
-    return await start(workspace, [definition.command, *definition.args], definition.env, ask)
+    return await start(workspace, [definition.command, *definition.args], definition.env, ask, False)

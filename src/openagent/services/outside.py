@@ -72,6 +72,11 @@ class Outside:
         loaded = self.manager.loaded(session) if self.manager is not None else None
         return loaded.permits.leaving.openings if loaded is not None else Openings()
 
+    def only_reads(self, session: str) -> bool:
+        """In plan mode, what a session has run beside its shell changes nothing either."""
+        loaded = self.manager.loaded(session) if self.manager is not None and session else None
+        return loaded is not None and loaded.permits.mode == "plan"
+
     def asking(self, requester: Requester) -> AskHost:
         return functools.partial(self._reach, requester)
 

@@ -39,7 +39,7 @@ class PolicyService:
     async def _explain(self, connection: Connection, op: ops.PolicyExplain) -> PolicyExplanation:
         workspace = _folder(op.cwd)
         found = self._rules.find(workspace)
-        mode = op.mode or self._configs.load(workspace, connection.env).settings.mode
+        mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
         mode = _MODES[min(_MODES.index(mode), _MODES.index(found.holding.at_most))]
         explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool)
         return PolicyExplanation(

@@ -116,7 +116,9 @@ class TerminalService:
             reason = f"A terminal of this session wants to connect to {host}:{port}."
             return await leaving.reach(host, port, program=name, reason=reason)
 
-        terminal = await jail.open_terminal(session.workspace, op.columns, op.rows, ask=ask)
+        terminal = await jail.open_terminal(
+            session.workspace, op.columns, op.rows, ask=ask, read_only=session.permits.mode == "plan"
+        )
         opened = _Opened(session.id, terminal)
         opened.watchers.add(connection)
         self._open[opened.id] = opened

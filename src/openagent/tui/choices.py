@@ -21,7 +21,8 @@ Current = Callable[[], Client]
 MODES = {
     "plan": "reads only, and makes a plan",
     "ask": "asks before anything that changes something",
-    "edits": "edits files unasked, asks before commands",
+    "edits": "edits files unasked, asks before other commands",
+    "auto": "works unasked in the jail, asks before anything leaves it",
     "full": "asks nothing",
 }
 

@@ -719,7 +719,7 @@ export interface FlowRun {
   file?: string
   cwd: string
   inputs?: Record<string, string>
-  mode?: "ask" | "edits" | "full" | "plan" | null
+  mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   model?: string
   budget_usd?: number | null
 }
@@ -1626,12 +1626,12 @@ export interface PolicyExplain {
   id: string
   command: string
   cwd?: string
-  mode?: "ask" | "edits" | "full" | "plan" | null
+  mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   tool?: string
 }
 
 export interface PolicyExplanation {
-  mode: "ask" | "edits" | "full" | "plan"
+  mode: "ask" | "auto" | "edits" | "full" | "plan"
   ruling: Ruling
   steps: Ruling[]
   notices?: string[]
@@ -2125,7 +2125,7 @@ export interface SessionUsage {
 /** What can be changed about a session at any time; it takes effect with the next step. */
 export interface Settings {
   model?: string
-  mode?: "ask" | "edits" | "full" | "plan"
+  mode?: "ask" | "auto" | "edits" | "full" | "plan"
   max_steps?: number
   turn_timeout?: number | null
   max_output_tokens?: number | null
@@ -2144,7 +2144,7 @@ export interface Settings {
 /** Only what is given changes. */
 export interface SettingsChange {
   model?: string
-  mode?: "ask" | "edits" | "full" | "plan"
+  mode?: "ask" | "auto" | "edits" | "full" | "plan"
   max_steps?: number
   turn_timeout?: number | null
   max_output_tokens?: number | null
@@ -2381,7 +2381,7 @@ export interface Template {
   model?: string
   tools?: string[] | null
   mcp_servers?: string[] | null
-  mode?: "ask" | "edits" | "full" | "plan" | null
+  mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   max_steps?: number | null
   timeout?: number | null
   budget_usd?: number | null

@@ -8,8 +8,9 @@ from openagent.protocol.sessions import Mode, SessionInfo, Settings, SettingsCha
 
 _MODES = {
     "plan": ("Plan", "Reads and thinks; changes nothing."),
-    "ask": ("Ask", "Asks before it changes files or runs commands."),
-    "edits": ("Edits", "Changes files by itself; asks before it runs commands."),
+    "ask": ("Ask", "Asks before anything is changed; what only reads runs on read-only files."),
+    "edits": ("Edits", "Changes files by itself; asks before other commands."),
+    "auto": ("Auto", "Works by itself inside the jail; asks before anything leaves it."),
     "full": ("Full", "Works by itself; asks only where a rule says so."),
 }
 _AS_CONFIGURED = "default"
@@ -58,7 +59,7 @@ def _select(option: str, name: str, category: str, current: str, options: list[d
 
 def change(option: str, value: str | bool) -> SettingsChange:
     match option, value:
-        case "mode", "plan" | "ask" | "edits" | "full":
+        case "mode", "plan" | "ask" | "edits" | "auto" | "full":
             return SettingsChange(mode=value)
         case "mode", _:
             raise OpenAgentError("invalid_argument", f"There is no mode {value!r}.", hint=f"Modes: {_listed(Mode)}.")

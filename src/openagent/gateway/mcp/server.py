@@ -83,7 +83,7 @@ class Desk:
         name: str = "",
         model: Annotated[str, Field(description="provider/model; the configured one when left out.")] = "",
         mode: Annotated[
-            Literal["plan", "ask", "edits", "full"] | None,
+            Literal["plan", "ask", "edits", "auto", "full"] | None,
             Field(description="What it may do unasked; as configured when left out."),
         ] = None,
     ) -> CallToolResult:

@@ -31,7 +31,13 @@ from openagent.services.customizing.rules import RuleTexts
 from openagent.services.customizing.skills import SkillShelf
 from openagent.services.customizing.tool_names import input_for_hooks, input_from_hooks, theirs
 
-MODES = {"plan": "plan", "ask": "default", "edits": "acceptEdits", "full": "bypassPermissions"}
+MODES = {
+    "plan": "plan",
+    "ask": "default",
+    "edits": "acceptEdits",
+    "auto": "auto",
+    "full": "bypassPermissions",
+}
 """Our modes in the words that hooks know."""
 MAX_REMEMBERED = 4096
 _STRICTEST = ("deny", "ask", "allow")

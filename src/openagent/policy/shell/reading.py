@@ -1,5 +1,6 @@
 """Shell text to syntax: tree-sitter's tree, as far as policy needs it."""
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -97,6 +98,9 @@ class _Reader:
             raise NotUnderstood("it is not bash as the grammar knows it")
         return root
 
+    def _of(self, node: Node) -> str:
+        return self._text(node.start_byte, node.end_byte)
+
     def _text(self, start: int, end: int) -> str:
         text = self._source[start:end].decode("utf-8", "surrogatepass")
         return text.translate(_SHOWN_MARKS) if self._marked else text
@@ -139,13 +143,14 @@ class _Reader:
         """Read in the order it is written: `|` binds closer than `&&` wherever the tree has it."""
         spine: list[Node] = []
         while node.type in ("list", "pipeline"):
-            spine.extend(reversed(node.children[1:]))
-            node = node.children[0]
+            children = node.children
+            if any(self._source[a.end_byte : b.start_byte].strip() for a, b in itertools.pairwise(children)):
+                raise NotUnderstood("something stands where it is not expected")
+            spine.extend(reversed(children[1:]))
+            node = children[0]
         result = self._statement(node)
         operator = ""
         for each in reversed(spine):
-            if each.prev_sibling and self._source[each.prev_sibling.end_byte : each.start_byte].strip():
-                raise NotUnderstood("something stands where it is not expected")
             if not each.is_named:
                 operator = each.type
             elif each.type != "comment":
@@ -174,8 +179,9 @@ class _Reader:
         return [Pipeline((command,))]
 
     def _redirected(self, node: Node) -> list[Pipeline]:
-        redirects, words = self._redirects([child for child in node.children if child.type == "file_redirect"])
-        body = [child for child in node.children if child.type not in ("file_redirect", "comment")]
+        children = self._on_one_line(node.children)
+        redirects, words = self._redirects([child for child in children if child.type == "file_redirect"])
+        body = [child for child in children if child.type not in ("file_redirect", "comment")]
         if len(body) > 1 or any(not child.is_named for child in body):
             raise NotUnderstood("a redirection stands where none is expected")
         pipelines = self._statement(body[0]) if body else [Pipeline((Simple(()),))]
@@ -198,13 +204,13 @@ class _Reader:
         for node in nodes:
             operator, descriptor = "", ""
             targets: list[list[Node]] = []
-            for child in node.children:
+            for child in self._on_one_line(node.children):
                 if child.type == "file_descriptor":
-                    descriptor = self._text(child.start_byte, child.end_byte)
+                    descriptor = self._of(child)
                 elif not child.is_named and not operator:
                     operator = child.type
                 else:
-                    self._add(targets, child)
+                    _add_adjacent(targets, child)
             if words and words[-1][0] == node.start_byte and isinstance(text := words[-1][1].parts[0], Text):
                 words.pop()
                 descriptor = text.text
@@ -229,35 +235,29 @@ class _Reader:
         text = Preparer(document.text, self._documents).prepared(document=True)
         return _Reader(text, self._documents, self._deeper()).quoted_parts()
 
-    def _add(self, words: list[list[Node]], node: Node) -> None:
-        """Nodes without a blank between them are one word. A command ends with its line."""
-        if words and words[-1][-1].end_byte == node.start_byte:
-            words[-1].append(node)
-        else:
-            words.append([node])
-        before = node.prev_sibling
-        if before is not None and self._source[before.end_byte : node.start_byte].strip(b" \t"):
-            raise NotUnderstood("a line ends where a command does not")
-        if before is not None and before.end_byte == node.start_byte and before.type == "variable_assignment":
-            raise NotUnderstood("a word stands behind an array")
+    def _on_one_line(self, nodes: list[Node]) -> list[Node]:
+        """A command ends with its line, and an array with its word."""
+        for before, node in itertools.pairwise(nodes):
+            gap = self._source[before.end_byte : node.start_byte]
+            if gap.strip(b" \t") or (not gap and before.type == "variable_assignment"):
+                raise NotUnderstood("something stands where it is not expected")
+        return nodes
 
     # commands
 
-    def _simple(self, nodes: Iterable[Node]) -> Simple:
+    def _simple(self, nodes: list[Node]) -> Simple:
         words: list[list[Node]] = []
         assignments: list[Assignment] = []
         redirects: list[Node] = []
-        for node in nodes:
-            if node.type == "command_name" and _RESERVED.fullmatch(self._text(node.start_byte, node.end_byte)):
+        for node in self._on_one_line(nodes):
+            if node.type == "command_name" and _RESERVED.fullmatch(self._of(node)):
                 raise NotUnderstood("a word of the grammar stands where a command should")
-            if node.type == "variable_assignment" and _ASSIGNED.match(self._text(node.start_byte, node.end_byte)):
-                if assignments and node.prev_sibling and node.prev_sibling.end_byte == node.start_byte:
-                    raise NotUnderstood("a word stands behind an array")
+            if node.type == "variable_assignment" and _ASSIGNED.match(self._of(node)):
                 assignments.append(self._assignment(node))
             elif node.type == "file_redirect":
                 redirects.append(node)
             elif node.type != "comment":
-                self._add(words, node)
+                _add_adjacent(words, node)
         found, more = self._redirects(redirects)
         if more and words and redirects[-1].end_byte > words[0][0].start_byte:
             raise NotUnderstood("a redirection stands where none is expected")
@@ -265,9 +265,9 @@ class _Reader:
 
     def _assignment(self, node: Node) -> Assignment:
         name, operator, *value = node.children
-        label = self._text(name.start_byte, name.end_byte).partition("[")[0]
+        label = self._of(name).partition("[")[0]
         append = operator.type == "+=" or name.type == "subscript"
-        if name.type == "subscript" and not _SUBSCRIPT.fullmatch(self._text(name.start_byte, name.end_byte)):
+        if name.type == "subscript" and not _SUBSCRIPT.fullmatch(self._of(name)):
             raise NotUnderstood("a subscript can hold anything")
         if value and value[0].type == "array":
             elements = tuple(self._word([each]) for each in value[0].children[1:-1] if each.type != "comment")
@@ -278,7 +278,7 @@ class _Reader:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None or any(child.type == "file_redirect" for child in node.children):
             raise NotUnderstood("a function is of a form that is not followed")
-        return Function(self._text(name.start_byte, name.end_byte), self._statement(body)[0].stages[0])
+        return Function(self._of(name), self._statement(body)[0].stages[0])
 
     def _compound(self, node: Node) -> Compound:
         match node.type:
@@ -292,7 +292,7 @@ class _Reader:
             case "for_statement":
                 variable = node.child_by_field_name("variable")
                 words = tuple(self._word([value]) for value in node.children_by_field_name("value"))
-                name = self._text(variable.start_byte, variable.end_byte) if variable else ""
+                name = self._of(variable) if variable else ""
                 return Compound("for", self._bodies(node), words=words, variable=name)
             case "c_style_for_statement":
                 head = node.children[2].start_byte, next(c.start_byte for c in node.children if c.type == "))")
@@ -337,7 +337,7 @@ class _Reader:
 
     def _word(self, nodes: list[Node]) -> Word:
         if len(nodes) == 1 and not nodes[0].child_count:
-            text = self._text(nodes[0].start_byte, nodes[0].end_byte)
+            text = self._of(nodes[0])
             if _PLAIN.fullmatch(text):
                 return Word((Text(text),))
         return Word(tuple(part for node in nodes for part in self._parts(node, quoted=False)) or (Text(""),))
@@ -407,6 +407,14 @@ class _Reader:
         return script
 
 
+def _add_adjacent(words: list[list[Node]], node: Node) -> None:
+    """Nodes without a blank between them are one word."""
+    if words and words[-1][-1].end_byte == node.start_byte:
+        words[-1].append(node)
+    else:
+        words.append([node])
+
+
 def _flattened(node: Node) -> Iterator[Node]:
     for child in node.children:
         if child.type in _CLAUSES:
@@ -416,12 +424,15 @@ def _flattened(node: Node) -> Iterator[Node]:
 
 
 def _special(node: Node, quoted: bool) -> Iterator[Node]:
+    """The expansions and quotes beneath a node that are beneath no other."""
     enclosed = node.type in _EXPANSIONS or node.type in _QUOTES
-    for child in node.children[1:-1] if enclosed else node.children:
+    pending = list(reversed(node.children[1:-1] if enclosed else node.children))
+    while pending:
+        child = pending.pop()
         if child.type in _EXPANSIONS or (child.type in _QUOTES and not (quoted and child.type == "raw_string")):
             yield child
         elif child.child_count:
-            yield from _special(child, quoted)
+            pending.extend(reversed(child.children))
 
 
 def _literal(text: str, quoted: bool) -> Iterator[Text]:

@@ -10,6 +10,7 @@ import pytest
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
+from openagent.protocol.grants import Grants, GrantsList, GrantsRevoke
 from openagent.protocol.op import Done
 from openagent.protocol.ops import (
     Rewound,
@@ -280,6 +281,11 @@ async def test_what_a_sub_agent_asks_is_answered_from_its_callers_client_once_fo
         assert [event.by for event in of(seen, e.PermissionResolved)] == ["test"]
         assert not of(seen, e.PermissionRequested)
         assert (h.workspace / "made.txt").exists()
+        (grant,) = (await ask(client, GrantsList, Grants)).grants
+        assert (grant.session, grant.covers) == (root, "Exactly `touch made.txt`.")
+        await ask(client, GrantsRevoke, Done, grant=grant.id)
+        for child in [each.session for each in await tree(client, root)]:
+            assert (await ask(client, GrantsList, Grants, session=child)).grants == []
 
 
 async def test_what_is_allowed_for_the_session_answers_those_who_already_wait_for_the_same(tmp_path: Path) -> None:

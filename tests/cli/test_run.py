@@ -138,7 +138,7 @@ def test_what_nobody_can_approve_is_refused_to_the_model_and_the_run_goes_on(mac
     machine.sim.reset([shell("touch made"), shell("ls"), {"text": "I would need to make a file."}, {"text": "on"}])
     ran = machine.run("run", "--mode", "ask", "make it")
     assert (ran.returncode, ran.stdout) == (0, "I would need to make a file.\n")
-    assert "nobody is here to approve it: shell touch made" in ran.stderr
+    assert "nobody is here to approve it: run touch made" in ran.stderr
     assert not (machine.workspace / "made").exists()
     told = [part["content"] for part in machine.sim.requests[-1].json()["messages"] if part["role"] == "tool"]
     assert told[0].startswith("Denied: ")
@@ -151,7 +151,7 @@ def test_a_run_that_is_to_stop_at_a_question_is_exit_code_3(machine: Machine) ->
     machine.sim.reset([shell("touch made"), {"text": "x"}])
     ran = machine.run("run", "--mode", "ask", "--if-asked", "stop", "make it")
     assert ran.returncode == 3
-    assert "needs approval: shell touch made" in ran.stderr
+    assert "needs approval: run touch made" in ran.stderr
     assert "--mode full" in ran.stderr
     assert not (machine.workspace / "made").exists()
 

@@ -155,6 +155,18 @@ async def test_a_persons_own_command_that_was_stopped_is_in_it(tmp_path: Path) -
         assert told[:3] == [("session", None), ("decision", None), ("command", "stopped")]
 
 
+async def test_the_end_of_a_command_in_the_background_is_in_it(tmp_path: Path) -> None:
+    script = [shell("echo begun; sleep 0.6; exit 3"), {"text": "ok"}]
+    async with house(tmp_path, script, config="[jail]\nbackground_after = 0.2\n") as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        await client.send(session, "go")
+        await until(attachment, lambda event: isinstance(event, e.BackgroundFinished))
+        begun, ended = await rows(client, session=session, kind="command")
+        assert begun.detail["background"] == ended.detail["background"]
+        assert (ended.subject, ended.detail["exit_code"]) == ("echo begun; sleep 0.6; exit 3", 3)
+
+
 async def test_every_row_says_who_and_from_where(tmp_path: Path) -> None:
     script = [shell("echo hi"), {"text": "ok"}, shell("echo two"), {"text": "ok"}]
     async with house(tmp_path, script, web=True) as h, await h.client(name="me") as client:

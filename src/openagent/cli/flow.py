@@ -28,6 +28,7 @@ from openagent.protocol.flows import (
 )
 from openagent.protocol.ops import Done, PermissionAnswer
 from openagent.protocol.sessions import Mode
+from openagent.protocol.words import call_to_come
 
 DONE, FAILED, NEEDS_APPROVAL, CANCELLED = 0, 1, 3, 130
 _MARKS = {"done": ("✓", GREEN), "failed": ("✗", RED), "running": ("▸", YELLOW), "waiting": ("·", DIM)}
@@ -257,7 +258,7 @@ class Progress:
 
     async def _ask(self, event: e.PermissionRequested) -> None:
         ask = event.ask
-        self._say(f"? {ask.tool} {ask.summary}\n  {ask.risk} risk. {ask.reason}", YELLOW)
+        self._say(f"? {call_to_come(ask.tool, ask.summary)}\n  {ask.risk} risk. {ask.reason}", YELLOW)
         if not self._may_ask:
             if not event.answerable:
                 self._say("! It needs an approval that nobody can give here: use --mode, or attach and answer.", RED)

@@ -10,7 +10,7 @@ from openagent.client.launch import DaemonDidNotStart
 from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
-from openagent.protocol.words import choice_lines, turn_ended, ways_to_allow
+from openagent.protocol.words import call_to_come, choice_lines, turn_ended, ways_to_allow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -380,7 +380,7 @@ class Run:
 
     def _ask(self, event: Event) -> None:
         ask = event["ask"]
-        wanted = clean(f"{ask['tool']} {ask['summary']}")
+        wanted = clean(call_to_come(ask["tool"], ask["summary"]))
         if self._may_ask:
             given = [(each["id"], each["scope"], each["covers"]) for each in ask.get("choices", ())]
             ways = ways_to_allow(given)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from openagent.plugins.store import BackgroundWork
+from openagent.core.audit import entry
+from openagent.plugins.store import AuditEntry, BackgroundWork
 from openagent.protocol.events import BackgroundFinished, Event, MessageAdded, SubagentFinished
-from openagent.protocol.messages import Message, NotePart
+from openagent.protocol.messages import CallEnd, Message, NotePart
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -37,12 +38,19 @@ class Background:
         self._working[work.id] = self._begun[work.id] = work
         self._session.post()
 
-    def end(self, name: str) -> None:
-        """Whoever waits for it has been told, or is told with what is recorded next."""
-        if self._working.pop(name, None) is not None:
+    def end(self, name: str) -> BackgroundWork | None:
+        """Whoever waits for it has been told, or is told with what is recorded next. Returns what ended."""
+        work = self._working.pop(name, None)
+        if work is not None:
             self._begun.pop(name, None)
             self._ended.append(name)
             self._session.post()
+        return work
+
+    def finished(self, event: BackgroundFinished) -> list[AuditEntry]:
+        """What the audit trail is told: when the command's call had its result, it was still running."""
+        work = self.end(event.command_id)
+        return [] if work is None else [_outcome(work, event, "failed" if event.exit_code else "done")]
 
     @property
     def has_news(self) -> bool:
@@ -61,10 +69,13 @@ class Background:
             return
         events: list[Event] = []
         lines: list[str] = []
+        audit: list[AuditEntry] = []
         for work in lost:
             copy = await session.runtime.copy_left(work.child) if work.child else ""
             if work.kind == "command":
-                events.append(BackgroundFinished(command_id=work.id, exit_code=None, lost=True))
+                finished = BackgroundFinished(command_id=work.id, exit_code=None, lost=True)
+                events.append(finished)
+                audit.append(_outcome(work, finished, "interrupted"))
             elif work.child:
                 events.append(
                     SubagentFinished(child=work.child, template=work.template, reason="interrupted", copy=copy)
@@ -81,8 +92,14 @@ class Background:
             *(MessageAdded(message=message) for message in messages),
             messages=messages,
             ended=[work.id for work in lost],
+            audit=audit,
         )
         self._lost = []
+
+
+def _outcome(work: BackgroundWork, event: BackgroundFinished, ended: CallEnd) -> AuditEntry:
+    about = {"tool": "shell", "background": work.id, "exit_code": event.exit_code, "duration_ms": event.duration_ms}
+    return entry("command", work.what, ended=ended, **about)
 
 
 def _line(work: BackgroundWork, copy: str) -> str:

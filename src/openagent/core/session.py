@@ -196,7 +196,7 @@ class Session:
         """Record soon, without waiting for it."""
         for event in events:
             if isinstance(event, BackgroundFinished):
-                self.background.end(event.command_id)
+                audit = [*audit, *self.background.finished(event)]
         self._posted.extend(self._stamp(event, op_id) for event in events)
         self._posted_audit.extend(audit)
         self._posted_grants.extend(granted)

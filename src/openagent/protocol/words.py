@@ -18,6 +18,11 @@ _VERBS = {
     "read_file": ("read", "reading", "read"),
     "write_file": ("write", "writing", "wrote"),
     "shell": ("run", "running", "ran"),
+    "network": ("connect to", "connecting to", "connected to"),
+    "folder": ("read the folder", "reading the folder", "read the folder"),
+    "folder_write": ("write in the folder", "writing in the folder", "wrote in the folder"),
+    "engine": ("use the", "using the", "used the"),
+    "credential": ("use the credential", "using the credential", "used the credential"),
 }
 _SUBJECTS = ("command", "path", "file", "pattern", "query", "url")
 

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from openagent.client.text import clean
 from openagent.protocol.sessions import PermissionAsk
-from openagent.protocol.words import ways_to_allow
+from openagent.protocol.words import call_to_come, ways_to_allow
 from openagent.tui.clicks import Hints, hint
 from openagent.tui.diff import change_in, coloured
 
@@ -83,8 +83,8 @@ class PermissionPanel(Vertical, can_focus=True):
         return monotonic() - self._shown_at >= ARMED_AFTER
 
     def _what(self) -> Content:
-        tool = "" if self.ask.tool == "shell" else f"{self.ask.tool} "
-        what = Content(clean(f"{tool}{self.ask.summary}"))
+        shown = self.ask.summary if self.ask.tool == "shell" else call_to_come(self.ask.tool, self.ask.summary)
+        what = Content(clean(shown))
         diff = change_in(self.ask.arguments)
         return Content("\n").join([what, coloured(diff)]) if diff else what
 

@@ -251,3 +251,16 @@ def test_help_lists_every_option(machine: Machine) -> None:
     assert ran.returncode == 0
     for option in ("--model", "--session", "--continue", "--cwd", "--mode", "--output", "--max-steps", "--timeout"):
         assert option in ran.stdout
+
+
+def test_a_host_that_nobody_can_be_asked_about_is_refused_at_once_and_the_model_told(machine: Machine) -> None:
+    fetch = shell("curl -sS --max-time 25 http://far.test/")
+    machine.sim.reset([fetch, {"text": "I could not."}])
+    ran = machine.run("run", "--mode", "full", "fetch it")
+    assert (ran.returncode, ran.stdout) == (0, "I could not.\n")
+    assert "! refused, for nobody is here to approve it: network far.test:80" in ran.stderr
+    told = json.dumps(machine.sim.requests[-1].json()["messages"])
+    assert "far.test:80 was not reached, because the command wants to connect to far.test:80" in told
+    machine.sim.reset([fetch, {"text": "never"}])
+    ran = machine.run("run", "--mode", "full", "--if-asked", "stop", "fetch it")
+    assert ran.returncode == 3

@@ -1,6 +1,7 @@
 """The way out of the jail, asked for at the moment of need: whole turns against servers on loopback."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.ops import AuditAsk, ToolRan, ToolRun
-from openagent.protocol.safety import AuditPage
+from openagent.protocol.ops import AuditAsk, Done, ToolRan, ToolRun, TrustAdd
+from openagent.protocol.safety import AuditPage, TrustEntry
+from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, results_of, shell
@@ -276,3 +278,53 @@ async def test_without_a_network_no_page_is_fetched_in_any_mode(tmp_path: Path):
             [result] = await results_of(client, session)
             assert result.text.startswith("Denied: The jail's network does not include it")
             assert far.requests == []
+
+
+async def test_who_allows_a_command_has_allowed_the_host_that_it_names(tmp_path: Path):
+    async with web_server() as far:
+        named, hidden = curl("far.test", far.port), curl("$(cat host)", far.port)
+        script = [shell(named), shell(hidden), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            (h.workspace / "host").write_text("other.test")
+            _, attachment = await begin(h, client, mode="ask")
+            for tool in ("shell", "shell", "network"):  # of the second command nobody could tell the host
+                question = await asked(attachment)
+                assert question.ask.tool == tool
+                await answer(client, question, decision="allow")
+            assert question.ask.summary == f"other.test:{far.port}"
+            assert questions(await ended(attachment)) == []
+            assert len(far.requests) == 2
+
+
+async def test_a_server_that_a_project_names_is_not_reached_before_the_answer(tmp_path: Path):
+    async with web_server() as far:
+        script = [{"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            servers = {"theirs": {"url": f"http://127.0.0.1:{far.port}/mcp"}}
+            (h.workspace / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+            await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+            _, attachment = await begin(h, client)
+            question = await asked(attachment)
+            assert (question.ask.tool, question.ask.summary) == ("network", f"localhost:{far.port}")
+            assert question.ask.reason.startswith("The MCP server theirs wants to connect")
+            await answer(client, question, decision="deny", reason="not theirs")
+            await ended(attachment)
+            assert far.requests == []
+
+
+async def test_a_terminal_asks_like_a_command(tmp_path: Path):
+    async with (
+        web_server() as far,
+        house(tmp_path, [], config=NAMES) as h,
+        await h.client(interactive=True) as client,
+    ):
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        terminal = await ask(client, TerminalOpen, TerminalOpened, session=session, columns=200, rows=20)
+        typed = f"{curl('far.test', far.port)}\n"
+        await ask(client, TerminalInput, Done, terminal=terminal.terminal, text=typed)
+        question = await asked(attachment)
+        assert question.ask.reason == f"A terminal of this session wants to connect to far.test:{far.port}."
+        await answer(client, question, decision="allow", scope="session")
+        assert (await resolved(attachment)).decision == "allow"
+        await ask(client, TerminalClose, Done, terminal=terminal.terminal)

@@ -12,7 +12,7 @@ from uuid import uuid4
 import msgspec
 
 from openagent.core.audit import entry
-from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, opened, wishes
+from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, hosts_named, opened, wishes
 from openagent.core.permission import ask_person
 from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell
 from openagent.plugins.store import AuditEntry
@@ -91,6 +91,9 @@ class Leaving:
             said = await self.ask(opening, f"The model asks to leave the jail for it: {why}.", command=command)
             if said.kind == "deny":
                 return f"{opening.subject}: {said.reason}"
+        if decision.rule.startswith("answer:"):
+            for host in hosts_named(facts):
+                self._remember(call_id, host, decision)
         if not isinstance(jail, OpenableJail) or self._session.permits.mode in ("plan", "full"):
             return ""
         if decision.rule.startswith(_BY_PEOPLE):
@@ -151,10 +154,6 @@ class Leaving:
         if decision.kind == "allow" and not program and (opening.kind != "network" or own_port(opening.subject)):
             self._once[opening] = None
         return decision
-
-    def allow_once(self, call_id: str, opening: Opening, decision: Decision) -> None:
-        """A person said so when the call itself was asked about."""
-        self._remember(call_id, opening, decision)
 
     def _remember(self, scope: str, opening: Opening, decision: Decision) -> None:
         self._answers.pop((scope, opening), None)

@@ -6,7 +6,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from openagent.plugins.jail import OpenableJail, Openings
+from openagent.plugins.addresses import address_of
+from openagent.plugins.jail import HOST_NAME, OpenableJail, Openings
+from openagent.policy.builtin.network import host_of
+from openagent.policy.decision import units_of
 from openagent.policy.facts import CallFacts
 from openagent.policy.openings import Opening, own_port
 
@@ -15,6 +18,7 @@ _ENGINES = ("docker", "podman", "engine", "container engine")
 _HOST = re.compile(
     r"(?:https?://)?([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:]+\])(?::(\d{1,5}))?/?", re.IGNORECASE
 )
+_PORT = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]*@)?[A-Za-z0-9_.-]+:(\d{1,5})(?:[/?#]|$)")
 _PATH = re.compile(r"""(?:^|[\s='"(:<>])(/[^\s'"`;|&<>()$*?\[\]{},:]+)""")
 _SPEAKS = re.compile(r"^\s*(?:echo|printf)\b[^|;&<>]*$")
 
@@ -66,6 +70,17 @@ def folders_named(facts: CallFacts, command: str, jail: OpenableJail) -> list[st
         for folder in found
         if not any(_within(folder, other) and folder != other for other in found) and not jail.why_not("folder", folder)
     ]
+
+
+def hosts_named(facts: CallFacts) -> list[Opening]:
+    """Hosts that stand in a command itself: whoever allowed it has seen them. Not those of this machine."""
+    found: list[Opening] = []
+    for word in (word for unit in units_of(facts) for word in unit.argv[1:]):
+        host, given = host_of(word), _PORT.search(word)
+        ports = (int(given[1]),) if given else (80, 443)
+        if host and host not in (HOST_NAME, "localhost") and address_of(host.strip("[]")) is None:
+            found += [Opening("network", f"{host}:{port}") for port in ports]
+    return found
 
 
 def opened(openings: Collection[Opening]) -> Openings:

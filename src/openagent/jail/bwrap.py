@@ -134,7 +134,7 @@ class BwrapJail:
         held = HeldTime()
         launch = functools.partial(self._launch, host, workspace, log_dir)
         env = self._environment(host)
-        reading = EnclosurePlan(functools.partial(launch, read_only=True), env, PIPES)
+        reading = EnclosurePlan(functools.partial(launch, read_only=True, session=session), env, PIPES)
         writing = functools.partial(launch, beside=True, ask=self._asking(session, held), session=session)
         plan = reading if read_only else EnclosurePlan(writing, env, PIPES)
         return PersistentShell(
@@ -311,7 +311,9 @@ class BwrapJail:
         beside: bool = False,
     ) -> Launch:
         """`read_only`: nothing of the workspace can be changed in it. `beside`: it is to hold reading shells, too."""
-        openings = self._openings(session) if session and not read_only else Openings()
+        openings = self._openings(session) if session else Openings()
+        if read_only:
+            openings = openings.to_read
         ground = self._survey.last(workspace)
         walls = [
             *self._opened_walls(openings),

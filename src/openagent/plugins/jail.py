@@ -68,6 +68,11 @@ class Openings(Struct, frozen=True):
         """Without what can be opened while the jail stands."""
         return replace(self, ports=())
 
+    @property
+    def to_read(self) -> "Openings":
+        """What of it is left where nothing may be changed."""
+        return Openings(tuple((folder, False) for folder, _ in self.folders))
+
 
 class Shell(Protocol):
     """One persistent shell, as bash is: directory, variables, functions, options and `$?` go from command to command.

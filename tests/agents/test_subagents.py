@@ -284,7 +284,7 @@ async def test_what_a_sub_agent_asks_is_answered_from_its_callers_client_once_fo
         (grant,) = (await ask(client, GrantsList, Grants)).grants
         assert (grant.session, grant.covers) == (root, "Exactly `touch made.txt`.")
         await ask(client, GrantsRevoke, Done, grant=grant.id)
-        for child in [each.session for each in await tree(client, root)]:
+        for child in [each.session.id for each in await tree(client, root)]:
             assert (await ask(client, GrantsList, Grants, session=child)).grants == []
 
 

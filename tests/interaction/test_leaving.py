@@ -8,10 +8,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from openagent.client import Attachment, Client
+from openagent.protocol import events as e
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, asked, call, results_of, shell
-from .house import house
+from .house import house, until
 from .loopback import web_server
 from .test_egress import begin, ended, questions
 
@@ -172,3 +174,56 @@ async def test_a_model_can_propose_what_it_would_like_to_be_granted(tmp_path: Pa
         assert proposed.covers.startswith("`make deploy staging` and anything after it")
         await answer(client, question, decision="allow", scope="session", choice=proposed.id)
         assert questions(await ended(attachment)) == []
+
+
+async def test_who_allows_a_command_opens_the_folder_that_it_writes_to(tmp_path: Path, outside: Path):
+    script = [
+        shell(f"echo made > {outside}/made"),
+        shell(f'python3 -c \'open("{outside}/more", "w")\''),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client, mode="auto")
+        question = await asked(attachment)
+        assert (question.ask.tool, question.ask.rule) == ("shell", "builtin:writes-outside")
+        await answer(client, question, decision="allow")
+        await _allowing_reads(client, attachment)
+        written, _ = await results_of(client, session)
+        assert not written.is_error, written.text
+        assert (outside / "made").read_text() == "made\n"
+        assert not (outside / "more").exists()
+
+
+async def _allowing_reads(client: Client, attachment: Attachment) -> None:
+    """A folder that is named may be looked into."""
+    while not isinstance((seen := (await until(attachment, _asks_or_ends))[-1]), e.TurnCompleted):
+        assert isinstance(seen, e.PermissionRequested)
+        assert seen.ask.tool == "folder"
+        await answer(client, seen, decision="allow")
+
+
+def _asks_or_ends(event: e.Event) -> bool:
+    return isinstance(event, e.PermissionRequested | e.TurnCompleted)
+
+
+async def test_who_allows_a_containers_command_opens_the_engine_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async def engine(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nengine")
+        writer.close()
+
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/engine.sock")
+    server = await asyncio.start_unix_server(engine, tmp_path / "engine.sock")
+    look = "curl -sS --unix-socket ${DOCKER_HOST#unix://} http://engine/"
+    script = [shell(f"docker rm no-such-container; {look}"), shell(look), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client, mode="auto")
+        question = await asked(attachment)
+        assert (question.ask.tool, question.ask.rule) == ("shell", "builtin:containers")
+        await answer(client, question, decision="allow")
+        assert questions(await ended(attachment)) == []
+        opened, closed = await results_of(client, session)
+        assert opened.text.splitlines()[-2 if "[openagent" in opened.text else -1].endswith("engine"), opened.text
+        assert closed.is_error
+    server.close()
+    await server.wait_closed()

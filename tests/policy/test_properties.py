@@ -131,7 +131,7 @@ def test_a_long_command_is_read_in_time_that_grows_with_its_length() -> None:
     assert decided("x=1;" * 50_000).kind == "allow"
     assert decided("x=ls;" + "x=$x$x;" * 100 + "$x").kind == "ask"
     assert decided("sed '" + "s/a/b/;" * 20_000 + "' x").kind == "allow"
-    assert decided("ls && " * 20_000 + "ls").rule == "builtin:not-understood"
+    assert decided("ls && " * 5_000 + "ls").rule == "builtin:not-understood"
     assert decided("[[ " + "a && " * 5_000 + "b ]]").kind == "allow"
     assert decided("echo $((" + "1+" * 5_000 + "1))").kind == "allow"
 

@@ -65,6 +65,7 @@ def analyse_code(tool: str, code: str, workspace: str) -> list[Unit]:
     return analyser.units
 
 
+_CERTAINLY = nullcontext()
 _NOTHING = Flow("", given=True)
 _SOMETHING = Flow(given=True)
 
@@ -122,7 +123,7 @@ class _Analyser:
         for pipeline in script:
             if not pipeline.conditional and self._state.cwd != moved_when_sure:
                 self._state.lose_way(moved_when_sure)
-            with self._aside() if pipeline.conditional or pipeline.background else nullcontext():
+            with self._aside() if pipeline.conditional or pipeline.background else _CERTAINLY:
                 outputs.append(self._pipeline(pipeline, given))
             if not pipeline.conditional:
                 moved_when_sure = self._state.cwd
@@ -223,9 +224,9 @@ class _Analyser:
         found: list[Finding] = []
         for assignment in assignments:
             value = self._expander.single(assignment.value) if assignment.value else Value("", known=False)
-            elements = tuple(self._expander.fields(assignment.elements))
-            outcomes = assigns(assignment.name, value)
-            found.extend([*_findings(outcomes), *self._follow(outcomes)])
+            elements = tuple(self._expander.fields(assignment.elements)) if assignment.elements else ()
+            if steering := assigns(assignment.name, value):
+                found.extend([*_findings(steering), *self._follow(steering)])
             if paths.names_credentials(value.text):
                 found.append(Finding(catalogue.READS_CREDENTIALS, value.text))
             if re.search(r"\$\(|`", value.text) and value.known:

@@ -9,35 +9,21 @@ import tree_sitter_bash
 from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser
 
-from openagent.policy.shell.preparing import (
-    BRACE,
-    DOCUMENT,
-    HERE_STRING,
-    MAX_DEPTH,
-    MAX_LENGTH,
-    QUOTE,
-    READ_WRITE,
-    Document,
-    NotUnderstood,
-    Preparer,
-)
+from openagent.policy.shell import preparing
+from openagent.policy.shell.preparing import MAX_DEPTH, MAX_LENGTH, Document, NotUnderstood, Preparer
 from openagent.policy.shell.syntax import (
-    Arithmetic,
     Assignment,
     Command,
     Compound,
     Function,
     Part,
     Pipeline,
-    ProcessSubstitution,
     Redirect,
     Script,
     Simple,
-    Substitution,
-    Text,
-    Variable,
     Word,
-)
+    plain,
+)  # fmt: skip
 
 _EXPANSIONS = frozenset(
     ("simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion")
@@ -211,27 +197,26 @@ class _Reader:
                     operator = child.type
                 else:
                     _add_adjacent(targets, child)
-            if words and words[-1][0] == node.start_byte and isinstance(text := words[-1][1].parts[0], Text):
-                words.pop()
-                descriptor = text.text
+            if words and words[-1][0] == node.start_byte and words[-1][1][0].kind == "text":
+                descriptor = words.pop()[1][0].text
             if targets:
                 redirects.append(self._redirect(operator, self._word(targets[0]), descriptor))
             words.extend((target[-1].end_byte, self._word(target)) for target in targets[1:])
         return redirects, [word for _, word in words]
 
     def _redirect(self, operator: str, target: Word, descriptor: str) -> Redirect:
-        first = target.parts[0]
-        mark = first.text[:1] if isinstance(first, Text) and not first.quoted else ""
-        if mark == DOCUMENT and isinstance(first, Text):
-            return Redirect("<<", Word(self._document(self._documents[int(first.text[1:])])), descriptor)
-        if mark and mark in (HERE_STRING, READ_WRITE) and isinstance(first, Text):
-            rest = (Text(first.text[1:]), *target.parts[1:])
-            return Redirect("<<<" if mark == HERE_STRING else "<>", Word(rest), descriptor)
+        first = target[0]
+        mark = first.text[:1] if first.kind == "text" and not first.quoted else ""
+        if mark == preparing.DOCUMENT:
+            return Redirect("<<", self._document(self._documents[int(first.text[1:])]), descriptor)
+        if mark and mark in (preparing.HERE_STRING, preparing.READ_WRITE):
+            rest = (plain(first.text[1:]), *target[1:])
+            return Redirect("<<<" if mark == preparing.HERE_STRING else "<>", rest, descriptor)
         return Redirect(operator, target, descriptor)
 
     def _document(self, document: Document) -> tuple[Part, ...]:
         if document.literal or not re.search(r"[$`\\]", document.text):
-            return (Text(document.text, quoted=True),)
+            return (plain(document.text, quoted=True),)
         text = Preparer(document.text, self._documents).prepared(document=True)
         return _Reader(text, self._documents, self._deeper()).quoted_parts()
 
@@ -272,7 +257,7 @@ class _Reader:
         if value and value[0].type == "array":
             elements = tuple(self._word([each]) for each in value[0].children[1:-1] if each.type != "comment")
             return Assignment(label, None, append, elements)
-        return Assignment(label, self._word(value) if value else Word((Text(""),)), append)
+        return Assignment(label, self._word(value) if value else (plain(""),), append)
 
     def _function(self, node: Node) -> Function:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -296,7 +281,7 @@ class _Reader:
                 return Compound("for", self._bodies(node), words=words, variable=name)
             case "c_style_for_statement":
                 head = node.children[2].start_byte, next(c.start_byte for c in node.children if c.type == "))")
-                words = (Word(tuple(self._calculated(node, head[0], head[1]))),)
+                words = (tuple(self._calculated(node, *head)),)
                 return Compound("for", self._bodies(node), words=words)
             case "case_statement":
                 return self._case(node)
@@ -308,8 +293,8 @@ class _Reader:
         if node.type == "test_command" and not self._source[start : start + 1].isspace():
             raise NotUnderstood("a test starts without a blank")
         if node.children[0].type in ("((", "$(("):
-            return Compound("arithmetic", words=(Word(tuple(self._calculated(node, start, end))),))
-        return Compound("test", words=(Word(tuple(self._pieces(node, start, end, quoted=False))),))
+            return Compound("arithmetic", words=(tuple(self._calculated(node, start, end)),))
+        return Compound("test", words=(tuple(self._pieces(node, start, end, quoted=False)),))
 
     def _blocks(self, node: Node) -> list[Script]:
         blocks: list[list[Node]] = [[]]
@@ -339,31 +324,31 @@ class _Reader:
         if len(nodes) == 1 and not nodes[0].child_count:
             text = self._of(nodes[0])
             if _PLAIN.fullmatch(text):
-                return Word((Text(text),))
-        return Word(tuple(part for node in nodes for part in self._parts(node, quoted=False)) or (Text(""),))
+                return (plain(text),)
+        return tuple(part for node in nodes for part in self._parts(node, quoted=False)) or (plain(""),)
 
     def _parts(self, node: Node, *, quoted: bool) -> Iterator[Part]:
         start, end = node.start_byte, node.end_byte
         match node.type:
             case "string":
-                yield Text("", quoted=True)
+                yield plain("", quoted=True)
                 yield from self._pieces(node, start + 1, end - 1, quoted=True)
             case "raw_string":
-                yield Text(self._text(start + 1, end - 1), quoted=True)
+                yield plain(self._text(start + 1, end - 1), quoted=True)
             case "ansi_c_string":
-                yield Text(decode_escapes(self._text(start + 2, end - 1)), quoted=True)
+                yield plain(decode_escapes(self._text(start + 2, end - 1)), quoted=True)
             case "simple_expansion":
-                yield Variable(self._text(start, end).strip()[1:], quoted=quoted)
+                yield Part("variable", self._text(start, end).strip()[1:], quoted)
             case "expansion":
                 yield self._braced(node, quoted)
             case "command_substitution":
-                yield Substitution(self._nested(node), quoted=quoted)
+                yield Part("command", quoted=quoted, script=self._nested(node))
             case "process_substitution":
-                yield ProcessSubstitution(self._nested(node))
+                yield Part("process", script=self._nested(node))
             case "arithmetic_expansion":
                 if node.children[0].type != "$((":
                     raise NotUnderstood("$[…] is an obsolete form")
-                yield Arithmetic(tuple(self._calculated(node, node.children[0].end_byte, end - 2)))
+                yield Part("arithmetic", parts=tuple(self._calculated(node, node.children[0].end_byte, end - 2)))
             case _:
                 yield from self._pieces(node, start, end, quoted=quoted)
 
@@ -383,7 +368,7 @@ class _Reader:
     def _calculated(self, node: Node, start: int, end: int) -> Iterator[Part]:
         """What is no arithmetic bash may run as commands in a subshell."""
         for part in self._pieces(node, start, end, quoted=True):
-            if isinstance(part, Text) and not _CALCULATION.fullmatch(part.text.replace(";", "")):
+            if part.kind == "text" and not _CALCULATION.fullmatch(part.text.replace(";", "")):
                 raise NotUnderstood("arithmetic holds something else")
             yield part
 
@@ -391,14 +376,14 @@ class _Reader:
         start, end = self._source.index(b"${", node.start_byte) + 2, node.end_byte - 1
         text = self._text(start, end)
         if _LENGTH.fullmatch(text):
-            return Arithmetic(())
+            return Part("arithmetic")
         parameter = _PARAMETER.match(text)
         if parameter is None or (parameter[1] == "!" and parameter[0] != text):
             raise NotUnderstood("a ${…} is of a form that is not followed")
         if not parameter[3] and parameter[0] != text:
             raise NotUnderstood("a ${…} is of a form that is not followed")
         argument = tuple(self._pieces(node, start + len(parameter[0].encode()), end, quoted=quoted))
-        return Variable(parameter[1], (parameter[2] or "") + (parameter[3] or ""), argument, quoted)
+        return Part("variable", parameter[1], quoted, (parameter[2] or "") + (parameter[3] or ""), argument)
 
     def _nested(self, node: Node) -> Script:
         self._depth, outer = self._deeper(), self._depth
@@ -435,15 +420,17 @@ def _special(node: Node, quoted: bool) -> Iterator[Node]:
             pending.extend(reversed(child.children))
 
 
-def _literal(text: str, quoted: bool) -> Iterator[Text]:
+def _literal(text: str, quoted: bool) -> Iterator[Part]:
     if not text:
         return
     if quoted:
-        yield Text(re.sub(r'\\([$`"\\])', r"\1", text).replace(QUOTE, '"').replace(BRACE, "{"), quoted=True)
+        yield plain(
+            re.sub(r'\\([$`"\\])', r"\1", text).replace(preparing.QUOTE, '"').replace(preparing.BRACE, "{"), quoted=True
+        )
         return
     for index, piece in enumerate(re.split(r"\\(.)", text, flags=re.DOTALL)):
         if piece:
-            yield Text(piece.replace(BRACE, "{"), quoted=index % 2 == 1)
+            yield plain(piece.replace(preparing.BRACE, "{"), quoted=index % 2 == 1)
 
 
 def decode_escapes(text: str) -> str:

@@ -7,42 +7,24 @@ from typing import Literal
 from msgspec import Struct
 
 
-class Text(Struct, frozen=True):
-    text: str
+class Part(Struct, frozen=True):
+    """A piece of a word: text, `$name`, `$(…)`, `<(…)` or `$((…))`."""
+
+    kind: Literal["text", "variable", "command", "process", "arithmetic"]
+    text: str = ""
+    """The text, or the variable's name."""
     quoted: bool = False
-
-
-class Variable(Struct, frozen=True):
-    """`$name` or `${name<operator><argument>}`."""
-
-    name: str
     operator: str = ""
-    argument: "tuple[Part, ...]" = ()
-    quoted: bool = False
+    parts: "Word" = ()
+    """Of `${name<operator><parts>}`, or of the arithmetic."""
+    script: "Script" = ()
 
 
-class Substitution(Struct, frozen=True):
-    """`$(…)` or backticks."""
-
-    script: "Script"
-    quoted: bool = False
+Word = tuple[Part, ...]
 
 
-class ProcessSubstitution(Struct, frozen=True):
-    """`<(…)` or `>(…)`."""
-
-    script: "Script"
-
-
-class Arithmetic(Struct, frozen=True):
-    parts: "tuple[Part, ...]"
-
-
-Part = Text | Variable | Substitution | ProcessSubstitution | Arithmetic
-
-
-class Word(Struct, frozen=True):
-    parts: tuple[Part, ...]
+def plain(text: str, *, quoted: bool = False) -> Part:
+    return Part("text", text, quoted)
 
 
 class Assignment(Struct, frozen=True):
@@ -53,10 +35,10 @@ class Assignment(Struct, frozen=True):
     elements: tuple[Word, ...] = ()
 
 
-class Redirect(Struct):
+class Redirect(Struct, frozen=True):
     operator: str
     target: Word
-    """For a here-document its body, which is read only after the line it stands on: hence not frozen."""
+    """For a here-document its body."""
     descriptor: str = ""
 
 
@@ -97,7 +79,7 @@ def command_names(script: Script) -> Iterator[str]:
     for pipeline in script:
         for stage in pipeline.stages:
             if isinstance(stage, Simple) and stage.words:
-                yield os.path.basename("".join(getattr(part, "text", "\0") for part in stage.words[0].parts))
+                yield os.path.basename("".join(part.text if part.kind == "text" else "\0" for part in stage.words[0]))
             elif isinstance(stage, Compound):
                 for block in stage.blocks:
                     yield from command_names(block)

@@ -9,17 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openagent.policy.shell.preparing import NotUnderstood
-from openagent.policy.shell.syntax import (
-    Arithmetic,
-    Command,
-    Part,
-    ProcessSubstitution,
-    Script,
-    Substitution,
-    Text,
-    Variable,
-    Word,
-)
+from openagent.policy.shell.syntax import Command, Part, Script, Word, plain
 
 UNKNOWN = "\0"
 """Stands in a text for what cannot be known."""
@@ -115,15 +105,11 @@ class Expander:
     def fields(self, words: tuple[Word, ...]) -> list[Value]:
         values: list[Value] = []
         for word in words:
-            first = word.parts[0]
-            if (
-                len(word.parts) == 1
-                and isinstance(first, Text)
-                and (first.quoted or not _NEEDS_CARE.search(first.text))
-            ):
+            first = word[0]
+            if len(word) == 1 and first.kind == "text" and (first.quoted or not _NEEDS_CARE.search(first.text)):
                 values.append(Value(first.text))
             else:
-                for parts in _braces(word.parts):
+                for parts in _braces(word):
                     values.extend(self._split(parts))
             if len(values) > MAX_FIELDS * 8:
                 raise NotUnderstood("it has too many words")
@@ -131,11 +117,11 @@ class Expander:
 
     def single(self, word: Word) -> Value:
         """A word that is not split: of an assignment, a redirection or a here-document."""
-        text, known = self._joined(word.parts)
-        scripts = tuple(part.script for part in word.parts if isinstance(part, ProcessSubstitution))
+        text, known = self._joined(word)
+        scripts = tuple(part.script for part in word if part.kind == "process")
         return Value(text, known, glob=False, scripts=scripts)
 
-    def _joined(self, parts: tuple[Part, ...]) -> tuple[str, bool]:
+    def _joined(self, parts: Word) -> tuple[str, bool]:
         texts: list[str] = []
         known = True
         for part in parts:
@@ -144,12 +130,12 @@ class Expander:
             known = known and part_known
         return "".join(texts), known
 
-    def _split(self, parts: tuple[Part, ...]) -> list[Value]:
+    def _split(self, parts: Word) -> list[Value]:
         fields: list[Value] = []
         text, known, glob, started = "", True, False, False
         scripts: list[Script] = []
         for part in parts:
-            given = self._listed(part) if isinstance(part, Variable) and part.quoted else None
+            given = self._listed(part) if part.kind == "variable" and part.quoted else None
             if given is not None:
                 if given:
                     fields.extend([replace(given[0], text=text + given[0].text), *given[1:-1]][: len(given) - 1])
@@ -157,12 +143,12 @@ class Expander:
                 continue
             piece, piece_known = self._part(part)
             known = known and piece_known
-            if isinstance(part, ProcessSubstitution):
+            if part.kind == "process":
                 scripts.append(part.script)
-            if isinstance(part, Text | Arithmetic | ProcessSubstitution) or part.quoted:
+            if part.kind in ("text", "arithmetic", "process") or part.quoted:
                 started = True
                 text += piece
-                glob = glob or (isinstance(part, Text) and not part.quoted and bool(_GLOB.search(piece)))
+                glob = glob or (part.kind == "text" and not part.quoted and bool(_GLOB.search(piece)))
                 continue
             glob = glob or bool(_GLOB.search(piece))
             if "IFS" in self._state.variables or "IFS" in self._state.uncertain:
@@ -184,28 +170,28 @@ class Expander:
             fields.append(Value(text, known, glob, tuple(scripts)))
         return fields
 
-    def _listed(self, variable: Variable) -> tuple[Value, ...] | None:
+    def _listed(self, variable: Part) -> tuple[Value, ...] | None:
         """`"$@"` and `"${a[@]}"` stay the words they are."""
-        if variable.name == "@" and not variable.operator:
+        if variable.text == "@" and not variable.operator:
             return self._state.positional
-        return self._state.arrays.get(variable.name) if variable.operator == "[@]" else None
+        return self._state.arrays.get(variable.text) if variable.operator == "[@]" else None
 
     def _part(self, part: Part) -> tuple[str, bool]:
-        match part:
-            case Text():
+        match part.kind:
+            case "text":
                 return part.text, True
-            case Variable():
+            case "variable":
                 return self._variable(part)
-            case Substitution():
+            case "command":
                 output, known = self._substitute(part.script)
                 return output.rstrip("\n"), known
-            case ProcessSubstitution():
+            case "process":
                 output, _ = self._substitute(part.script)
                 return "/dev/fd/63" + (FROM_NETWORK if FROM_NETWORK in output else ""), True
-            case Arithmetic():
+            case "arithmetic":
                 return self._arithmetic(part), True
 
-    def _arithmetic(self, part: Arithmetic) -> str:
+    def _arithmetic(self, part: Part) -> str:
         """The number, or one in its place: it is neither an option nor a path."""
         text, _ = self._joined(part.parts)
         for name in re.findall(r"[A-Za-z_]\w*", text):
@@ -216,20 +202,20 @@ class Expander:
             return str(_calculated(text))
         return "0"
 
-    def _variable(self, variable: Variable) -> tuple[str, bool]:
-        text, known = self._named(variable.name)
+    def _variable(self, variable: Part) -> tuple[str, bool]:
+        text, known = self._named(variable.text)
         operator = variable.operator
         if operator in ("", ":?", "?"):
             return text, known
-        if operator in ("[@]", "[*]") and (elements := self._state.arrays.get(variable.name)) is not None:
+        if operator in ("[@]", "[*]") and (elements := self._state.arrays.get(variable.text)) is not None:
             return " ".join(element.text for element in elements), all(element.known for element in elements)
-        argument, argument_known = self._joined(variable.argument)
+        argument, argument_known = self._joined(variable.parts)
         if operator in (":-", "-", ":=", "="):
             if known and text:
                 return text, True
             if "=" in operator:
-                self._state.set_on_the_way.add(variable.name)
-            return argument, False if variable.name in self._state.uncertain else argument_known and known
+                self._state.set_on_the_way.add(variable.text)
+            return argument, False if variable.text in self._state.uncertain else argument_known and known
         if operator in (":+", "+"):
             return (argument, argument_known) if known and text else (argument, False)
         return _sliced(text, argument) if operator == ":" and known else (UNKNOWN, False)
@@ -281,13 +267,13 @@ def _sliced(text: str, argument: str) -> tuple[str, bool]:
 _WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash", "SHELL": "/bin/bash"}  # noqa: S108
 
 
-def _braces(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
-    if not any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in parts):
+def _braces(parts: Word) -> list[Word]:
+    if not any(part.kind == "text" and not part.quoted and "{" in part.text for part in parts):
         return [parts]
-    kept: list[Part] = [Variable("*range*", quoted=True)]
+    kept: list[Part] = [Part("variable", "*range*", quoted=True)]
     text = ""
     for part in parts:
-        if isinstance(part, Text) and not part.quoted:
+        if part.kind == "text" and not part.quoted:
             text += part.text
         else:
             text += chr(_KEPT + len(kept))
@@ -313,4 +299,4 @@ def _alternatives(text: str) -> list[str]:
 def _restored(text: str, kept: list[Part]) -> Iterable[Part]:
     for piece in filter(None, re.split(f"([{chr(_KEPT)}-{chr(_KEPT + len(kept))}])", text)):
         index = ord(piece[0]) - _KEPT
-        yield kept[index] if 0 <= index < len(kept) else Text(piece)
+        yield kept[index] if 0 <= index < len(kept) else plain(piece)

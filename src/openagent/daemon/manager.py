@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,11 @@ TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[Mapping[st
 
 async def _no_templates(name: str, _workspace: Path, _env: Mapping[str, str]) -> Mapping[str, Any]:
     raise OpenAgentError("not_found", f"There is no template {name!r}.")
+
+
+def _real(cwd: str) -> str:
+    """A session's folder goes by its real path, so that a link that takes its place leads nobody elsewhere."""
+    return os.path.realpath(cwd) if os.path.isabs(cwd) and "\0" not in cwd else cwd
 
 
 def _at_most(settings: Settings, most: Mode) -> Settings:
@@ -86,8 +92,9 @@ class SessionManager:
 
     async def create(self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
         """In no wider a mode than `most`, whatever the settings or a template say."""
-        workspace = Path(op.cwd)
-        await self.runtime.open_workspace(workspace)
+        given = Path(op.cwd)
+        await self.runtime.open_workspace(given)
+        workspace = Path(_real(op.cwd))
         if not workspace.is_absolute() or not await asyncio.to_thread(workspace.is_dir):
             raise OpenAgentError(
                 "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
@@ -150,6 +157,8 @@ class SessionManager:
         except OpenAgentError:
             _log.exception("the workspace could not be opened", extra={"session": stored.info.id})
         await self._load_parent(stored.info)
+        if (real := _real(stored.info.cwd)) != stored.info.cwd:
+            stored = msgspec.structs.replace(stored, info=msgspec.structs.replace(stored.info, cwd=real))
         session = Session(stored, self.runtime, self._bus.publish, lambda: self._someone_can_answer(stored.info))
         await session.recover()
         return session

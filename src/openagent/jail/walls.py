@@ -9,6 +9,7 @@ from pathlib import Path
 
 from openagent.jail.git_walls import Wall, common_directory, git_walls
 from openagent.jail.ground import Ground
+from openagent.plugins.places import still_there
 from openagent.protocol.errors import OpenAgentError
 
 NEVER = (
@@ -46,6 +47,7 @@ def checked_workspace(workspace: Path) -> Path:
             f"The workspace {workspace} cannot be used: {problem.strerror}.",
             hint="Choose another folder.",
         ) from problem
+    still_there(workspace, str(resolved))
     if not resolved.is_dir():
         raise OpenAgentError("jail_error", f"The workspace {workspace} is not a folder.", hint="Choose a folder.")
     if str(resolved) in NEVER or any(home == resolved or resolved in home.parents for home in home_directories()):

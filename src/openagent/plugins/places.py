@@ -69,6 +69,16 @@ def refuse_as_workspace(folder: str, problem: str) -> OpenAgentError:
     )
 
 
+def still_there(workspace: Path, real: str) -> None:
+    """Raises when a workspace's path leads elsewhere by now, as `real` says: somebody has put a link in its place."""
+    if real != str(workspace):
+        raise OpenAgentError(
+            "jail_error",
+            f"The workspace {workspace} is not where it was: a link in its path leads elsewhere.",
+            hint="Put the folder back, or make a session where it is now.",
+        )
+
+
 def _homes(env: Mapping[str, str]) -> list[str]:
     """By the environment, and by the user database, whichever the keys are in."""
     homes = [env["HOME"]] if env.get("HOME") else []

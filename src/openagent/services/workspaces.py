@@ -1,5 +1,6 @@
 """Copies, backups and the space they take: `workspaces.*`."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -39,14 +40,14 @@ class WorkspaceService:
         }
 
     async def _list(self, connection: Connection, op: ops.WorkspacesList) -> WorkspaceCopies:
-        copies = await self._workspaces.copies(_absolute(op.cwd) if op.cwd else None)
+        copies = await self._workspaces.copies(_folder(op.cwd) if op.cwd else None)
         within = await connection.within()
         return WorkspaceCopies([_copy(copy) for copy in copies if within is None or copy.path in within])
 
     async def _create(self, connection: Connection, op: ops.WorkspacesCreate) -> WorkspaceCopy:
         limited = op.max_bytes is not None or op.max_files is not None
         quota = Quota(op.max_bytes, op.max_files) if limited else None
-        return _copy(await self._workspaces.create(_absolute(op.cwd), op.name, how=op.method or "auto", quota=quota))
+        return _copy(await self._workspaces.create(_folder(op.cwd), op.name, how=op.method or "auto", quota=quota))
 
     async def _diff(self, connection: Connection, op: ops.WorkspacesDiff) -> ops.Changes:
         changes = await self._workspaces.diff(op.copy)
@@ -61,7 +62,7 @@ class WorkspaceService:
         return ops.Done()
 
     async def _backup(self, connection: Connection, op: ops.WorkspacesBackup) -> WorkspaceBackup:
-        return _backup(await self._workspaces.backup(_absolute(op.cwd), _absolute(op.archive)))
+        return _backup(await self._workspaces.backup(_folder(op.cwd), _absolute(op.archive)))
 
     async def _restore(self, connection: Connection, op: ops.WorkspacesRestore) -> WorkspaceBackup:
         return _backup(await self._workspaces.restore_backup(_absolute(op.archive), _absolute(op.to)))
@@ -97,3 +98,7 @@ def _absolute(path: str) -> Path:
     if not path.startswith("/"):
         raise OpenAgentError("invalid_argument", f"{path!r} is not an absolute path.", hint="Give the whole path.")
     return Path(path)
+
+
+def _folder(path: str) -> Path:
+    return Path(os.path.realpath(_absolute(path)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from openagent.plugins.places import still_there
 from openagent.protocol.errors import OpenAgentError
 
 MAX_LINKS = 40
@@ -55,6 +56,11 @@ class Root:
             raise OpenAgentError(
                 "tool_error", f"The workspace {directory} cannot be opened: {problem.strerror}."
             ) from None
+        try:
+            still_there(directory, os.readlink(f"/proc/self/fd/{self.fd}"))
+        except BaseException:
+            os.close(self.fd)
+            raise
 
     def __enter__(self) -> Self:
         return self

@@ -61,7 +61,7 @@ class CopyRecord(msgspec.Struct):
 
 class WorkspaceCopies:
     def __init__(self, home: Path, checkpoints: GitCheckpoints, writes: WorkspaceWrites | None = None) -> None:
-        self._directory = home / "copies"
+        self._directory = (home / "copies").resolve()
         self._within = f"{self._directory}/"
         self._checkpoints = checkpoints
         self._writes = writes or WorkspaceWrites(home, checkpoints)

@@ -13,6 +13,7 @@ from secrets import token_hex
 import msgspec
 from msgspec import Struct
 
+from openagent.plugins.places import still_there
 from openagent.plugins.workspace import Checkpoint, CheckpointKind
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.budget import fit_budget, ignored_paths
@@ -63,6 +64,7 @@ def store_directory(home: Path, workspace: Path) -> Path:
 
 def real_workspace(workspace: Path) -> Path:
     real = Path(os.path.realpath(workspace))
+    still_there(workspace, str(real))
     if not real.is_dir():
         raise OpenAgentError(
             "not_found", f"The workspace {workspace} is not a folder.", hint="Check the path, or create the folder."

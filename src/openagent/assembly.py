@@ -42,6 +42,7 @@ from openagent.services.jails import build_jail, jailed_starter, start_mcp_serve
 from openagent.services.mcp import McpService, own_file
 from openagent.services.outside import Outside
 from openagent.services.queues import QueueService
+from openagent.services.quota_gate import QuotaGate
 from openagent.services.reach import CallersReach
 from openagent.services.recall import StoredMemory
 from openagent.services.safety import Safety
@@ -147,7 +148,7 @@ def build_manager(
         tools=tools,
         more_tools=team.tools,
         offers=mcp.offers,
-        jail=build_jail(settings.jail, scratch, hidden, tell, outside),
+        jail=build_jail(settings.jail, scratch, hidden, tell, outside, room=safety.room_in),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
         collectors=collectors,
@@ -168,7 +169,7 @@ def build_manager(
             *check.notices(configs.load(workspace).settings.tools),
         ],
         gate=IntentGate(
-            _watching_git(services.telling_of_code(custom.gate), safety, settings, lambda s: manager.loaded(s)),  # noqa: PLW0108 -- as below
+            _watching_files(services.telling_of_code(custom.gate), safety, settings, lambda s: manager.loaded(s)),  # noqa: PLW0108 -- as below
             lambda workspace: configs.load(workspace).settings.intent,
             lambda session: manager.loaded(session),  # noqa: PLW0108 -- the manager is made from this runtime
         ),
@@ -219,10 +220,10 @@ def build_manager(
     return manager, services
 
 
-def _watching_git(
+def _watching_files(
     gate: Gate, safety: Safety, settings: config.Settings, loaded: Callable[[str], Session | None]
 ) -> GitWatch:
-    watch = GitWatch(gate, loaded)
+    watch = GitWatch(QuotaGate(gate, safety.workspaces), loaded)
     safety.writes.on_disarmed = watch.disarmed
     if settings.jail.kind != "host":  # there, commands are the person's own doing
         safety.writes.is_walled = is_walled

@@ -101,7 +101,7 @@ async def test_a_backup_over_the_quota_leaves_nothing(copies: WorkspaceCopies, t
     archive = _archive(tmp_path / "bomb.tar.gz", (_member("zeros"), bytes(1 << 20)))
     with pytest.raises(OpenAgentError) as problem:
         await copies.restore_backup(archive, tmp_path / "into" / "folder", quota=Quota(bytes=1000))
-    assert problem.value.info.code == "quota_exhausted"
+    assert problem.value.info.code == "workspace_full"
     assert list((tmp_path / "into").iterdir()) == []
 
 

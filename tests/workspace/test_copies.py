@@ -220,7 +220,7 @@ async def test_a_copy_over_its_quota_is_refused(copies: WorkspaceCopies, project
     assert await copies.check_quota(project, Quota(bytes=usage.bytes, files=usage.files)) == usage
     with pytest.raises(OpenAgentError, match="its quota is 3") as problem:
         await copies.create(project, "try", quota=Quota(files=3))
-    assert problem.value.info.code == "quota_exhausted"
+    assert problem.value.info.code == "workspace_full"
     with pytest.raises(OpenAgentError, match="bytes, and its quota is"):
         await copies.check_quota(project, Quota(bytes=usage.bytes - 1))
 

@@ -2,12 +2,21 @@
 
 import fcntl
 import os
+import stat
 from pathlib import Path
 
 from openagent.protocol.errors import OpenAgentError
 
 READY_FD = "OPENAGENT_READY_FD"
 """Names the pipe on which a daemon started in the background says `ok`, or why it could not start."""
+
+
+def _shut_out_others(home: Path) -> None:
+    """What sessions said and did is in there. A folder that is more than a data home is left as it is."""
+    status = home.stat()
+    shared = status.st_mode & stat.S_ISVTX or home.resolve() in (Path("/"), Path.home())
+    if status.st_mode & 0o077 and status.st_uid == os.geteuid() and not shared:
+        home.chmod(stat.S_IMODE(status.st_mode) & 0o700)
 
 
 class HomeLock:
@@ -23,6 +32,7 @@ class HomeLock:
     def acquire(self) -> None:
         try:
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _shut_out_others(self._home)
             self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._take()
         except OSError as problem:

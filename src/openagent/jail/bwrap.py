@@ -85,14 +85,17 @@ class BwrapJail:
         env: Mapping[str, str] | None = None,
         hidden: Sequence[Path] = (),
         is_secret: Callable[[str], bool] = lambda _path: False,
+        room: Callable[[Path], int | None] = lambda _workspace: None,
         background_after: float | None = None,
         log_dir: Path | None = None,
         on_background_end: Callable[[str, BackgroundCommand], None] | None = None,
     ) -> None:
         """`network` is off, on, ask (then `ask` is), or the hosts that may be reached, and `names` are hosts of a
         person's own; `openings` is what else a session may have; `hidden` is kept out even below the workspace.
-        `is_secret` tells from a path relative to the workspace whether a file is to be unreadable."""
+        `is_secret` tells from a path relative to the workspace whether a file is to be unreadable, `room` how large a
+        file in a workspace may become."""
         self._survey = GroundSurvey(is_secret)
+        self._room = room
         self._network = network
         self._names = names or {}
         self._ask = ask
@@ -340,7 +343,8 @@ class BwrapJail:
             fds.append(_in_memory(program))
             argv += ["--seccomp", str(fds[-1])]
         group = make_control_group(self._limits)
-        setup = [rlimit_script(self._limits, grouped=group is not None), exports(openings)]
+        limits = self._limits.within(self._room(workspace))
+        setup = [rlimit_script(limits, grouped=group is not None), exports(openings)]
         way_out = None if read_only else self._way_out(ask, openings.ports)
         if way_out is not None:
             self._ways_out[session] = way_out

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openagent.protocol.errors import OpenAgentError
 
@@ -34,6 +35,10 @@ class Limits(Struct, frozen=True):
     disk: int = 1 * _GIB
     """Of everything outside the workspace: /tmp and the home directory."""
     open_files: int = 4096
+
+    def within(self, room: int | None) -> "Limits":
+        """For a workspace that may hold so much and no more."""
+        return self if room is None else replace(self, file_size=min(self.file_size, room))
 
 
 class ControlGroup(NamedTuple):

@@ -161,6 +161,11 @@ class Checkpoints(Protocol):
 CopyMethod = Literal["overlay", "worktree", "copy"]
 
 
+class Quota(Struct, frozen=True):
+    bytes: int | None = None
+    files: int | None = None
+
+
 class Copy(Struct, frozen=True):
     id: str
     name: str
@@ -172,6 +177,8 @@ class Copy(Struct, frozen=True):
     needs: list[str]
     """Other folders that programs in the copy must reach for git to work there."""
     left_out: list[LeftOut]
+    quota: Quota | None = None
+    """What it may hold, from its first day on."""
 
 
 class Conflict(Struct, frozen=True):
@@ -194,11 +201,6 @@ class Merged(Struct, frozen=True):
     conflicts: list[Conflict]
     before: str
     """A checkpoint of the origin as it was before."""
-
-
-class Quota(Struct, frozen=True):
-    bytes: int | None = None
-    files: int | None = None
 
 
 class WorkspaceUsage(Struct, frozen=True):
@@ -246,7 +248,7 @@ class Workspaces(Protocol):
     async def usage(self, workspace: Path) -> WorkspaceUsage: ...
 
     async def check_quota(self, workspace: Path, quota: Quota) -> WorkspaceUsage:
-        """Raises OpenAgentError('quota_exhausted')."""
+        """Raises OpenAgentError('workspace_full')."""
         ...
 
     async def backup(self, workspace: Path, archive: Path) -> Backup: ...

@@ -24,6 +24,7 @@ ErrorCode = Literal[
     "auth_failed",
     "rate_limited",
     "quota_exhausted",
+    "workspace_full",
     "model_not_found",
     "context_too_long",
     "budget_exceeded",

@@ -26,6 +26,8 @@ def build_jail(
     hidden: list[Path],
     tell: Callable[[str, Event], None],
     outside: Outside | None = None,
+    *,
+    room: Callable[[Path], int | None] = lambda _workspace: None,
 ) -> Jail:
     def ended(session: str, command: BackgroundCommand) -> None:
         tell(
@@ -54,6 +56,7 @@ def build_jail(
             limits=limits,
             hidden=hidden,
             is_secret=names_credentials,
+            room=room,
             background_after=settings.background_after,
             log_dir=scratch,
             on_background_end=ended,

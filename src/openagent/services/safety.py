@@ -38,6 +38,11 @@ class Safety:
         facts = CallFacts("read_file", "read", path, str(origin), {"path": path})
         return decide(facts, "edits", self.rules.holding(origin).rules).kind == "allow"
 
+    def room_in(self, workspace: Path) -> int | None:
+        """How large a single file there may become; None where nothing is said."""
+        quota = self.workspaces.quota_of(workspace)
+        return quota.bytes if quota is not None else None
+
     async def open_workspace(self, workspace: Path) -> None:
         """A copy is mounted again, when the machine was restarted since."""
         if copy := self.workspaces.copy_of(workspace):

@@ -45,6 +45,9 @@ class WorkspaceService:
         return WorkspaceCopies([_copy(copy) for copy in copies if within is None or copy.path in within])
 
     async def _create(self, connection: Connection, op: ops.WorkspacesCreate) -> WorkspaceCopy:
+        for name, given in (("max_bytes", op.max_bytes), ("max_files", op.max_files)):
+            if given is not None and given < 1:
+                raise OpenAgentError("invalid_argument", f"{name} is {given}.", hint="Give a number above 0, or none.")
         limited = op.max_bytes is not None or op.max_files is not None
         quota = Quota(op.max_bytes, op.max_files) if limited else None
         return _copy(await self._workspaces.create(_folder(op.cwd), op.name, how=op.method or "auto", quota=quota))

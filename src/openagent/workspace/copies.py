@@ -67,6 +67,7 @@ class WorkspaceCopies:
         self._writes = writes or WorkspaceWrites(home, checkpoints)
         self._overlays = Overlays(self._directory)
         self._origins: dict[str, Path] = {}
+        self._quotas: dict[str, Quota | None] = {}
 
     async def create(
         self, workspace: Path, name: str, *, how: Literal["auto"] | CopyMethod = "auto", quota: Quota | None = None
@@ -76,14 +77,14 @@ class WorkspaceCopies:
         if quota:
             await self.check_quota(store.workspace, quota)
         ways = _AUTO if how == "auto" else (how,)
-        return await self._checkpoints.exclusively(store, lambda: self._create(store, name, ways))
+        return await self._checkpoints.exclusively(store, lambda: self._create(store, name, ways, quota))
 
-    def _create(self, store: Snapshots, name: str, ways: tuple[CopyMethod, ...]) -> Copy:
+    def _create(self, store: Snapshots, name: str, ways: tuple[CopyMethod, ...], quota: Quota | None) -> Copy:
         reasons: list[str] = []
         for way in ways:
             copy = f"{name}-{token_hex(3)}"
             try:
-                return self._create_as(way, store, copy, name)
+                return self._create_as(way, store, copy, name, quota)
             except CannotCopy as problem:
                 reasons.append(f"{way}: {problem}")
                 self._discard(copy, store.workspace.name, way, store.workspace)
@@ -96,7 +97,7 @@ class WorkspaceCopies:
             hint="Try another way with how=, or free some space.",
         )
 
-    def _create_as(self, way: CopyMethod, store: Snapshots, copy: str, name: str) -> Copy:
+    def _create_as(self, way: CopyMethod, store: Snapshots, copy: str, name: str, quota: Quota | None) -> Copy:
         path = self._directory / copy / store.workspace.name
         path.parent.mkdir(parents=True, mode=0o711)
         base, needs = "", list[str]()
@@ -119,7 +120,9 @@ class WorkspaceCopies:
             created_at=time.time(),
             needs=needs,
             left_out=[] if way == "copy" else shown_left_out(snapshot.files.left_out),
+            quota=quota,
         )
+        self._quotas[copy] = quota
         _write_record(self._directory / copy / "copy.json", CopyRecord(made, base))
         return made
 
@@ -144,6 +147,17 @@ class WorkspaceCopies:
                     return workspace
             workspace = self._origins[copy]
         return workspace
+
+    def quota_of(self, workspace: Path) -> Quota | None:
+        """What a copy may hold; asked before every call."""
+        if not (copy := self.copy_of(workspace)):
+            return None
+        if copy not in self._quotas:
+            try:
+                self._quotas[copy] = self._record(copy).copy.quota
+            except OpenAgentError:  # it was removed
+                return None
+        return self._quotas[copy]
 
     async def open(self, copy: str) -> Path:
         return await asyncio.to_thread(lambda: Path(self._opened(copy).copy.path))

@@ -42,7 +42,7 @@ def enforce(path: Path, usage: WorkspaceUsage, quota: Quota) -> None:
     for what, used, allowed in (("bytes", usage.bytes, quota.bytes), ("files", usage.files, quota.files)):
         if allowed is not None and used > allowed:
             raise OpenAgentError(
-                "quota_exhausted",
+                "workspace_full",
                 f"{path} holds {used:,} {what}, and its quota is {allowed:,}.",
                 hint="Remove what is not needed, or raise the quota.",
             )

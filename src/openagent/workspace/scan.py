@@ -263,7 +263,7 @@ class Scan:
         """Stores the content of everything `look` found new or changed."""
         if self.files > self._limits.files:
             raise OpenAgentError(
-                "quota_exhausted",
+                "workspace_full",
                 f"The workspace holds {self.files} files, more than the {self._limits.files} a checkpoint may have.",
                 hint="Work in a smaller folder, or name generated folders in .gitignore.",
             )

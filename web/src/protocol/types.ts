@@ -564,7 +564,7 @@ export interface EndedTurn {
 }
 
 export interface ErrorInfo {
-  code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "store_unavailable" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch"
+  code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "store_unavailable" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch" | "workspace_full"
   message: string
   hint?: string
   recoverable?: boolean

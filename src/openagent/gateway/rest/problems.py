@@ -28,6 +28,7 @@ STATUSES: dict[ErrorCode, int] = {
     "auth_failed": 424,
     "rate_limited": 429,
     "quota_exhausted": 429,
+    "workspace_full": 507,
     "model_not_found": 404,
     "context_too_long": 422,
     "budget_exceeded": 409,

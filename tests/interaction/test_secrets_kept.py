@@ -37,7 +37,7 @@ ACROSS = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["ask", "full"])
+@pytest.mark.parametrize("mode", ["plan", "ask", "auto", "full"])
 async def test_no_call_comes_across_a_secret(tmp_path: Path, mode: str) -> None:
     _fill(tmp_path / "workspace")
     (tmp_path / "workspace/AGENTS.md").write_text("Keys are in @.env and @link.txt and @.env.example\n")

@@ -2,6 +2,7 @@
 
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,13 @@ class ReadingShell:
             merged=merged,
             wall="read",
         )
+
+    def secrets(self) -> Sequence[Path]:
+        return self._shell.secrets() if isinstance(self._shell, KeepsSecrets) else ()
+
+    async def open_to(self, paths: Sequence[Path]) -> None:
+        if isinstance(self._shell, KeepsSecrets):
+            await self._shell.open_to(paths)
 
     def background(self) -> list[BackgroundCommand]:
         return self._shell.background()

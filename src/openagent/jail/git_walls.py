@@ -151,7 +151,7 @@ class Standing:
 
     def holds(self, place: Path) -> bool:
         """Whether what is inside cannot change what git would run in a repository."""
-        return place in self._closed or place / "commondir" in self._closed
+        return place / "commondir" in self._closed or any(path in self._closed for path in (place, *place.parents))
 
     def end(self) -> None:
         """The last jail that needed a stand-in takes it away."""

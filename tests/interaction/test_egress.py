@@ -328,3 +328,26 @@ async def test_a_terminal_asks_like_a_command(tmp_path: Path):
         await answer(client, question, decision="allow", scope="session")
         assert (await resolved(attachment)).decision == "allow"
         await ask(client, TerminalClose, Done, terminal=terminal.terminal)
+
+
+async def test_a_program_that_wants_very_many_hosts_asks_for_a_few_at_a_time(tmp_path: Path):
+    connect = "exec {n}<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT %s:443 HTTP/1.1\\r\\n\\r\\n' h$i.test >&$n; "
+    script = [shell(f"for i in {{1..40}}; do {connect} done; cat <&$n & wait"), {"text": "done"}]
+    async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client)
+        for _ in range(8):
+            await asked(attachment)
+        async with asyncio.timeout(PATIENCE):
+            looked = await client.attach(session)
+        assert len(waiting(looked)) == 8
+        await client.cancel(session)
+
+
+async def test_what_is_no_host_is_refused_and_nobody_is_shown_it(tmp_path: Path):
+    by_hand = "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT a\\033[2Jb:443 HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3"
+    async with house(tmp_path, [shell(by_hand), {"text": "."}]) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client)
+        assert questions(await ended(attachment)) == []
+        [result] = await results_of(client, session)
+        assert "403 Forbidden" in result.text
+        assert "This is no host and port." in result.text

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from openagent.core.session import Session
 
 _REMEMBERED = 512
+_ASKED_AT_ONCE = 8
+"""A program can want any number of hosts; a person cannot be asked about all of them at once. The others wait."""
 _BY_PEOPLE = ("answer:", "user:", "project:", "session:")
 
 
@@ -42,6 +44,7 @@ class Leaving:
         self._questions: dict[Opening, _Question] = {}
         self._answers: dict[tuple[str, Opening], Decision] = {}
         """What was said once, to one call or program: it holds for as long as that one runs."""
+        self._places = asyncio.Semaphore(_ASKED_AT_ONCE)
         self._news: dict[Opening, str] = {}
         self._once: dict[Opening, None] = {}
         """What the jail is opened to for the running call alone."""
@@ -199,7 +202,8 @@ class Leaving:
             reason=decision.reason,
             rule=decision.rule,
         )
-        resolved = await ask_person(session, ask, session.permits.offers(facts), facts, aside=True)
+        async with self._places:
+            resolved = await ask_person(session, ask, session.permits.offers(facts), facts, aside=True)
         reason = decision.reason if resolved.decision == "allow" else resolved.reason or "the user said no."
         said = msgspec.structs.replace(decision, kind=resolved.decision, reason=reason, rule=f"answer:{resolved.by}")
         session.post(audit=[self._audited(opening, said, call_id=call_id)])

@@ -7,9 +7,10 @@ leads to this machine or its network, unless a person said that this name does.
 
 import asyncio
 import contextlib
+import re
 import socket
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from openagent.plugins.addresses import address_of, is_public, keeps_keys
 from openagent.plugins.jail import HOST_NAME, AskHost
@@ -19,6 +20,10 @@ _HEAD_LIMIT = 64 * 1024
 _CONNECT_TIMEOUT = 20.0
 _DEFAULT_PORTS = (80, 443)
 _BLOCK = 64 * 1024
+_MOST_CONNECTIONS = 256
+"""Of one jail at once, both ends counted: they are the daemon's descriptors, which everybody needs."""
+_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
+"""People are shown it, and rules are made of it."""
 _HOST_ADDRESSES = ("127.0.0.1", "::1")
 
 _PROXY = f"http://127.0.0.1:{PROXY_PORT}"
@@ -131,7 +136,11 @@ class EgressProxy:
 
         await self._attended(writer, proxied())
 
-    async def _attended(self, writer: asyncio.StreamWriter, work: Awaitable[None]) -> None:
+    async def _attended(self, writer: asyncio.StreamWriter, work: Coroutine[Any, Any, None]) -> None:
+        if len(self._connections) >= _MOST_CONNECTIONS:
+            work.close()
+            writer.close()
+            return
         self._connections.add(writer)
         try:
             with contextlib.suppress(_AskerGone, OSError, TimeoutError):
@@ -163,6 +172,9 @@ class EgressProxy:
 
     async def _asked(self, host: str, port: int, reader: asyncio.StreamReader) -> tuple[str, bytes]:
         """Why not, if not, and what was sent meanwhile. Who hangs up while the question is open takes it back."""
+        is_host = _NAME.fullmatch(host) or ("%" not in host and address_of(host) is not None)
+        if not is_host or not 0 < port < 65536:
+            return "This is no host and port.", b""
         if refusal := _never(host):
             return refusal, b""
         early = bytearray()

@@ -1,4 +1,4 @@
-"""`openagent trust`, `policy`, `audit`, `workspaces`, `sessions rewind` and `sessions diff`."""
+"""`openagent trust`, `policy`, `grants`, `audit`, `workspaces`, `sessions rewind` and `sessions diff`."""
 
 import csv
 import io
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from .machine import Machine, shell
+from .pseudo_terminal import Terminal
 
 
 def write(path: str, content: str) -> dict[str, Any]:
@@ -125,7 +126,8 @@ def test_the_audit_trail_is_shown_and_exported(machine: Machine) -> None:
     (machine.workspace / "noted.txt").unlink()
     ran = machine.run("audit", "--session", session, "--json")
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert [row["kind"] for row in rows] == ["file_written", "decision", "command", "decision", "session"]
+    assert [row["kind"] for row in rows] == ["file_written", "decision", "command", "decision", "message", "session"]
+    assert {row["detail"]["by"] for row in rows} == {"run"}
     assert rows[0]["detail"]["bytes"] == 5
     exported = machine.run("audit", "--session", session, "--kind", "command", "--csv").stdout
     (row,) = csv.DictReader(io.StringIO(exported))
@@ -133,6 +135,26 @@ def test_the_audit_trail_is_shown_and_exported(machine: Machine) -> None:
     shown = machine.run("audit", "--kind", "file_written", "--since", "1h").stdout
     assert "noted.txt (5 bytes)" in shown
     assert machine.run("audit", "--since", "whenever").returncode == 2
+
+
+def test_what_a_person_granted_is_listed_with_its_words_and_revoked(machine: Machine) -> None:
+    machine.sim.reset([shell("make test -k"), {"text": "Tried."}])
+    assert machine.run("grants").stdout == "Nothing is allowed beyond what the mode and the rules allow.\n"
+    with Terminal(machine, "run", "--mode", "ask", "test it") as terminal:
+        assert "[s] `make test` and anything after it, for the rest of this session." in terminal.until("[d] Deny it.")
+        terminal.enter("s\n")
+        terminal.until("Tried.")
+    (grant,) = machine.json("grants", "list")
+    assert (grant["scope"], grant["by"], grant["covers"]) == ("session", "run", "`make test` and anything after it.")
+    shown = machine.run("grants", "list", "--session", grant["session"]).stdout
+    assert f"session {grant['session'][:12]}" in shown
+    assert "`make test` and anything after it." in shown
+    assert "asks for it again" not in shown
+    revoked = machine.run("grants", "revoke", grant["id"])
+    assert revoked.stdout == f"Revoked: {grant['id']}. Agents ask for it again from now on.\n"
+    assert machine.json("grants", "list") == []
+    refused = machine.run("grants", "revoke", grant["id"])
+    assert (refused.returncode, "There is no grant" in refused.stderr) == (1, True)
 
 
 def test_a_copy_is_made_reviewed_merged_and_removed(machine: Machine, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from openagent.policy.decision import CallFacts, Decision, RuleSet, decide
 from openagent.policy.explain import check_builtin_examples, check_examples, explain, load_rules
 from openagent.policy.facts import Effect
-from openagent.policy.grants import grant_rule
+from openagent.policy.grants import grant_rule, offers
 from openagent.policy.rules import Rule, to_toml
 from openagent.policy.security import RiskAssessor, SecurityManager
 from openagent.protocol.errors import OpenAgentError
@@ -205,6 +205,47 @@ def test_what_a_person_allows_holds_for_just_that(
         assert call(tool, effect, other, rules=rules).kind == "ask", other
     elsewhere = CallFacts(tool=tool, effect=effect, subject=subject, workspace="/home/me/other")
     assert decide(elsewhere, "ask", rules).kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "told", "covered", "beyond"),
+    [
+        (
+            "docker run --rm web npm test",
+            {
+                "session": "Exactly `docker run --rm web npm test`",
+                "session:tool": "`docker` and anything after it",
+            },
+            ["docker build .", "docker exec web ls && docker compose up"],
+            ["docker run --privileged web", "podman build .", "docker build . > /tmp/out"],
+        ),
+        (
+            "git push origin main",
+            {"session": "`git push` and anything after it", "session:exact": "Exactly `git push origin main`"},
+            ["git push", "cd sub && git push -u origin topic"],
+            ["git push --force", "git -C ../other push", "GIT_SSH=./evil git push"],
+        ),
+        (
+            "bash -c 'make test'",
+            {"session": "`make test` and anything after it"},
+            ["make test -k"],
+            ["bash -c 'make x'"],
+        ),
+        ("python x.py", {"session": "Exactly `python x.py`"}, ["python x.py"], ["python y.py", "python -c 'x'"]),
+    ],
+)
+def test_each_way_to_allow_a_command_says_and_covers_just_that(
+    command: str, told: dict[str, str], covered: list[str], beyond: list[str]
+) -> None:
+    facts = CallFacts(tool="shell", effect="execute", subject=command, workspace=WORKSPACE)
+    found = {offer.choice.id: offer for offer in offers(facts, "ask", RuleSet.builtin())}
+    for name, words in told.items():
+        assert found[name].choice.covers == f"{words}, for the rest of this session."
+    widest = found[list(told)[-1] if "session:tool" in told else "session"].rule
+    assert widest is not None
+    rules = RuleSet.builtin().granting(widest)
+    assert {each: decided(each, "ask", rules).kind for each in covered} == dict.fromkeys(covered, "allow")
+    assert {each: decided(each, "ask", rules).kind for each in beyond} == dict.fromkeys(beyond, "ask")
 
 
 def test_a_grant_answers_a_rule_that_asks_but_never_one_that_denies() -> None:

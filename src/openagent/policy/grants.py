@@ -14,7 +14,7 @@ from openagent.policy.builtin.network import host_of
 from openagent.policy.decision import is_command, units_of, verdicts
 from openagent.policy.facts import CallFacts
 from openagent.policy.paths import glob_escape, is_inside
-from openagent.policy.prefixes import prefix_of
+from openagent.policy.prefixes import is_program, prefix_of
 from openagent.policy.rules import Rule, RuleSet
 from openagent.policy.units import Unit
 from openagent.protocol.sessions import GrantBy, GrantScope, Mode, PermissionChoice
@@ -112,13 +112,24 @@ def _for_command(base: Rule, facts: CallFacts, asked: Sequence[Unit]) -> list[tu
     exact = replace(base, text=facts.subject)
     if len(asked) == 1 and _is_plain(asked[0]):  # by its words it is also met beside others
         exact = replace(base, argv=list(asked[0].argv))
+    engines = _engines(base, asked)
     prefixes = list(dict.fromkeys(_prefix(unit) for unit in asked))
     if not prefixes or not all(prefixes) or len(prefixes) > MOST_PREFIXES:
-        return [("exact", exact)]
+        return [("exact", exact), *engines]
     wide = replace(base, command=[" ".join(prefix) for prefix in prefixes], about=_findings(asked))
     proposed = _proposed(facts, asked[0], prefixes[0]) if len(asked) == 1 else ""
     narrower: list[tuple[GrantBy, Rule]] = [("prefix", replace(wide, command=[proposed]))] if proposed else []
-    return [("prefix", wide), ("exact", exact), *narrower]
+    return [("prefix", wide), ("exact", exact), *narrower, *engines]
+
+
+def _engines(base: Rule, asked: Sequence[Unit]) -> list[tuple[GrantBy, Rule]]:
+    """Whoever works with containers does so all the time: all that a program does with them, and nothing that would
+    leave a container or reach what is not its own."""
+    plain = all(unit.known and _findings([unit]) == [catalogue.CONTAINERS.name] for unit in asked)
+    programs = list(dict.fromkeys(unit.argv[0] for unit in asked))
+    if not asked or not plain or not all(map(is_program, programs)):
+        return []
+    return [("tool", replace(base, command=programs, about=[catalogue.CONTAINERS.name]))]
 
 
 def _proposed(facts: CallFacts, unit: Unit, prefix: tuple[str, ...]) -> str:
@@ -166,7 +177,7 @@ def _for_file(base: Rule, wide: Rule, path: str, workspace: str) -> list[tuple[G
 def words(rule: Rule) -> str:
     """What a rule that allows something covers, to be followed by for how long."""
     if rule.argv:
-        return f"Exactly `{_short(shlex.join(rule.argv))}`"
+        return f"Exactly `{_short(' '.join(map(_shown, rule.argv)))}`"
     if rule.text:
         return _BY_NAME.get(rule.tool, "Exactly `{}`").format(_short(rule.text))
     if commands := _listed(rule.command):
@@ -208,6 +219,11 @@ def _plain(glob: str) -> str:
 
 def _listed(value: str | list[str]) -> list[str]:
     return value if isinstance(value, list) else [value] if value else []
+
+
+def _shown(word: str) -> str:
+    """As a person would write it: a `~` needs no quotes."""
+    return word if re.fullmatch(r"[\w@%+=:,./~^{}-]+", word) else shlex.quote(word)
 
 
 def _short(text: str) -> str:

@@ -66,6 +66,10 @@ _TARGETS = names("make just task rake")
 """Where the first argument names what is made."""
 
 
+def is_program(word: str) -> bool:
+    return bool(_PROGRAM.fullmatch(word))
+
+
 def prefix_of(argv: tuple[str, ...]) -> tuple[str, ...]:
     """The words that say what a command does; empty where none do surely."""
     program, second, third = (*argv, "", "", "")[:3]

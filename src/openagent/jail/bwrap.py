@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_contr
 from openagent.jail.mason import Masonry
 from openagent.jail.openings import exports, mounts, why_not
 from openagent.jail.ports import PortOpener
-from openagent.jail.reading import FILTER_FILE, can_stand_beside, confine_script, metadata_filter
+from openagent.jail.reading import FILTER_FILE, can_stand_beside, confine_script, installation_inside, metadata_filter
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
@@ -328,7 +327,7 @@ class BwrapJail:
                 *self._namespaces(own_session, read_only=read_only),
                 *self._file_system(host.toolchains),
                 *mounts(openings, os.environ),
-                *(("--ro-bind", sys.base_prefix, sys.base_prefix) if beside and sys.base_prefix != "/usr" else ()),
+                *(installation_inside() if beside else ()),
                 *_mounts(walls),
             ),
             *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),

@@ -7,6 +7,7 @@ Where the kernel or the place of the workspace does not allow for it, a second e
 
 import ctypes
 import functools
+import os
 import platform
 import shlex
 import struct
@@ -88,14 +89,23 @@ def landlock_abi() -> int:
 
 
 def python_inside() -> str:
-    """The interpreter that a reading shell starts with; its installation is in the jail."""
-    return f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    """The interpreter that a reading shell starts with, as seen in the jail; empty when there is none. Our own may lie
+    where the person's programs cannot read it."""
+    own = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    return next((each for each in (own, "/usr/bin/python3") if os.access(each, os.X_OK)), "")
+
+
+def installation_inside() -> list[str]:
+    """What the jail has to have for it, as bubblewrap is told."""
+    if sys.base_prefix == "/usr" or not python_inside().startswith(f"{sys.base_prefix}/"):
+        return []
+    return ["--ro-bind", sys.base_prefix, sys.base_prefix]
 
 
 def can_stand_beside(workspace: Path) -> bool:
     """A folder that may be written lets all be written that is mounted below it."""
     inside = any(workspace.is_relative_to(place) for place in WRITABLE)
-    return not inside and landlock_abi() >= _LEAST_ABI and metadata_filter() is not None
+    return not inside and landlock_abi() >= _LEAST_ABI and metadata_filter() is not None and bool(python_inside())
 
 
 def confine_script() -> str:

@@ -15,6 +15,7 @@ from openagent.jail.docker import DEFAULT_IMAGE, DockerJail
 from openagent.jail.limits import Limits
 from openagent.plugins.jail import BackgroundCommand, Shell
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from tests.interaction.loopback import web_server
 from tests.jail.engine import WITHOUT_BASH, TestEngine
 from tests.jail.fake_engine import Answers, fake_engine
 from tests.jail.processes import alive_with, appears, gone_within
@@ -176,6 +177,27 @@ async def test_the_container_has_no_rights_no_network_and_the_limits_of_the_sess
     assert (await boxed.run("ulimit -c; ulimit -n; ulimit -f")).stdout.split() == ["0", "4096", str(2 << 20)]
 
 
+async def test_a_container_reaches_the_hosts_that_are_allowed_and_no_other(docker: TestEngine, workspace: Path):
+    if os.geteuid() != 0:
+        pytest.skip("only root enters the network of a container of root's engine")
+    asked: list[str] = []
+
+    async def ask(session: str, host: str, port: int) -> str:
+        asked.append(f"{session} {host}")
+        return "" if host == "far.test" else "not there"
+
+    async with web_server() as far:
+        shell = await DockerJail(network="ask", ask=ask, names={"far.test": "127.0.0.1"}).open("session", workspace)
+        request = "GET http://%s:{port}/ HTTP/1.1\\r\\n\\r\\n"
+        fetch = f"exec 3<>/dev/tcp/127.0.0.1/3128 && printf '{request}' {{host}} >&3 && cat <&3"
+        allowed = await shell.run(fetch.format(host="far.test", port=far.port))
+        refused = await shell.run(fetch.format(host="near.test", port=far.port))
+        await shell.close()
+    assert asked == ["session far.test", "session near.test"]
+    assert "hello from outside" in allowed.stdout
+    assert refused.stdout.endswith("not there\n")
+
+
 async def test_every_session_has_a_container_of_its_own_that_goes_with_it(docker: TestEngine, tmp_path: Path):
     jail = DockerJail()
     shells: list[Shell] = []
@@ -305,4 +327,5 @@ async def test_opening_that_is_cancelled_leaves_no_container(docker: TestEngine,
 def test_what_is_shown_of_it():
     assert DockerJail().describe() == "docker, no network"
     assert DockerJail(network="on").describe() == "docker, with network"
+    assert DockerJail(network="ask").describe() == "docker, network by asking"
     assert DEFAULT_IMAGE.startswith("python:")

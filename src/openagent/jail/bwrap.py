@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from openagent.jail.egress import PROXY_PORT, only, proxy_env
+from openagent.jail.egress import PROXY_PORT, held_while_asking, only, proxy_env
 from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure, unreadable_file
 from openagent.jail.git_walls import Standing, Wall
 from openagent.jail.ground import GroundSurvey
@@ -137,7 +137,9 @@ class BwrapJail:
         launch = functools.partial(self._launch, host, workspace, log_dir)
         env = self._environment(host)
         reading = EnclosurePlan(functools.partial(launch, read_only=True, session=session), env, PIPES)
-        writing = functools.partial(launch, beside=True, ask=self._asking(session, held), session=session)
+        writing = functools.partial(
+            launch, beside=True, ask=held_while_asking(self._ask, session, held), session=session
+        )
         plan = reading if read_only else EnclosurePlan(writing, env, PIPES)
         return PersistentShell(
             functools.partial(ProcessEnclosure, plan),
@@ -208,18 +210,6 @@ class BwrapJail:
             toolchains = find_toolchains(os.environ, home_directories())
             self._host = _Host(bwrap, toolchains, await asyncio.to_thread(read_git_identity))
         return self._host
-
-    def _asking(self, session: str, held: HeldTime) -> AskHost | None:
-        """A command's own time stands still while a person is asked about it."""
-        asks = self._ask
-        if asks is None:
-            return None
-
-        async def ask(host: str, port: int) -> str:
-            with held.holding():
-                return await asks(session, host, port)
-
-        return ask
 
     def _way_out(self, ask: AskHost | None, ports: Sequence[int]) -> WayOut | None:
         if not isinstance(self._network, str):

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.jail.egress import PROXY_PORT, EgressProxy
 from openagent.jail.enclosure import Enclosure
 from openagent.jail.engine import Engine, EngineInfo, EngineRefusal
 from openagent.jail.git_walls import Standing, Wall
@@ -15,8 +17,10 @@ from openagent.jail.ground import Ground
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, settings_files
 from openagent.jail.limits import Limits, rlimit_script
 from openagent.jail.mason import MOST_INODES, UNREADABLE, Masonry
+from openagent.jail.ports import PortOpener
 from openagent.jail.seccomp import named_filter
 from openagent.jail.walls import workspace_walls
+from openagent.plugins.jail import AskHost
 from openagent.protocol.errors import OpenAgentError
 
 _ORDERS = "orders"
@@ -47,7 +51,14 @@ _UNSEEN = (
 _UNWRITABLE = ("/dev", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
+_log = logging.getLogger(__name__)
 _NO_BASH = re.compile(r"bash.*(not found|no such file)", re.IGNORECASE)
+
+
+class ContainerWayOut(NamedTuple):
+    opener: PortOpener
+    ask: AskHost
+    names: Mapping[str, str]
 
 
 class ContainerPlan(NamedTuple):
@@ -65,6 +76,7 @@ class ContainerPlan(NamedTuple):
     ground: Ground
     log_dir: Path | None
     read_only: bool = False
+    way_out: ContainerWayOut | None = None
 
     @property
     def inner_user(self) -> tuple[int, int]:
@@ -180,6 +192,7 @@ class ContainerEnclosure(Enclosure):
         self._plan = plan
         self._problem: OpenAgentError | None = None
         self._unwanted = False
+        self._proxy: EgressProxy | None = None
         self._unsent: list[bytes] = []
         self._walls = plan.walls
         self._standing = Standing(plan.workspace, self._walls)
@@ -198,7 +211,10 @@ class ContainerEnclosure(Enclosure):
         engine, container = self._plan.engine, ""
         try:
             container = await engine.create(self._plan.describe(self.outer_pipes, self._walls))
-            self._enter(await engine.start(container, self.outer_pipes.name))
+            pid = await engine.start(container, self.outer_pipes.name)
+            if self._plan.way_out is not None and not self._plan.read_only:
+                await self._let_out(pid, self._plan.way_out)
+            self._enter(pid)
             await asyncio.shield(self._ended)
         except OpenAgentError as problem:
             self._problem = problem
@@ -208,9 +224,22 @@ class ContainerEnclosure(Enclosure):
             self.kill()
             if not self.pid:
                 self._end()
+            if self._proxy is not None and self._plan.way_out is not None:
+                self._proxy.close()
+                self._plan.way_out.opener.release()
             with contextlib.suppress(OpenAgentError):  # nothing runs in it any more; the next daemon sweeps
                 if container:
                     await engine.remove(container)
+
+    async def _let_out(self, pid: int, way_out: ContainerWayOut) -> None:
+        """Before the first shell. Who may not enter the container's network (an ordinary user, and an engine of root's)
+        leaves it without one."""
+        self._proxy = EgressProxy(way_out.ask, way_out.names)
+        way_out.opener.hold()
+        try:
+            await self._proxy.serve(await way_out.opener.open(pid, PROXY_PORT))
+        except OpenAgentError as problem:
+            _log.warning("no way out of the container", extra={"problem": str(problem)})
 
     def _enter(self, pid: int) -> None:
         """No shell was started before: whoever ends one must know where to look for it."""

@@ -10,15 +10,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from openagent.jail.container import ContainerEnclosure, ContainerPlan
+from openagent.jail.container import ContainerEnclosure, ContainerPlan, ContainerWayOut
+from openagent.jail.egress import held_while_asking, proxy_env
 from openagent.jail.engine import Engine, find_engine
 from openagent.jail.ground import GroundSurvey
 from openagent.jail.inside import agent_env, read_git_identity
 from openagent.jail.limits import Limits
+from openagent.jail.ports import PortOpener
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.walls import checked_workspace, explain_walls
-from openagent.plugins.jail import BackgroundCommand
+from openagent.plugins.held import HeldTime
+from openagent.plugins.jail import AskHostFor, BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
 DEFAULT_IMAGE = "python:3.12-slim"
@@ -32,6 +35,9 @@ class DockerJail:
         *,
         image: str = "",
         network: str | Sequence[str] = "off",
+        names: Mapping[str, str] | None = None,
+        ask: AskHostFor | None = None,
+        opener: PortOpener | None = None,
         limits: Limits | None = None,
         socket: str = "",
         env: Mapping[str, str] | None = None,
@@ -44,6 +50,9 @@ class DockerJail:
         """`socket` is the engine's, when it is not to be looked for; `hidden` is kept out even below the workspace."""
         self._image = image or DEFAULT_IMAGE
         self._network = network
+        self._names = names or {}
+        self._ask = ask
+        self._opener = opener or PortOpener()
         self._limits = limits or Limits()
         self._socket = socket
         self._env = dict(env or {})
@@ -58,7 +67,8 @@ class DockerJail:
         return kept_directory(self._log_dir / session) if self._log_dir is not None else None
 
     def describe(self) -> str:
-        return "docker, with network" if self._network == "on" else "docker, no network"
+        words = {"on": "with network", "ask": "network by asking"}
+        return f"docker, {words.get(self._network, 'no network') if isinstance(self._network, str) else 'no network'}"
 
     async def open(self, session: str, workspace: Path) -> PersistentShell:
         return await self._open(session, workspace, read_only=False)
@@ -78,19 +88,23 @@ class DockerJail:
         if log_dir is not None:
             log_dir.mkdir(parents=True, exist_ok=True)
         engine = await self._engine()
+        held = HeldTime()
+        ask = held_while_asking(self._ask, session, held) if self._network == "ask" else None
+        way_out = ContainerWayOut(self._opener, ask, self._names) if ask is not None else None
         plan = ContainerPlan(
             engine=engine,
             info=await engine.info(),
             image=self._image,
             network=self._network == "on",
             limits=self._limits,
-            env={**agent_env(), **self._env},
+            env={**agent_env(), **(proxy_env() if way_out else {}), **self._env},
             git_identity=await asyncio.to_thread(read_git_identity),
             workspace=workspace,
             hidden=self._hidden,
             ground=await self._survey.of(workspace),
             log_dir=log_dir,
             read_only=read_only,
+            way_out=way_out,
         )
         reading = plan._replace(read_only=True)
         shell = PersistentShell(
@@ -102,6 +116,7 @@ class DockerJail:
             log_dir=log_dir,
             on_background_end=functools.partial(self._on_background_end, session) if self._on_background_end else None,
             explain=explain_walls,
+            held=held,
         )
         try:
             await shell.ready()

@@ -13,7 +13,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from openagent.plugins.addresses import address_of, is_public, keeps_keys
-from openagent.plugins.jail import HOST_NAME, AskHost
+from openagent.plugins.held import HeldTime
+from openagent.plugins.jail import HOST_NAME, AskHost, AskHostFor
 
 PROXY_PORT = 3128
 _HEAD_LIMIT = 64 * 1024
@@ -38,6 +39,18 @@ def proxy_env(hosts: Sequence[str] = ()) -> dict[str, str]:
     variables = {**dict.fromkeys(_PROXY_VARIABLES, _PROXY), "no_proxy": past, "npm_config_noproxy": past}
     capitals = {name.upper(): value for name, value in variables.items() if not name.startswith("npm_")}
     return {**variables, **capitals, "NODE_USE_ENV_PROXY": "1", "YARN_HTTP_PROXY": _PROXY, "YARN_HTTPS_PROXY": _PROXY}
+
+
+def held_while_asking(asks: AskHostFor | None, session: str, held: HeldTime) -> AskHost | None:
+    """A command's own time stands still while a person is asked about it."""
+    if asks is None:
+        return None
+
+    async def ask(host: str, port: int) -> str:
+        with held.holding():
+            return await asks(session, host, port)
+
+    return ask
 
 
 class HostRule(NamedTuple):

@@ -66,6 +66,9 @@ def build_jail(
     return DockerJail(
         image=settings.image,
         network=settings.network,
+        names=settings.names,
+        ask=outside.reach_from_shell if outside is not None else None,
+        opener=outside.opener if outside is not None else None,
         limits=limits,
         hidden=hidden,
         is_secret=names_credentials,

@@ -7,6 +7,7 @@ import itertools
 import re
 import tomllib
 from collections import deque
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 import msgspec
@@ -14,20 +15,23 @@ from msgspec import Struct, field
 
 from openagent.policy.builtin.calls import Call
 from openagent.policy.builtin.catalogue import RULES, Kind
+from openagent.policy.names import names
 from openagent.policy.shell.values import Value
 
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
-ROLES = re.compile(
-    "text|secret|value|filter|pattern|mode|folder|command|filled|look|read|write|edit|copy|move|link|delete|permit|dd|archive|into|"
-    "member|pair|format|script|helper|run|rest|code|program|trap|names|sed|awk|jq|send|upload|url|remote|sshoption|"
-    "mount|object|create|checkout|restore|transport|repository|setting|steer|"
+ROLES = names(
+    "text secret value filter pattern mode folder command filled look read write edit copy move link delete permit dd "
+    "archive into member pair format script helper run rest code program trap names sed awk jq send upload url remote "
+    "sshoption mount object create checkout restore transport repository setting steer"
 )
 """What an argument may be; `roles` says what follows from it."""
-HANDLERS = re.compile(
-    "shell|source|evaluate|env|parallel|xargs|find|alias|declare|move|set|shift|let|interpreter|editor|git_config|"
+HANDLERS = names(
+    "shell source evaluate env parallel xargs find alias declare move set shift let interpreter editor git_config"
 )
 """For commands whose arguments are a language of their own."""
+_MARKS = names("harmless recursive inplace listing new staged worktree")
+"""What an option may be marked with beside rules, for the roles to see."""
 _ENDING = frozenset(("code", "rest"))
 """An option with one of these takes all that follows."""
 
@@ -42,6 +46,8 @@ class Option(Struct, frozen=True):
 
 
 class Description(Struct, frozen=True, forbid_unknown_fields=True):
+    """As it is written."""
+
     options: str | None = None
     operands: str | None = None
     finds: str = ""
@@ -58,19 +64,13 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
 class Command(Struct, frozen=True):
     """A description, ready for use."""
 
+    told: Description
     options: dict[str, Option]
     any_option: bool
     operands: tuple[tuple[str, bool], ...] | None
     """Roles in their order; True: any number of them."""
-    finds: str
     says: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]
     version: frozenset[str]
-    handler: str
-    sends: bool
-    verbs: bool
-    bundled: bool
-    bare: bool
-    examples: dict[Kind, list[str]]
 
 
 class Given(Struct):
@@ -128,23 +128,19 @@ def _compiled(entry: Description) -> Command:
     operands = entry.operands
     roles = None if operands is None else tuple((role.rstrip("*"), role.endswith("*")) for role in operands.split())
     says = tuple((re.compile(pattern, re.DOTALL), tuple(rules.split())) for pattern, rules in entry.says.items())
-    named = [("rule", rule) for rule in (entry.finds, *itertools.chain(*(rules for _, rules in says)))]
-    named += [("role", role) for role in (*(option.role for option in options.values()), *(r for r, _ in roles or ()))]
-    for what, name in (*named, ("handler", entry.handler)):
-        known = (
-            name in ("", "script", *RULES)
-            if what == "rule"
-            else (ROLES if what == "role" else HANDLERS).fullmatch(name)
-        )
-        if not known:
-            raise ValueError(f"there is no {what} {name!r}")
+    _check("rule", [entry.finds, *itertools.chain(*(rules for _, rules in says))], {*RULES, "script"})
+    _check("role", [*(option.role for option in options.values()), *(role for role, _ in roles or ())], ROLES)
+    _check("mark", [option.mark for option in options.values()], {*RULES, *_MARKS})
+    _check("handler", [entry.handler], HANDLERS)
     version = {"--version", "--help"} if entry.version else set[str]()
     version.update(entry.version.split() if entry.version != "none" else ())
     free = "*" in options or (entry.options is None and bool(entry.finds))
-    return Command(
-        options, free, roles, entry.finds, says, frozenset(version), entry.handler, entry.sends, entry.verbs,
-        entry.bundled, entry.bare, entry.examples,
-    )  # fmt: skip
+    return Command(entry, options, free, roles, says, frozenset(version))
+
+
+def _check(what: str, used: Iterable[str], known: Container[str]) -> None:
+    if unknown := next((name for name in used if name and name not in known), None):
+        raise ValueError(f"there is no {what} {unknown!r}")
 
 
 COMMANDS: dict[str, Command] = {}
@@ -156,7 +152,7 @@ for _file in sorted(_FOLDER.glob("*.toml")):
 def read_call(call: Call) -> Given:
     given = Given(COMMANDS[call.name], [call.name], rest=list(call.values))
     values = deque(call.values)
-    if given.command.bundled and values and not values[0].text.startswith("-"):
+    if given.command.told.bundled and values and not values[0].text.startswith("-"):
         values[0] = Value("-" + values[0].text, values[0].known)
     operands: list[Value] = []
     while values:
@@ -229,7 +225,7 @@ def _starts_command(given: Given, count: int) -> bool:
 def _distribute(given: Given, operands: list[Value]) -> None:
     spec = given.command.operands
     if spec is None:
-        if not given.command.finds and not given.command.handler:
+        if not given.command.told.finds and not given.command.told.handler:
             given.unknown.extend(operands)
         return
     # What an option has given already is no operand any more: `grep -e x file`.

@@ -32,17 +32,17 @@ def outcomes(call: Call) -> list[Outcome] | None:
     command = COMMANDS.get(call.name)
     if command is None:
         return None
-    if (not call.values and command.bare) or (len(call.values) == 1 and call.values[0].text in command.version):
+    if (not call.values and command.told.bare) or (len(call.values) == 1 and call.values[0].text in command.version):
         return []
     given = read_call(call)
     command, harmless, rules = given.command, "harmless" in given.marks, catalogue.RULES
     found: list[Outcome] = [Finding(rules[mark], text) for mark, text in given.marks.items() if mark in rules]
     if given.unknown:
-        dynamic = command.verbs and not given.unknown[0].known
+        dynamic = command.told.verbs and not given.unknown[0].known
         rule = catalogue.DYNAMIC if dynamic else catalogue.UNKNOWN_COMMAND
         found.append(Finding(rule, " ".join([*given.words, given.unknown[0].text])))
-    if command.handler and not harmless:
-        found.extend(getattr(Handlers(call, given), command.handler)())
+    if command.told.handler and not harmless:
+        found.extend(getattr(Handlers(call, given), command.told.handler)())
     roles = Roles(call, given)
     for role, values in given.roles.items():
         found.extend(getattr(roles, role)(values))
@@ -51,10 +51,10 @@ def outcomes(call: Call) -> list[Outcome] | None:
             found.extend(Finding(rules[rule], given.line) for rule in said if rule != "script")
             if "script" in said:
                 found.extend(script_findings(next(filter(None, met.groups()), "")))
-    if command.sends and (call.input.sensitive or any(SENSITIVE in text for text in call.texts)):
+    if command.told.sends and (call.input.sensitive or any(SENSITIVE in text for text in call.texts)):
         found.append(Finding(catalogue.SENDS_CREDENTIALS))
-    if command.finds and not harmless:
-        found.append(Finding(rules[command.finds], " ".join([*given.words, given.line]).strip()))
+    if command.told.finds and not harmless:
+        found.append(Finding(rules[command.told.finds], " ".join([*given.words, given.line]).strip()))
     return found
 
 

@@ -169,7 +169,7 @@ class Roles:
 
     def rest(self, values: Values) -> Iterable[Outcome]:
         """`fd -x`: for each file."""
-        return [Inner((*values, Value("./" + UNKNOWN)))] if self._given.command.handler != "interpreter" else ()
+        return [Inner((*values, Value("./" + UNKNOWN)))] if self._given.command.told.handler != "interpreter" else ()
 
     def code(self, values: Values) -> Iterable[Outcome]:
         return code_findings(self._call, "\n".join(value.text for value in values)) if values else ()

@@ -224,8 +224,10 @@ async def test_a_session_that_goes_to_plan_ends_what_could_still_write(tmp_path:
         (h.workspace / "sub").mkdir()
         session = await new_session(h, client, mode="auto")
         attachment = await client.attach(session)
+        await ask(client, TerminalOpen, TerminalOpened, session=session)
         await turn(client, attachment)
         await set_mode(h, session, "plan")
+        await until(attachment, lambda event: isinstance(event, e.TerminalExited))
         before = seen_files(h.workspace)
         await turn(client, attachment)
         assert seen_files(h.workspace) == before

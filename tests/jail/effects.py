@@ -141,11 +141,15 @@ def main() -> int:
         os.chown(folder, given.uid, given.uid)
         if child := os.fork():
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        os.setgroups([])
-        os.setgid(given.uid)
-        os.setuid(given.uid)
-        os.environ |= {"HOME": folder, "XDG_RUNTIME_DIR": ""}
-        os._exit(_try_all(given.wall, Path(folder)))
+        try:
+            os.setgroups([])
+            os.setgid(given.uid)
+            os.setuid(given.uid)
+            os.environ |= {"HOME": folder, "XDG_RUNTIME_DIR": ""}
+            os._exit(_try_all(given.wall, Path(folder)))
+        except BaseException as problem:  # what the folder holds is its parent's to clean up
+            sys.stderr.write(f"{problem!r}\n")
+            os._exit(1)
 
 
 def _try_all(wall: str, base: Path) -> int:

@@ -627,11 +627,16 @@ class Session:
         after = msgspec.structs.replace(before, **changes)
         await self.record(SessionUpdated(info=after), op_id=op_id, changes=changes, audit=[audit_update(before, after)])
         if "mode" in given:
-            await self._shell.obey_mode()
+            await self.obey_mode()
         if "instructions" in given:
             self.forget_view()
         self._choose_tools()
         self._register_budget()
+
+    async def obey_mode(self) -> None:
+        """Its own mode is another, or that of a session it works for."""
+        self.permits.renew()
+        await self._shell.obey_mode()
 
     async def snapshot(self, messages: int) -> Snapshot:
         """Call with the lock held, so that nothing is published between the reading and the attaching."""

@@ -133,6 +133,10 @@ class SessionManager:
         if change != SettingsChange():
             await self.check_settings(change, session.workspace, env or session.env, session.info)
         await session.update(name, change, op_id)
+        if change.mode is not UNSET:
+            for other in self.all_loaded:
+                if session in self.elders(other.info):
+                    await other.obey_mode()
 
     async def get(self, session: str) -> Session:
         """Raises not_found. A crashed turn is closed before anyone sees the session."""

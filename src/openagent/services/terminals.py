@@ -30,14 +30,17 @@ LEFT_ALONE = 900.0
 """Seconds after which a terminal that nobody looks at any more is ended."""
 _LOOK_EVERY = 60.0
 _DELETED = b'{"type":"session.deleted"'
+_UPDATED = b'{"type":"session.updated"'
+_PLANS = b'"mode":"plan"'
 _log = logging.getLogger(__name__)
 
 
 class _Opened:
-    def __init__(self, session: str, terminal: Terminal) -> None:
+    def __init__(self, session: str, terminal: Terminal, *, only_reads: bool) -> None:
         self.id = uuid4().hex[:12]
         self.session = session
         self.terminal = terminal
+        self.only_reads = only_reads
         self.watchers: set[Connection] = set()
         self.kept = ""
         self.seen_at = time.monotonic()
@@ -85,9 +88,9 @@ class TerminalService:
         return self._open[terminal].session if terminal in self._open else ""
 
     def send(self, body: bytes) -> None:
-        if body.startswith(_DELETED):
+        if body.startswith(_DELETED) or (body.startswith(_UPDATED) and _PLANS in body):
             for opened in list(self._open.values()):
-                if f'"session":"{opened.session}"'.encode() in body:
+                if f'"session":"{opened.session}"'.encode() in body and not (_PLANS in body and opened.only_reads):
                     self._end(opened)
 
     async def close(self) -> None:
@@ -116,10 +119,9 @@ class TerminalService:
             reason = f"A terminal of this session wants to connect to {host}:{port}."
             return await leaving.reach(host, port, program=name, reason=reason)
 
-        terminal = await jail.open_terminal(
-            session.workspace, op.columns, op.rows, ask=ask, read_only=session.permits.mode == "plan"
-        )
-        opened = _Opened(session.id, terminal)
+        only_reads = session.permits.mode == "plan"
+        terminal = await jail.open_terminal(session.workspace, op.columns, op.rows, ask=ask, read_only=only_reads)
+        opened = _Opened(session.id, terminal, only_reads=only_reads)
         opened.watchers.add(connection)
         self._open[opened.id] = opened
         self._bus.follow(self)

@@ -224,9 +224,6 @@ class ContainerEnclosure(Enclosure):
             self.kill()
             if not self.pid:
                 self._end()
-            if self._proxy is not None and self._plan.way_out is not None:
-                self._proxy.close()
-                self._plan.way_out.opener.release()
             with contextlib.suppress(OpenAgentError):  # nothing runs in it any more; the next daemon sweeps
                 if container:
                     await engine.remove(container)
@@ -275,6 +272,9 @@ class ContainerEnclosure(Enclosure):
         os.close(self._orders)
         super()._end()
         self._standing.end()
+        if self._proxy is not None and self._plan.way_out is not None:
+            self._proxy.close()
+            self._plan.way_out.opener.release()
 
     async def close(self) -> None:
         """Returns when the container is gone."""

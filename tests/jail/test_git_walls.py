@@ -9,7 +9,7 @@ import pytest
 from openagent.jail.bwrap import BwrapJail
 from openagent.jail.git_walls import is_walled
 from openagent.jail.limits import Limits
-from openagent.policy.paths import names_credentials
+from openagent.policy.paths import is_secret_file
 from tests.jail.conftest import needs_bwrap
 
 pytestmark = [pytest.mark.anyio, needs_bwrap]
@@ -66,7 +66,7 @@ async def test_what_stood_in_for_absent_files_is_gone_with_the_last_jail(reposit
 
 async def test_a_wall_that_fell_when_the_person_changed_a_file_stands_before_the_next_command(repository: Path):
     (repository / ".env").write_text("TOKEN=s3cret\n")
-    shell = await BwrapJail(is_secret=names_credentials).open("session", repository)
+    shell = await BwrapJail(is_secret=is_secret_file).open("session", repository)
     await shell.run("true")
     _git("config", "branch.main.description", "mine", cwd=repository)  # by renaming, which takes the mount off
     (repository / ".env.new").write_text("TOKEN=s3cret2\n")
@@ -105,9 +105,9 @@ async def test_secrets_in_the_workspace_cannot_be_read_and_examples_can(reposito
         path = repository / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"s3cret of {path.name}\n")
-    shell = await BwrapJail(is_secret=names_credentials).open("session", repository)
+    shell = await BwrapJail(is_secret=is_secret_file).open("session", repository)
     read = await shell.run("grep -rh s3cret . --exclude-dir=.git; find . -type f -not -path './.git/*' | xargs cat")
-    process = await BwrapJail(is_secret=names_credentials).start_process(repository, ("cat", ".env"))
+    process = await BwrapJail(is_secret=is_secret_file).start_process(repository, ("cat", ".env"))
     out, _ = await process.communicate()
     moved = await shell.run("mv .env x; rm -f .env; cp .env y; git status --short .env")
     own = await shell.run("echo mine > .env.local; cat .env.local")
@@ -124,7 +124,7 @@ async def test_a_file_that_the_repository_holds_as_it_is_stays_readable_and_a_ch
         (repository / name).write_text("in the repository\n")
     _git("add", "test.pem", "changed.pem", cwd=repository)
     (repository / "changed.pem").write_text("s3cret\n")
-    shell = await BwrapJail(is_secret=names_credentials).open("session", repository)
+    shell = await BwrapJail(is_secret=is_secret_file).open("session", repository)
     read = await shell.run("cat test.pem changed.pem")
     await shell.close()
     assert read.stdout == "in the repository\n"
@@ -132,7 +132,7 @@ async def test_a_file_that_the_repository_holds_as_it_is_stays_readable_and_a_ch
 
 async def test_a_secret_that_a_person_allows_can_be_read_from_then_on(repository: Path):
     (repository / ".env").write_text("TOKEN=s3cret\n")
-    shell = await BwrapJail(is_secret=names_credentials).open("session", repository)
+    shell = await BwrapJail(is_secret=is_secret_file).open("session", repository)
     assert (await shell.run("cat .env")).stdout == ""
     await shell.open_to([repository / ".env"])
     assert (await shell.run("cat .env")).stdout == "TOKEN=s3cret\n"

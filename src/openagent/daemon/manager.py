@@ -16,6 +16,7 @@ from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.roster import Roster
+from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
@@ -99,6 +100,8 @@ class SessionManager:
             raise OpenAgentError(
                 "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
             )
+        if isinstance(self.runtime.jail, PreparedJail):
+            self.runtime.jail.prepare(workspace)
         parent = await self.get(op.parent) if op.parent else None
         settings = self._settings_for(workspace, env)
         if op.template:

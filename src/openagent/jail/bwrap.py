@@ -5,6 +5,7 @@ the person. When that person is root, /proc is read-only, because root may write
 """
 
 import asyncio
+import contextlib
 import functools
 import os
 import shlex
@@ -112,6 +113,10 @@ class BwrapJail:
 
     def kept_directory(self, session: str) -> str | None:
         return kept_directory(self._log_dir / session) if self._log_dir is not None else None
+
+    def prepare(self, workspace: Path) -> None:
+        with contextlib.suppress(OpenAgentError):  # whoever opens it is told
+            self._survey.prepare(checked_workspace(workspace))
 
     def describe(self) -> str:
         if isinstance(self._network, str):

@@ -4,6 +4,7 @@ Looking for it takes a walk through all folders, so it is done in a thread, and 
 """
 
 import asyncio
+import functools
 import hashlib
 import os
 import struct
@@ -11,13 +12,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from openagent.jail.git_walls import git_settings, steered_by
+from openagent.jail.git_walls import GitSetting, git_settings, steered_by
 
 HOLDS_FOR = 20.0
 """Seconds for which another jail of the same workspace need not look again."""
+_BEFORE_LOOKING_S = 0.15
+_SETTLED_NS = 2_000_000_000
+"""A folder changed more recently than this may change again without its time being another."""
+_MOST_WORKSPACES = 16
 _MOST_FOLDERS = 30_000
 _MOST_SECRETS = 200
 _LARGEST_TRACKED = 1 << 20
@@ -37,6 +43,15 @@ class Ground(Struct, frozen=True):
     """What the person's own git settings have their git read or run."""
 
 
+class _Folder(NamedTuple):
+    """What one folder holds, as long as it was not changed."""
+
+    changed_at: int
+    below: tuple[str, ...]
+    secrets: tuple[str, ...]
+    repository: bool
+
+
 class GroundSurvey:
     """Remembers what was found."""
 
@@ -44,66 +59,99 @@ class GroundSurvey:
         """`is_secret` is told paths relative to the workspace."""
         self._is_secret = is_secret
         self._known: dict[Path, tuple[float, Ground]] = {}
+        self._folders: dict[Path, dict[str, _Folder]] = {}
         self._looking: dict[Path, asyncio.Task[Ground]] = {}
+
+    def prepare(self, workspace: Path) -> None:
+        """Somebody may soon work there: while a model thinks about its first answer there is time to look."""
+        asyncio.get_running_loop().call_later(_BEFORE_LOOKING_S, self._begin, workspace)
 
     async def of(self, workspace: Path) -> Ground:
         known = self._known.get(workspace)
         if known is not None and time.monotonic() - known[0] < HOLDS_FOR:
             return known[1]
-        task = self._looking.get(workspace)
-        if task is None:
-            task = asyncio.create_task(self._look(workspace))
-            self._looking[workspace] = task
-            task.add_done_callback(lambda _: self._looking.pop(workspace, None))
-        return await asyncio.shield(task)
+        return await asyncio.shield(self._begin(workspace))
 
     def last(self, workspace: Path) -> Ground:
         """What was found last, for a shell that has to be replaced at once."""
         return self._known.get(workspace, (0.0, Ground()))[1]
 
-    def forget(self, workspace: Path) -> None:
-        self._known.pop(workspace, None)
+    def _begin(self, workspace: Path) -> asyncio.Task[Ground]:
+        task = self._looking.get(workspace)
+        if task is None:
+            task = self._looking[workspace] = asyncio.get_running_loop().create_task(self._look(workspace))
+            task.add_done_callback(lambda _: self._looking.pop(workspace, None))
+        return task
 
     async def _look(self, workspace: Path) -> Ground:
-        ground = await asyncio.to_thread(look_around, workspace, self._is_secret)
+        folders = self._folders.setdefault(workspace, {})
+        ground = await asyncio.to_thread(look_around, workspace, self._is_secret, folders)
         self._known[workspace] = time.monotonic(), ground
+        while len(self._folders) > _MOST_WORKSPACES:
+            del self._folders[next(iter(self._folders))]
         return ground
 
 
-def look_around(workspace: Path, is_secret: Callable[[str], bool]) -> Ground:
+def look_around(workspace: Path, is_secret: Callable[[str], bool], known: dict[str, _Folder] | None = None) -> Ground:
+    """`known` is what an earlier look left: a folder that was not changed since is not listed again."""
     repositories: list[Path] = []
     secrets: list[str] = []
-    for path, name in _entries(workspace):
-        if name == ".git":
-            if path:
-                repositories.append(workspace / path / name)
-        else:
-            relative = f"{path}/{name}" if path else name
-            if len(secrets) < _MOST_SECRETS and is_secret(relative):
-                secrets.append(relative)
+    for path, folder in _walked(workspace, is_secret, {} if known is None else known):
+        secrets += [f"{path}/{name}" if path else name for name in folder.secrets]
+        if path and folder.repository:
+            repositories.append(workspace / path / ".git")
+    secrets = secrets[:_MOST_SECRETS]
     tracked = _tracked(workspace, secrets) if secrets else set[str]()
+    is_repository = bool(repositories) or os.path.lexists(workspace / ".git")
+    settings = git_settings(workspace) if is_repository else _settings_everywhere()
     return Ground(
         tuple(repositories),
         tuple(workspace / path for path in secrets if path not in tracked),
-        tuple(steered_by(workspace, git_settings(workspace))),
+        tuple(steered_by(workspace, settings)),
     )
 
 
-def _entries(workspace: Path) -> Iterator[tuple[str, str]]:
-    """Files, and whatever is called `.git`, as folder and name. Breadth first: what is near is found in any case."""
-    ahead, folders = [""], 0
-    while ahead and folders < _MOST_FOLDERS:
+@functools.cache
+def _settings_everywhere() -> list[GitSetting]:
+    return git_settings(Path("/"))
+
+
+def _walked(
+    workspace: Path, is_secret: Callable[[str], bool], known: dict[str, _Folder]
+) -> Iterator[tuple[str, _Folder]]:
+    """Breadth first: what is near is found in any case."""
+    root = str(workspace)
+    ahead, seen = [""], 0
+    while ahead and seen < _MOST_FOLDERS:
         below: list[str] = []
         for here in ahead:
-            folders += 1
-            with suppress(OSError), os.scandir(workspace / here if here else workspace) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name == ".git" or not entry.is_dir(follow_symlinks=False):
-                        yield here, name
-                    elif name not in _DEPENDENCIES:
-                        below.append(f"{here}/{name}" if here else name)
+            seen += 1
+            with suppress(OSError):
+                folder = known[here] = _listed(f"{root}/{here}" if here else root, here, is_secret, known.get(here))
+                yield here, folder
+                below += [f"{here}/{name}" if here else name for name in folder.below]
         ahead = below
+
+
+def _listed(path: str, here: str, is_secret: Callable[[str], bool], known: _Folder | None) -> _Folder:
+    changed_at = os.stat(path).st_mtime_ns
+    if known is not None and known.changed_at == changed_at and time.time_ns() - changed_at > _SETTLED_NS:
+        return known
+    below: list[str] = []
+    secrets: list[str] = []
+    repository = False
+    prefix = f"{here}/" if here else ""
+    with os.scandir(path) as entries:
+        for entry in entries:
+            name = entry.name
+            if name == ".git":
+                repository = True
+            elif entry.is_dir(follow_symlinks=False):
+                if name not in _DEPENDENCIES:
+                    below.append(name)
+            elif is_secret(prefix + name):
+                secrets.append(name)
+    return _Folder(changed_at, tuple(below), tuple(secrets), repository)
 
 
 def _tracked(workspace: Path, paths: list[str]) -> set[str]:

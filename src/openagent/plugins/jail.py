@@ -119,6 +119,15 @@ class Shell(Protocol):
 
 
 @runtime_checkable
+class PreparedJail(Protocol):
+    """A jail that can look ahead."""
+
+    def prepare(self, workspace: Path) -> None:
+        """Somebody may soon work there. Returns at once."""
+        ...
+
+
+@runtime_checkable
 class KeepsSecrets(Protocol):
     """A shell that cannot read some files of the workspace until it is told to."""
 

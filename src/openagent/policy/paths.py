@@ -60,6 +60,8 @@ _CREDENTIAL_SAMPLES = names(
     "id_ed25519 id_ecdsa id_dsa shadow gshadow sudoers environ .bash_history .zsh_history .vault-token "
     ".password-store keyrings credentials.json"
 )
+_SECRET_STARTS = ("id_", "credentials", "service-account")
+_SECRET_ENDS = (".pem", ".p12", ".pfx", ".kdbx", ".keystore", ".jks")
 _PUBLIC_KEY = re.compile(r".*\.pub|(?:.*/)?known_hosts|.*/certs?/.*\.pem|.*/cacert\.pem")
 _CRITICAL = re.compile(
     r"/|/[^/]+|(?:~[^/]*|/root|/home/[^/]+|/Users/[^/]+|/home|/Users)|/var/(?:lib|log|db)|/usr/[^/]+|/etc/.*|/boot/.*|/(?:s?bin|lib\d*)/.*"
@@ -163,6 +165,13 @@ def _may_name_credentials(component: str) -> bool:
         return component in _CREDENTIAL_SAMPLES
     pattern = glob_pattern(component)
     return any(pattern.fullmatch(sample) for sample in _CREDENTIAL_SAMPLES)
+
+
+def is_secret_file(path: str) -> bool:
+    """The same of a file's path, without patterns; quick about the many that are none."""
+    name = path.rpartition("/")[2]
+    telling = name.startswith(_SECRET_STARTS) or name.endswith(_SECRET_ENDS)
+    return (telling or path[0] == "." or "/." in path) and names_credentials(path)
 
 
 def looks_secret(path: str) -> bool:

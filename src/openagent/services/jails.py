@@ -13,7 +13,7 @@ from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
 from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, Openings, ProcessJail
 from openagent.plugins.loading import JailOptions, PluginLoader
-from openagent.policy.paths import names_credentials
+from openagent.policy.paths import is_secret_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, Event
 from openagent.services.outside import Outside, Requester
@@ -55,7 +55,7 @@ def build_jail(
             openings=outside.openings if outside is not None else lambda _session: Openings(),
             limits=limits,
             hidden=hidden,
-            is_secret=names_credentials,
+            is_secret=is_secret_file,
             room=room,
             background_after=settings.background_after,
             log_dir=scratch,
@@ -71,7 +71,7 @@ def build_jail(
         opener=outside.opener if outside is not None else None,
         limits=limits,
         hidden=hidden,
-        is_secret=names_credentials,
+        is_secret=is_secret_file,
         background_after=settings.background_after,
         log_dir=scratch,
         on_background_end=ended,

@@ -19,7 +19,7 @@ from openagent.core.unreadable import syntax_error
 from openagent.core.walls import IN_PLAN, RUN_AGAIN, ReadingShell, met_the_wall, to_ask
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
-from openagent.plugins.jail import ReadingJail, Shell
+from openagent.plugins.jail import ReadingJail, Shell, offers
 from openagent.plugins.store import BackgroundWork
 from openagent.plugins.tool import Tool, ToolOutcome
 from openagent.plugins.workspace import WriteWindow
@@ -274,7 +274,7 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
         workspace=session.info.cwd,
         cwd=session.shell_directory,
         arguments=call.arguments,
-        walled=tool.source == "built-in" and isinstance(session.runtime.jail, ReadingJail),
+        walled=tool.source == "built-in" and offers(session.runtime.jail, ReadingJail),
     )
 
 

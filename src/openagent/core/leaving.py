@@ -14,7 +14,7 @@ import msgspec
 from openagent.core.audit import entry
 from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, hosts_named, opened, wishes
 from openagent.core.permission import ask_person
-from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell
+from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell, offers
 from openagent.plugins.store import AuditEntry
 from openagent.policy.decision import command_text, units_of
 from openagent.policy.facts import CallFacts, Decision
@@ -97,7 +97,7 @@ class Leaving:
         if decision.rule.startswith("answer:"):
             for host in hosts_named(facts):
                 self._remember(call_id, host, decision)
-        if not isinstance(jail, OpenableJail) or self._session.permits.mode in ("plan", "full"):
+        if not offers(jail, OpenableJail) or self._session.permits.mode in ("plan", "full"):
             return ""
         if decision.rule.startswith(_BY_PEOPLE):
             self._open_as_allowed(facts, jail, seen=decision.rule.startswith("answer:"))

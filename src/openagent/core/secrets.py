@@ -4,7 +4,7 @@ import os
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from openagent.plugins.jail import KeepsSecrets
+from openagent.plugins.jail import KeepsSecrets, offers
 from openagent.policy.decision import command_text, is_command, units_of
 from openagent.policy.facts import CallFacts
 from openagent.policy.paths import names_credentials
@@ -19,9 +19,9 @@ async def open_what_is_named(session: "Session", facts: CallFacts) -> None:
     if not is_command(facts):
         return
     shell = await session.shell()
-    kept = shell.secrets() if isinstance(shell, KeepsSecrets) else ()
+    kept = shell.secrets() if offers(shell, KeepsSecrets) else ()
     text = command_text(facts)
-    if not kept or not isinstance(shell, KeepsSecrets) or not any(_may_be_named(path.name, text) for path in kept):
+    if not kept or not offers(shell, KeepsSecrets) or not any(_may_be_named(path.name, text) for path in kept):
         return
     named = _named(facts)
     if opened := [path for path in kept if any(fnmatchcase(str(path), pattern) for pattern in named)]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openagent.plugins.jail import BackgroundCommand, CommandResult, KeepsSecrets, OnOutput, Shell
+from openagent.plugins.jail import BackgroundCommand, CommandResult, KeepsSecrets, OnOutput, Shell, offers
 from openagent.plugins.tool import ToolOutcome
 from openagent.policy.facts import Decision
 from openagent.protocol.sessions import Wall
@@ -67,10 +67,10 @@ class ReadingShell:
         )
 
     def secrets(self) -> Sequence[Path]:
-        return self._shell.secrets() if isinstance(self._shell, KeepsSecrets) else ()
+        return self._shell.secrets() if offers(self._shell, KeepsSecrets) else ()
 
     async def open_to(self, paths: Sequence[Path]) -> None:
-        if isinstance(self._shell, KeepsSecrets):
+        if offers(self._shell, KeepsSecrets):
             await self._shell.open_to(paths)
 
     def background(self) -> list[BackgroundCommand]:
@@ -85,10 +85,11 @@ async def met_the_wall(session: "Session", outcome: ToolOutcome) -> str:
     if outcome.display.exit_code in (0, None) or not _REFUSAL.search(outcome.text):
         return ""
     shell = await session.shell()
-    secrets = shell.secrets() if isinstance(shell, KeepsSecrets) else ()
+    directory = Path(shell.directory)
+    secrets = shell.secrets() if offers(shell, KeepsSecrets) else ()
     for line in outcome.text.splitlines()[-_LINES_READ:]:
         kept = not _REFUSAL.search(line) or any(path.name in line for path in secrets)
-        if not kept and _is_about(line, session.workspace, Path(shell.directory)):
+        if not kept and _is_about(line, session.workspace, directory):
             return line.strip()[:_SHOWN]
     return ""
 

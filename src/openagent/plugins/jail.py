@@ -1,9 +1,10 @@
 """Where an agent's commands run."""
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ AskHost = Callable[[str, int], Awaitable[str]]
 """Host and port to why it may not be reached; empty when it may. May take as long as a person takes to answer."""
 AskHostFor = Callable[[str, str, int], Awaitable[str]]
 """The same with the session first."""
+T = TypeVar("T")
 HOST_NAME = "host.openagent.internal"
 """By this name programs in a jail ask for ports of the machine that the jail is on."""
 
@@ -245,3 +247,13 @@ class OutsideJail(Protocol):
     async def look(self) -> None:
         """Raises OpenAgentError('jail_error') with what is missing and how to get it."""
         ...
+
+
+def offers(thing: object, kind: type[T]) -> TypeGuard[T]:
+    """As isinstance, for the protocols of this file: asked several times in every step, and dear each time."""
+    return _class_offers(type(thing), kind)
+
+
+@functools.cache
+def _class_offers(made_by: type[Any], kind: type[Any]) -> bool:
+    return issubclass(made_by, kind)

@@ -109,7 +109,7 @@ const PAGES: { name: string; path: () => string; ready: (page: Page) => Promise<
     path: () => session,
     ready: async (page) => {
       await page.getByRole('button', { name: 'Keys' }).click()
-      await page.getByRole('dialog').getByText('Allow: Only this, this one time.').waitFor()
+      await page.getByRole('dialog').getByText('Approve once').waitFor()
     },
   },
   { name: 'not-found', path: () => '/nowhere', ready: (page) => page.getByText('There is no such page').waitFor() },

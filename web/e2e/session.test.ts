@@ -107,8 +107,8 @@ it('says what each answer would cover, and lists and revokes what was granted', 
     'OnceaOnly this, this one time.',
     'This sessionsmake test and anything after it, for the rest of this session.',
     'AlwaysAmake test and anything after it, always in this workspace.',
-    'This session1Exactly make test -k, for the rest of this session.',
-    'Always2Exactly make test -k, always in this workspace.',
+    'This sessionExactly make test -k, for the rest of this session.',
+    'AlwaysExactly make test -k, always in this workspace.',
   ])
   expect(await violationsOn(page)).toEqual([])
   await ways.nth(1).getByRole('button').click()
@@ -185,7 +185,7 @@ it('rewinds files and conversation after showing what that takes away', async ()
   await dialog.getByRole('button', { name: 'Rewind' }).click()
   await page.getByText('Went back to before turn 1.').waitFor()
   expect(readFileSync(file, 'utf8')).toBe('hello\n')
-  await page.getByText('taken back').waitFor()
+  await page.getByText('taken back', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Take the rewind back' }).click()
   await page.getByText('The rewind was taken back.').waitFor()
   expect(readFileSync(file, 'utf8')).toBe('good day\n')

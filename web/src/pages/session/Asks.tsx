@@ -56,11 +56,13 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
     if (performance.now() - appeared.current > SETTLING) run()
   }
   useKeys('A request for permission', [
-    ...ways.map(({ key, choice }) => ({
-      keys: key,
-      what: `Allow: ${choice.covers}`,
-      run: settled(() => void answer('allow', choice)),
-    })),
+    ...ways
+      .filter(({ key }) => key)
+      .map(({ key, choice }) => ({
+        keys: key,
+        what: APPROVE[choice.scope],
+        run: settled(() => void answer('allow', choice)),
+      })),
     { keys: 'd', what: 'Deny', run: settled(() => void answer('deny')) },
     { keys: 'D', what: 'Deny and say why', run: settled(() => setDenying(true)) },
     { keys: '?', what: 'Why it asks', run: () => setWhy((before) => !before) },
@@ -108,7 +110,7 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
                   variant={choice.scope === 'once' ? 'filled' : 'default'}
                   disabled={busy}
                   onClick={() => void answer('allow', choice)}
-                  rightSection={<kbd>{key}</kbd>}
+                  rightSection={key && <kbd>{key}</kbd>}
                 >
                   {label}
                 </Button>
@@ -164,6 +166,7 @@ const TITLES: Record<string, string> = {
   credential: 'Let it use this credential?',
 }
 const KEYS: Record<string, string> = { once: 'a', session: 's', always: 'A' }
+const APPROVE = { once: 'Approve once', session: 'Approve for this session', always: 'Approve always' }
 const LABELS = { once: 'Once', session: 'This session', always: 'Always' }
 /** What a daemon means that tells no choices. */
 const PLAIN: PermissionChoice[] = [
@@ -172,11 +175,10 @@ const PLAIN: PermissionChoice[] = [
   { id: 'always', scope: 'always', by: 'exact', covers: 'Always in this workspace.' },
 ]
 
-/** The keys are the same everywhere; other widths than the usual are numbered. */
+/** The keys are the same everywhere. Other widths than the usual have none here, where numbers are for the tabs. */
 function waysToAllow(choices: PermissionChoice[] = []) {
-  let others = 0
   return (choices.length > 0 ? choices : PLAIN).map((choice) => ({
-    key: KEYS[choice.id] ?? String(++others),
+    key: KEYS[choice.id] ?? '',
     label: LABELS[choice.scope],
     choice,
   }))

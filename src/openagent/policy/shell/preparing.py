@@ -17,7 +17,8 @@ group. A double quote inside a here-document."""
 _NAME = r"\$(?:[A-Za-z_]\w*|\d)|\$(?![@*#?$!\[-])"
 _COMMANDS = re.compile(
     r"\\.?|'[^']*'?|\$'(?:\\.|[^'\\])*'?|\$\"|[\"`\n)]|\$?\(|\$\{|" + _NAME + r"|(?<![^\s;|&()`])#[^\n]*|"
-    r"<<<[ \t]*|<<|<>|(?<![^\s;|&()])\{[A-Za-z_]\w*\}(?=[<>])|\{(?![ \t\n])|\bcase\b|(?<!\S)!(?=[ \t])",
+    r"<<<[ \t]*|<<|<>|(?<![^\s;|&()])\{[A-Za-z_]\w*\}(?=[<>])|\{(?![ \t\n])|\bcase\b|"
+    r"(?<!\S)(?:!(?=[ \t])|time(?=[ \t]+[({]))",
     re.DOTALL,
 )
 _QUOTED = re.compile(r"\\.?|[\"`]|\$\(|\$\{|" + _NAME, re.DOTALL)
@@ -77,7 +78,7 @@ class Preparer:
             self._escape(piece if len(piece) > 1 else "\\\\", context)
         elif piece == '"' and context == '""':
             self._pieces.append(QUOTE)
-        elif piece == context or (piece == ")" and context == "(") or (piece == "}" and context == "{"):
+        elif piece == context or (piece == ")" and context in ("(", "((")) or (piece == "}" and context == "{"):
             stack.pop()
             self._pieces.append(piece)
         elif piece == "`":
@@ -85,25 +86,27 @@ class Preparer:
         elif piece in _OPENS and not (piece == "(" and context == "{"):
             if len(stack) + self._depth >= MAX_DEPTH:
                 raise NotUnderstood("it is nested too deeply")
-            stack.append(_OPENS[piece])
+            arithmetic = piece == "(" and self._text[self._position - 2 : self._position] == "(("
+            stack.append("((" if arithmetic else _OPENS[piece])
             self._pieces.append(piece.removeprefix("$") if piece == '$"' else piece)
         else:
             self._other(piece, context)
 
     def _escape(self, piece: str, context: str) -> None:
         """At a word's start the grammar takes the blanks before it for a part of it."""
-        starts = context in ("", "(") and "".join(self._pieces[-2:])[-1:] in ("", *" \t\n;|&()<>")
+        starts = context in ("", "(", "((") and "".join(self._pieces[-2:])[-1:] in ("", *" \t\n;|&()<>")
+        starts = starts or (context in ("", "(") and piece[1] in " \t")
         self._pieces.append(piece if not starts else '"\'"' if piece[1] == "'" else f"'{piece[1]}'")
 
     def _other(self, piece: str, context: str) -> None:
         if piece == "<<":
             self._document()
-        elif piece == "!" and _BEFORE_COMMAND.search("".join(self._pieces[-2:])[-16:]):
+        elif piece in ("!", "time") and _BEFORE_COMMAND.search("".join(self._pieces[-2:])[-16:]):
             pass  # what comes runs either way
         elif piece == "\n":
             self._pieces.append(piece)
             self._take_documents()
-        elif piece == "case" and context == "(" and any(opened in '"{' for opened in self._open):
+        elif piece == "case" and context in ("(", "((") and any(opened in '"{' for opened in self._open):
             raise NotUnderstood("a case stands inside quotes")
         elif piece == "'" and context == "{":
             self._single(quoted='"' in self._open)
@@ -155,8 +158,8 @@ class Preparer:
 
     def _document(self) -> None:
         text = self._text
-        if self._open[-2:] == ["(", "("] and re.search(r"\(\([^()]*$", text[: self._position]):
-            self._pieces.append("<<")  # arithmetic
+        if "((" in self._open:  # arithmetic
+            self._pieces.append("<<")
             return
         mark = _MARK.match(text, self._position)
         if mark is None or "$" in mark[2] or "`" in mark[2]:

@@ -351,3 +351,28 @@ async def test_what_is_no_host_is_refused_and_nobody_is_shown_it(tmp_path: Path)
         [result] = await results_of(client, session)
         assert "403 Forbidden" in result.text
         assert "This is no host and port." in result.text
+
+
+async def test_a_sub_agents_host_is_asked_for_where_its_caller_is_watched(tmp_path: Path):
+    async with web_server() as far:
+        job = [shell(curl("far.test", far.port)), {"text": "fetched"}]
+        begin_two = [call("agent", tasks=[{"template": "coder", "task": task}]) for task in ("first", "second")]
+        talks = [
+            *({"match": says, "steps": job} for says in ("first", "second")),
+            {"match": "go", "steps": [*begin_two, {"text": "ok"}]},
+        ]
+        async with (
+            house(tmp_path, {"conversations": talks}, config=NAMES) as h,
+            await h.client(interactive=True) as client,
+        ):
+            root, attachment = await begin(h, client, mode="auto")
+            question = await asked(attachment)
+            assert (question.session, question.ask.tool, question.ask.summary) == (
+                root,
+                "network",
+                f"far.test:{far.port}",
+            )
+            assert question.ask.child
+            await answer(client, question, decision="allow", scope="session")
+            assert questions(await ended(attachment)) == []  # what is allowed in one holds for the whole tree
+            assert len(far.requests) == 2

@@ -20,6 +20,7 @@ from openagent.protocol.mcp import McpServers
 from ..e2e.editor import Editor, ask, editing_in, open_session, states
 from ..interaction.doing import results_of
 from ..interaction.house import MODEL, House, house, until
+from ..jail.conftest import needs_bwrap
 
 pytestmark = pytest.mark.anyio
 
@@ -68,6 +69,19 @@ async def test_a_rejected_call_is_not_run_and_the_turn_goes_on(home: Path) -> No
             assert editor.said() == "Then not."
             assert states(editor, editor.asked[0][0].tool_call_id) == ["pending", "failed"]
         assert not (h.workspace / "made").exists()
+
+
+@needs_bwrap
+async def test_a_host_that_a_command_wants_is_asked_about_beside_the_command(home: Path) -> None:
+    script = [shell("curl -sS http://far.test/"), {"text": "Then not."}]
+    async with house(home, script, config=f'model = "{MODEL}"\nmode = "auto"') as h, editing_in(h) as editor:
+        session = await open_session(editor, h)
+        assert await ask(editor, session, "go") == "end_turn"
+        [asked] = [one[0] for one in editor.asked]
+        assert asked.title == "network far.test:80"
+        [command] = [one for one in editor.of("tool_call") if one.tool_call_id != asked.tool_call_id]
+        assert states(editor, asked.tool_call_id) == ["pending", "failed"]
+        assert states(editor, command.tool_call_id)[-1] == "completed"
 
 
 async def test_loading_replays_the_history_and_resuming_does_not(home: Path) -> None:

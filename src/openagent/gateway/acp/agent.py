@@ -381,6 +381,7 @@ class Agent:
                 self._asking.question(opened.feed, event.question)
             case e.PermissionResolved():
                 self._asking.settled(event.ask_id)
+                opened.feed.settled(event)
             case e.QuestionAnswered():
                 self._asking.settled(event.question_id)
             case e.TurnStarted():

@@ -159,16 +159,27 @@ class Feed:
 
     def asked(self, ask: PermissionAsk) -> dict[str, Any]:
         """The call a permission is asked for, as the request shows it."""
-        if ask.call_id not in self._calls:
-            self._announce(ask.call_id, ask.tool, ask.arguments)
+        call = self._calls.get(ask.call_id)
+        # A host that a running command wants to reach is no call of its own, and must not take the command's place.
+        aside = not ask.call_id or (call is not None and call.tool != ask.tool)
+        call_id = f"ask-{ask.id}" if aside else ask.call_id
+        if call_id not in self._calls:
+            self._announce(call_id, ask.tool, ask.arguments)
         proposed = calls.proposed(ask.tool, ask.arguments, self.info.cwd)
         return {
-            "toolCallId": ask.call_id,
+            "toolCallId": call_id,
             "status": "pending",
             "rawInput": ask.arguments,
             **({"content": proposed} if proposed else {}),  # what is not given stays as it is
             **self._described(ask.tool, ask.arguments, ask.summary),
         }
+
+    def settled(self, event: e.PermissionResolved) -> None:
+        """What was asked about beside a call is over with its answer."""
+        call_id = f"ask-{event.ask_id}"
+        if (call := self._calls.get(call_id)) and not call.finished:
+            call.finished = True
+            self._call_update(call_id, status="completed" if event.decision == "allow" else "failed")
 
     def _tool_started(self, event: e.ToolStarted) -> None:
         if event.call_id not in self._calls:

@@ -15,6 +15,8 @@ echo "check: ruff"
 "$bin/ruff" format --quiet --check . || { echo "Some files are not formatted: run make format."; exit 1; }
 echo "check: import contracts"
 found=$("$bin/lint-imports" --no-logo) || { echo "$found"; exit 1; }
+echo "check: pins"
+"$bin/python" scripts/pins.py --check
 echo "check: documents"
 "$bin/python" scripts/configuration_reference.py --check
 "$bin/python" scripts/web_types.py --check

@@ -19,7 +19,7 @@ stage() {
     exit 1
 }
 
-stage "tools" .venv/bin/python -m pip install --disable-pip-version-check --requirement requirements/dist.txt
+stage "tools" .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements/dist.txt
 stage "web app" scripts/web.sh
 stage "wheel and sdist" .venv/bin/python -m build --no-isolation --wheel --sdist --outdir dist .
 stage "standalone client" .venv/bin/python -m PyInstaller --noconfirm --log-level WARN \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes requirements/*.txt anew from pyproject.toml: `make lock`, and `make lock UPGRADE=1` for newer versions.
-# The files hold names and versions only, never where they came from.
+# The files hold names, versions and hashes, never where they came from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CUSTOM_COMPILE_COMMAND="make lock"
@@ -18,12 +18,19 @@ compile --build-deps-for editable --only-build-deps --output-file requirements/b
 compile --output-file requirements/runtime.txt pyproject.toml
 
 development=$(mktemp --suffix .in)
-trap 'rm -f "$development"' EXIT
-.venv/bin/python - >"$development" <<'PYTHON'
+chosen=$(mktemp --suffix .txt)
+trap 'rm -f "$development" "$chosen"' EXIT
+.venv/bin/python - "$chosen" >"$development" <<'PYTHON'
+import sys
 import tomllib
 from pathlib import Path
 
-print("-c", Path("requirements/runtime.txt").resolve())
+for line in Path("requirements/runtime.txt").read_text().splitlines():
+    if "==" in line:
+        print(line.partition(" ")[0], file=open(sys.argv[1], "a"))
+print("-c", sys.argv[1])
 print("\n".join(tomllib.loads(Path("pyproject.toml").read_text())["dependency-groups"]["dev"]))
 PYTHON
 compile --output-file requirements/dev.txt "$development"
+
+.venv/bin/python scripts/pins.py

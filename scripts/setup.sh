@@ -19,7 +19,7 @@ fail() {
 }
 
 fingerprint() {
-    { printf '%s\n' "$PWD"; cat pyproject.toml requirements/build.txt requirements/runtime.txt "$@"; } | sha256sum
+    { printf '%s\n' "$PWD"; cat pyproject.toml requirements/{build,pip,runtime}.txt "$@"; } | sha256sum
 }
 
 stamp=.venv/.setup-$purpose
@@ -66,7 +66,8 @@ install_packages() {
     for line in "$@"; do files+=(--requirement "$line"); done
     say "installing $total packages"
     # pip names each package as it comes to it: that is the progress.
-    if ! .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off "${files[@]}" 2>&1 |
+    if ! .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off \
+        --require-hashes "${files[@]}" 2>&1 |
         tee -a "$log" | while read -r line; do
             case $line in
                 Collecting*)
@@ -119,7 +120,7 @@ if [ "$purpose" = dev ]; then
 fi
 install_packages "${packages[@]}"
 # The `openagent` script that an old pip writes imports `re`: 10 ms on every call.
-stage .venv/bin/python -m pip install --disable-pip-version-check pip==26.3
+stage .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements/pip.txt
 stage .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --editable .
 install_system_packages "${system_packages[@]}"
 

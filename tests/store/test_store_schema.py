@@ -20,6 +20,7 @@ from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import TurnCompleted
 from openagent.protocol.usage import Usage
 from openagent.store import open_store, schema
+from openagent.store.access import SqlAccess
 from openagent.store.tables import metadata
 
 pytestmark = pytest.mark.anyio
@@ -174,3 +175,43 @@ async def test_the_audit_trail_cannot_be_changed_by_hand(database_url: str, tamp
         connection.execute(text(tampering))
     assert [entry.subject for entry in await store.audit()] == ["rm -rf build"]
     await store.close()
+
+
+async def test_a_migration_leaves_folders_to_those_tokens_alone_that_could_do_everything(database_url: str) -> None:
+    await open_store(database_url).close()
+    with connected(database_url) as connection:
+        command.downgrade(schema.alembic_config(connection), "0011")
+        given = {"created_at": 1.0, "digest": b"x"}
+        for name, kind, scopes in (
+            ("ci", "token", "chat read"),
+            ("boss", "token", "admin"),
+            ("web", "browser", "read"),
+        ):
+            row = {**given, "id": name, "name": name, "kind": kind, "scopes": scopes}
+            connection.execute(
+                text(
+                    "INSERT INTO access_tokens (id, name, kind, scopes, created_at, digest) "
+                    "VALUES (:id, :name, :kind, :scopes, :created_at, :digest)"
+                ),
+                row,
+            )
+        replay = {"caller": "owner", "key": "k", "at": 1.0, "status": 201, "fingerprint": b"x", "headers": "[]"}
+        connection.execute(
+            text(
+                "INSERT INTO replays (caller, key, at, status, fingerprint, headers, body) "
+                "VALUES (:caller, :key, :at, :status, :fingerprint, :headers, :body)"
+            ),
+            {**replay, "body": b"a secret"},
+        )
+        command.upgrade(schema.alembic_config(connection), "head")
+    store = open_store(database_url)
+    try:
+        access = SqlAccess(store)
+        assert {each.info.name: each.info.roots for each in await access.tokens()} == {
+            "ci": [],
+            "boss": ["/"],
+            "web": ["/"],
+        }
+        assert await access.replay("owner", "k") is None
+    finally:
+        await store.close()

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Checkbox, Modal, Select, TextInput } from '@mantine/core'
+import { ActionIcon, Button, Checkbox, Modal, Select, Textarea, TextInput } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
@@ -19,7 +19,7 @@ const SCOPES: [Scope, string][] = [
   ['read', 'See sessions, files and figures'],
   ['chat', 'Start sessions and talk to agents'],
   ['approve', 'Answer what agents ask permission for'],
-  ['admin', 'Everything, keys and settings included'],
+  ['admin', 'Everything there; keys and settings too with the folder /'],
 ]
 const DAY = 86_400
 const LIFETIMES = [
@@ -95,6 +95,8 @@ function TokenRow({ token }: { token: TokenInfo }) {
             </>
           ) : null}
           {token.expires_at ? `ends ${exactTime(token.expires_at)}` : 'has no end'}
+          {' · '}
+          {below(token.roots)}
         </>
       }
       figures={
@@ -138,10 +140,16 @@ function TokenRow({ token }: { token: TokenInfo }) {
   )
 }
 
+function below(roots: string[] | undefined): string {
+  if (!roots?.length) return 'works in no folder'
+  return roots.includes('/') ? 'works in every folder' : `works below ${roots.join(', ')}`
+}
+
 function CreateToken({ done }: { done: () => void }) {
   const renew = useRenew('tokens.list')
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<Scope[]>(['read'])
+  const [folders, setFolders] = useState('')
   const [lifetime, setLifetime] = useState(String(30 * DAY))
   const [made, setMade] = useState<TokenCreated | null>(null)
   const [problem, setProblem] = useState('')
@@ -151,7 +159,8 @@ function CreateToken({ done }: { done: () => void }) {
     setProblem('')
     try {
       const expires_in = lifetime === 'none' ? null : Number(lifetime)
-      setMade(await daemon.request('tokens.create', { name: name.trim(), scopes, expires_in }))
+      const roots = folders.split('\n').flatMap((folder) => folder.trim() || [])
+      setMade(await daemon.request('tokens.create', { name: name.trim(), scopes, roots, expires_in }))
       await renew()
     } catch (refused) {
       setProblem(refused instanceof Error ? refused.message : String(refused))
@@ -199,6 +208,15 @@ function CreateToken({ done }: { done: () => void }) {
           ))}
         </div>
       </Checkbox.Group>
+      <Textarea
+        label="Works below"
+        description="Whole paths of folders, one a line; / for all. Nothing elsewhere exists for it."
+        placeholder="/home/me/project"
+        value={folders}
+        onChange={(event) => setFolders(event.currentTarget.value)}
+        autosize
+        classNames={{ input: 'mono' }}
+      />
       <Select
         label="Lasts"
         data={LIFETIMES}

@@ -7,6 +7,7 @@ import hashlib
 import io
 import ipaddress
 import json
+import re
 import ssl
 import subprocess
 import tarfile
@@ -28,6 +29,8 @@ class Served:
         self.port = port
         self.requests: list[str] = []
         """First lines, in the order in which they came."""
+        self.received: list[int] = []
+        """How many bytes came with those that had some."""
         self.files: dict[str, bytes] = {}
 
 
@@ -40,6 +43,8 @@ async def web_server(
             head = await reader.readuntil(b"\r\n\r\n")
             first = head.partition(b"\r\n")[0].decode()
             served.requests.append(first)
+            if length := re.search(rb"content-length: (\d+)", head, re.IGNORECASE):
+                served.received.append(len(await reader.readexactly(int(length[1]))))
             path = first.split()[1].partition("?")[0]
             found = served.files.get(path) if served.files else body
             status, sent = ("200 OK", found) if found is not None else ("404 Not Found", b"")

@@ -98,6 +98,21 @@ async def test_once_is_for_all_connections_of_one_command(tmp_path: Path):
             assert len(far.requests) == 2
 
 
+async def test_what_is_sent_while_a_connection_waits_arrives(tmp_path: Path):
+    async with web_server() as far:
+        send = f"head -c 300000 /dev/zero | {curl('far.test', far.port, '--data-binary @-')}"
+        async with (
+            house(tmp_path, [shell(send), {"text": "done"}], config=NAMES) as h,
+            await h.client(interactive=True) as client,
+        ):
+            session, attachment = await begin(h, client)
+            await answer(client, await asked(attachment), decision="allow")
+            await ended(attachment)
+            [result] = await results_of(client, session)
+            assert result.text == "hello from outside"
+            assert far.received == [300_000]
+
+
 async def test_a_refusal_is_one_sentence_for_the_program_and_for_the_model(tmp_path: Path):
     async with web_server() as far:
         get = curl("far.test", far.port, "-w '%{http_code}'")

@@ -197,9 +197,12 @@ class EgressProxy:
             while not asking.done():
                 await asyncio.wait([asking, hearing], return_when=asyncio.FIRST_COMPLETED)
                 if hearing.done() and not asking.done():
-                    if not (data := hearing.result()) or len(early) > _HEAD_LIMIT:
+                    if not (data := hearing.result()):
                         raise _AskerGone
                     early += data
+                    if len(early) > _HEAD_LIMIT:  # the rest of what it sends can wait where it is
+                        await asyncio.wait([asking])
+                        return asking.result(), bytes(early)
                     hearing = asyncio.ensure_future(reader.read(_BLOCK))
             if hearing.done():
                 early += hearing.result()

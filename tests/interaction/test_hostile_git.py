@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol.events import ErrorRaised, Event, PermissionRequested, TurnCompleted
+from openagent.protocol.ops import Rewound, SessionRewind
 
 from .doing import answer, shell
 from .hostile_git import PLOTS, Plot
@@ -129,3 +130,28 @@ def test_the_plot_is_a_real_one(tmp_path: Path, plot: Plot) -> None:
     (tmp_path / "canary").unlink(missing_ok=True)
     _look_around(plot, workspace, env)
     assert (tmp_path / "canary").exists()
+
+
+async def test_a_repository_that_a_command_emptied_comes_back_whole(tmp_path: Path) -> None:
+    workspace, env = tmp_path / "workspace", _env(tmp_path)
+    _begin(workspace, "repository", env)
+    _git(workspace, "gc", "-q", env=env)
+    (workspace / "file").write_text("two\n")
+    _git(workspace, "commit", "-qam", "two", env=env)
+    before = _git(workspace, "log", "--format=%H %s", env=env).stdout
+    async with house(tmp_path, [shell("rm -rf .git; ls -A .git"), {"text": "done"}]) as h, await h.client() as client:
+        session = await client.create_session(str(workspace), model="compatible/scripted", mode="full")
+        attachment = await client.attach(session.id)
+        await client.send(session.id, "go")
+        seen = await until(attachment, lambda event: isinstance(event, PermissionRequested | TurnCompleted))
+        if isinstance(asking := seen[-1], PermissionRequested):
+            await answer(client, asking, decision="allow")
+            await attachment.until_turn_ends()
+        assert _git(workspace, "log", env=env).returncode != 0
+        rewound = await client.request(
+            SessionRewind(id=client.next_id(), session=session.id, turn=1, git_state=True), Rewound
+        )
+        assert rewound.git.startswith("restored"), rewound
+    assert _git(workspace, "log", "--format=%H %s", env=env).stdout == before
+    assert _git(workspace, "fsck", env=env).returncode == 0
+    assert _git(workspace, "status", "--short", env=env).stdout == ""

@@ -6,6 +6,7 @@ from openagent.workspace.apply import Apply
 from openagent.workspace.beneath import opened_root
 from openagent.workspace.git import BlobReader
 from openagent.workspace.git_state import missing_objects, repository_of
+from openagent.workspace.kept_objects import KeptObjects, kept_objects
 from openagent.workspace.snapshots import Snapshots
 from openagent.workspace.tree import Manifest, shown
 
@@ -19,6 +20,7 @@ def restore_repository(
     if repository is None or present is None:
         return "refused", "The workspace has no .git folder any more, and its objects are not part of checkpoints."
     target = store.repository_of(reader, checkpoint)
+    KeptObjects(kept_objects(store.directory)).bring_back(repository)
     if missing := missing_objects(store.directory, reader, target.root, repository):
         return (
             "refused",

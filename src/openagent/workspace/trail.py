@@ -15,6 +15,7 @@ from openagent.workspace.budget import fit_budget, ignored_paths
 from openagent.workspace.git_state import passed_over, repository_of
 from openagent.workspace.inotify import Unwatchable
 from openagent.workspace.journal import OTHERS, Journal
+from openagent.workspace.kept_objects import KeptObjects, kept_objects
 from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
 from openagent.workspace.snapshots import Snapshot, Snapshots
 from openagent.workspace.states import Change, Draft, compare, inside, topmost
@@ -41,6 +42,7 @@ class Trail:
         self._index = Index(Folder(0, {}, {}))
         self._repository = Index(Folder(0, {}, {}))
         self._repository_seen = False
+        self._objects = KeptObjects(kept_objects(store.directory))
         self._watch: Watch | None = None
         self._pending = Touched()
         self.opened = False
@@ -238,6 +240,8 @@ class Trail:
             self._repository_seen = self._watch is not None
             return None
         if not self._repository_seen:
+            with suppress(OSError):  # a disk that is full stops no call
+                self._objects.keep(repository)
             index = self._repository
 
             def entered(folder: int, path: bytes) -> None:

@@ -157,7 +157,7 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
         return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
     facts = _facts(session, tool, call)
     decision = _ruled(session.permits.decide(facts), ruling)
-    if decision.kind != "allow" and (refused := await syntax_error(session, facts)):
+    if (decision.kind != "allow" or decision.unread) and (refused := await syntax_error(session, facts)):
         return Performed(refused, None, 0.0, facts.subject)
     if decision.kind == "ask":
         decision = _ruled(decision, await session.gate.before_ask(call))

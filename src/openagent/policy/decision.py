@@ -64,7 +64,10 @@ class Verdict(Struct, frozen=True):
 def decide(facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
     if facts.effect == "none":
         return Decision(kind="allow", risk="low", reason="It changes nothing.", rule="effect:none")
-    decision = _strictest([_about(unit, facts, mode, rules) for unit in units_of(facts)])
+    units = units_of(facts)
+    decision = _strictest([_about(unit, facts, mode, rules) for unit in units])
+    if any(finding.rule is catalogue.NOT_UNDERSTOOD for unit in units for finding in unit.findings):
+        decision = replace(decision, unread=True)
     if decision.rule != "builtin:read-only" and is_command(facts) and _HIDES_OUTPUT.search(facts.subject):
         risk = _RISKS[min(_RISKS.index(decision.risk) + 1, 2)]
         decision = replace(decision, risk=risk, reason=f"{decision.reason} It also hides its output.")

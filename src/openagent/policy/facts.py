@@ -35,3 +35,5 @@ class Decision(Struct, frozen=True):
     """The name of the rule that decided, e.g. `builtin:rm-system` or `mode:plan`."""
     wall: Wall = "write"
     """Where a command runs once it may."""
+    unread: bool = False
+    """Policy could not read all of it: it may be none of the shell's language."""

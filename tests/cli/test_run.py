@@ -258,7 +258,7 @@ def test_a_host_that_nobody_can_be_asked_about_is_refused_at_once_and_the_model_
     machine.sim.reset([fetch, {"text": "I could not."}])
     ran = machine.run("run", "--mode", "full", "fetch it")
     assert (ran.returncode, ran.stdout) == (0, "I could not.\n")
-    assert "! refused, for nobody is here to approve it: network far.test:80" in ran.stderr
+    assert "! refused, for nobody is here to approve it: connect to far.test:80" in ran.stderr
     told = json.dumps(machine.sim.requests[-1].json()["messages"])
     assert "far.test:80 was not reached, because the command wants to connect to far.test:80" in told
     machine.sim.reset([fetch, {"text": "never"}])

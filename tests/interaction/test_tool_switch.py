@@ -10,6 +10,7 @@ from openagent.protocol.ops import Done, SessionGet, ToolList, ToolsList
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.tools import ToolsSwitch
 
+from ..rest.calling import rest
 from .doing import ask, call, one_turn
 from .house import house, new_session
 
@@ -44,6 +45,30 @@ async def test_sessions_that_start_later_are_without_it_until_it_is_switched_on_
         await ask(client, ToolsSwitch, Done, name="shell", on=True)
         assert await disabled(client, await new_session(h, client)) == ["web_fetch"]
         assert 'off = ["web_fetch"]' in (h.home / "config.toml").read_text()
+
+
+async def test_the_list_says_what_new_sessions_have_also_of_what_hands_work_on(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}], web=True) as h, await h.client() as client:
+        listed = {tool.name: tool.enabled for tool in (await ask(client, ToolsList, ToolList)).tools}
+        assert listed["git"]
+        assert (listed["agent"], listed["agent_result"]) == (True, True)
+        for name in ("git", "agent"):
+            await ask(client, ToolsSwitch, Done, name=name, on=False)
+        off = [tool.name for tool in (await ask(client, ToolsList, ToolList)).tools if not tool.enabled]
+        assert off == ["git", "agent"]
+        async with rest(h) as api:
+            told = (await api("GET", "/api/tools")).json()["tools"]
+        assert [tool["name"] for tool in told if not tool.get("enabled", True)] == off
+        session, _, _ = await one_turn(h, client)
+        offered = {tool["function"]["name"] for tool in h.sim.requests[-1].json()["tools"]}
+        assert {"git", "agent", "agent_result"} & offered == {"agent_result"}
+        await ask(client, ToolsSwitch, Done, name="agent_result", on=False, session=session)
+        off = [
+            tool.name for tool in (await ask(client, ToolsList, ToolList, session=session)).tools if not tool.enabled
+        ]
+        assert off == ["git", "agent", "agent_result"]
+        await ask(client, ToolsSwitch, Done, name="agent", on=True)
+        assert await disabled(client, await new_session(h, client)) == ["git"]
 
 
 async def test_a_tool_that_there_is_not_is_refused(tmp_path: Path) -> None:

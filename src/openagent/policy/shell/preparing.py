@@ -158,8 +158,8 @@ class Preparer:
 
     def _document(self) -> None:
         text = self._text
-        if "((" in self._open:  # arithmetic
-            self._pieces.append("<<")
+        if "((" in self._open:  # arithmetic, in which the grammar knows no shifts
+            self._pieces.append("<")
             return
         mark = _MARK.match(text, self._position)
         if mark is None or "$" in mark[2] or "`" in mark[2]:

@@ -115,16 +115,17 @@ def _for_command(base: Rule, facts: CallFacts, asked: Sequence[Unit]) -> list[tu
     engines = _engines(base, asked)
     prefixes = list(dict.fromkeys(_prefix(unit) for unit in asked))
     if not prefixes or not all(prefixes) or len(prefixes) > MOST_PREFIXES:
-        return [("exact", exact), *engines]
+        return [*engines, ("exact", exact)]
     wide = replace(base, command=[" ".join(prefix) for prefix in prefixes], about=_findings(asked))
     proposed = _proposed(facts, asked[0], prefixes[0]) if len(asked) == 1 else ""
     narrower: list[tuple[GrantBy, Rule]] = [("prefix", replace(wide, command=[proposed]))] if proposed else []
-    return [("prefix", wide), ("exact", exact), *narrower, *engines]
+    return [*engines, ("prefix", wide), ("exact", exact), *narrower]
 
 
 def _engines(base: Rule, asked: Sequence[Unit]) -> list[tuple[GrantBy, Rule]]:
-    """Whoever works with containers does so all the time: all that a program does with them, and nothing that would
-    leave a container or reach what is not its own."""
+    """Whoever works with containers does so all the time, and once a jail is open to the engine, to ask about each
+    command protects nothing: all that a program does with them, and nothing that would leave a container or reach what
+    is not its own."""
     plain = all(unit.known and _findings([unit]) == [catalogue.CONTAINERS.name] for unit in asked)
     programs = list(dict.fromkeys(unit.argv[0] for unit in asked))
     if not asked or not plain or not all(map(is_program, programs)):

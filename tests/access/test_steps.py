@@ -16,7 +16,7 @@ from openagent.protocol.tasks import TaskCreate, TaskInfo
 from openagent.protocol.terminals import TerminalInput, TerminalOpen, TerminalOpened
 from openagent.protocol.tokens import LoginAddress, Scope, TokenCreated, TokensCreate, WebLogin
 
-from ..interaction.doing import ask, asked, shell
+from ..interaction.doing import answer, ask, asked, call, shell
 from ..interaction.house import MODEL, House, house, new_session
 from ..rest.calling import events, rest, token_with
 
@@ -285,3 +285,29 @@ async def test_who_follows_the_daemon_is_nobody_to_ask_about_other_folders(tmp_p
         await owner.send(session, "go")
         assert not (await asked(attachment)).answerable
         await ask(owner, ops.TurnCancel, ops.Cancelled, session=session)
+
+
+async def test_nobody_lets_an_agent_out_to_where_they_do_not_reach(tmp_path: Path) -> None:
+    others = tmp_path / "others"
+    others.mkdir()
+    (others / "secret.txt").write_text("xylophone")
+    wish = {"command": f"cat {others}/secret.txt", "leave": [str(others)], "justification": "It is needed."}
+    script = [call("shell", **wish), {"text": "ok"}] * 2
+    async with (
+        house(tmp_path, script, web=True) as h,
+        await client_with(h, "chat", "approve", interactive=True) as token,
+        await h.client(interactive=True) as owner,
+    ):
+        session = (await token.create_session(str(h.workspace), model=MODEL, mode="auto")).id
+        attachment = await owner.attach(session)
+        for decision in ("deny", "allow"):
+            await token.send(session, "go")
+            question = await asked(attachment)
+            assert question.ask.tool == "folder"
+            with pytest.raises(OpenAgentError, match="beyond what the token"):
+                await answer(token, question, decision="allow")
+            await answer(owner, question, decision=decision, scope="session")
+            await attachment.until_turn_ends()
+        assert "xylophone" in h.sim.requests[-1].body
+        with pytest.raises(OpenAgentError, match="is opened to the folder"):
+            await token.send(session, "Once more.")

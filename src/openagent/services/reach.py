@@ -12,13 +12,15 @@ from msgspec import UNSET
 
 from openagent.daemon.callers import Caller
 from openagent.daemon.manager import SessionManager
+from openagent.plugins.addresses import address_of
+from openagent.plugins.jail import HOST_NAME
 from openagent.plugins.places import Places, refuse_as_workspace
 from openagent.protocol import reach
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event, SessionCreated, TaskUpdated
 from openagent.protocol.files import FilesWrite
 from openagent.protocol.op import Op
-from openagent.protocol.ops import SessionCreate, SessionFork, SessionUpdate
+from openagent.protocol.ops import PermissionAnswer, SessionCreate, SessionFork, SessionUpdate
 from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange
 from openagent.protocol.tasks import TaskInfo
 from openagent.protocol.terminals import TerminalInput, TerminalOpen
@@ -32,7 +34,7 @@ _WORKING = frozenset(
     )
 )
 """Ops for which a folder must be one that can be worked in, whoever asks."""
-_FREE: Mode = next(mode for mode in reversed(MODES) if mode not in ("full", "edits"))
+_FREE: Mode = "auto"
 """The widest mode in which nothing leaves the walls unasked."""
 _REMEMBERED = 10_000
 
@@ -105,7 +107,11 @@ class CallersReach:
         if caller.everywhere and not acting and not updating:
             return
         info = await self._session(caller, name)
+        if not caller.everywhere and isinstance(op, PermissionAnswer) and op.decision == "allow":
+            await self._check_leaving(caller, op)
         if acting:
+            if not caller.everywhere:
+                await self._check_openings(caller, info)
             folder = _real(info.cwd)
             if problem := self._places.problem(folder):
                 raise refuse_as_workspace(info.cwd, problem)
@@ -123,6 +129,38 @@ class CallersReach:
         if not self.sees(caller, info):
             raise _not_there(caller, "session", name)
         return info
+
+    async def _check_leaving(self, caller: Caller, op: PermissionAnswer) -> None:
+        """Nobody lets an agent out to where they themselves do not reach."""
+        for ask in (await self._manager.get(op.session)).asks.permissions:
+            if ask.id == op.ask and (beyond := self._beyond(caller, ask.tool, ask.summary)):
+                raise OpenAgentError(
+                    "permission_denied",
+                    f"This would open the jail to {beyond}, beyond what the token {caller.name!r} reaches.",
+                    hint="The owner can allow it; a token with `--root /` can.",
+                )
+
+    async def _check_openings(self, caller: Caller, info: SessionInfo) -> None:
+        """Nor do they have something done where somebody else has let it out."""
+        openings = (await self._manager.get(info.id)).permits.openings
+        for opening in openings:
+            if beyond := self._beyond(caller, opening.kind, opening.subject):
+                raise OpenAgentError(
+                    "permission_denied",
+                    f"The session's jail is opened to {beyond}, beyond what the token {caller.name!r} reaches.",
+                    hint="`openagent grants` lists what was opened, and takes it back.",
+                )
+
+    def _beyond(self, caller: Caller, kind: str, subject: str) -> str:
+        if kind in ("folder", "folder_write"):
+            folder = os.path.realpath(subject)
+            return "" if self.reaches(caller, folder) and not self._places.problem(folder) else f"the folder {subject}"
+        if kind == "network":
+            host = subject.rpartition(":")[0].strip("[]")
+            address = address_of(host)
+            is_here = host in (HOST_NAME, "localhost") or (address is not None and address.is_loopback)
+            return f"this machine's port {subject}" if is_here else ""
+        return {"engine": "the container engine", "credential": f"the credential {subject}"}.get(kind, "")
 
     async def _owns(self, caller: Caller, kind: reach.Named, name: str) -> bool:
         """A copy, a task, a grant."""

@@ -25,6 +25,7 @@ _QUOTED = re.compile(r"\\.?|[\"`]|\$\(|\$\{|" + _NAME, re.DOTALL)
 _PARAMETER = re.compile(r"\\.?|[\"'`}]|\$\(|\$\{|[<>]\(|" + _NAME, re.DOTALL)
 _MARK = re.compile(r"(-?)[ \t]*((?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\|&;()<>])+)")
 _BEFORE_COMMAND = re.compile(r"(?:^|(?<!\\)[\n;|&({!]|\b(?:if|then|elif|else|while|until|do|time))[ \t]*$")
+_CLOSES = {'"': ('"',), ")": ("(", "(("), "}": ("{",)}
 _OPENS = {"$(": "(", "(": "(", "${": "{", '"': '"', '$"': '"'}
 
 
@@ -78,7 +79,7 @@ class Preparer:
             self._escape(piece if len(piece) > 1 else "\\\\", context)
         elif piece == '"' and context == '""':
             self._pieces.append(QUOTE)
-        elif piece == context or (piece == ")" and context in ("(", "((")) or (piece == "}" and context == "{"):
+        elif context in _CLOSES.get(piece, ()):
             stack.pop()
             self._pieces.append(piece)
         elif piece == "`":

@@ -132,6 +132,22 @@ def test_the_plot_is_a_real_one(tmp_path: Path, plot: Plot) -> None:
     assert (tmp_path / "canary").exists()
 
 
+async def test_a_process_that_a_command_left_behind_plants_nothing_that_stays(tmp_path: Path) -> None:
+    workspace, env, canary = tmp_path / "workspace", _env(tmp_path), tmp_path / "canary"
+    _begin(workspace, "repository", env)
+    make = "git init -q sub; git -C sub -c user.name=x -c user.email=x commit -q --allow-empty -m x; git add sub"
+    later = f"(sleep 0.2; git config -f sub/.git/config core.fsmonitor 'touch {canary} #') >/dev/null 2>&1 &"
+    async with house(tmp_path, [shell(f"{make}; {later}"), {"text": "done"}]) as h, await h.client() as client:
+        session = await client.create_session(str(workspace), model="compatible/scripted", mode="full")
+        attachment = await client.attach(session.id)
+        await client.send(session.id, "go")
+        seen = await until(attachment, lambda event: isinstance(event, ErrorRaised))
+    assert isinstance(told := seen[-1], ErrorRaised)
+    assert "core.fsmonitor" in told.error.message
+    _git(workspace, "status", env=env)
+    assert not canary.exists()
+
+
 async def test_a_repository_that_a_command_emptied_comes_back_whole(tmp_path: Path) -> None:
     workspace, env = tmp_path / "workspace", _env(tmp_path)
     _begin(workspace, "repository", env)

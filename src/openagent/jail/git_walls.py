@@ -168,10 +168,11 @@ class Standing:
 _standing: list[Standing] = []
 
 
-def is_walled(place: Path) -> bool:
-    """A `.git` or another repository that no open jail reaches in a way that could harm whoever uses it outside."""
+def is_walled(place: Path) -> bool | None:
+    """Of a `.git` or another repository: whether no open jail reaches it in a way that could harm whoever uses it
+    outside. None: no jail is open there at all."""
     around = [standing for standing in _standing if _is_inside(place, standing.workspace)]
-    return bool(around) and all(standing.holds(place) for standing in around)
+    return all(standing.holds(place) for standing in around) if around else None
 
 
 def _content_of_stand_in(path: Path) -> bytes | None:

@@ -21,6 +21,7 @@ from openagent.workspace.git import run_git
 from openagent.workspace.git_harmless import Setting, is_harmless, parsed, written
 from openagent.workspace.states import Change
 from openagent.workspace.tree import Folder, join
+from openagent.workspace.watch import Touched
 
 _DOT_GIT = b".git"
 _SETTINGS = (b"config", b"config.worktree")
@@ -63,7 +64,7 @@ class Disarmed(Struct, frozen=True):
 class GitGuard:
     """Blocks: it reads files, and runs git to read settings. Whoever uses it holds the store's lock."""
 
-    def __init__(self, workspace: Path, store: Path, is_walled: Callable[[Path], bool]) -> None:
+    def __init__(self, workspace: Path, store: Path, is_walled: Callable[[Path], bool | None]) -> None:
         self._workspace = workspace
         self._store = store
         self._is_walled = is_walled
@@ -90,6 +91,23 @@ class GitGuard:
             for place in sorted(places)[:_MOST]:
                 found += self._look_at(root, place)
             return found
+
+    def look_at(self, places: Collection[bytes]) -> list[Disarmed]:
+        """Between calls, when what a call left running may still be at work."""
+        with opened_root(self._workspace) as root:
+            return [found for place in sorted(places)[:_MOST] for found in self._look_at(root, place)]
+
+    def is_open(self) -> bool:
+        """Whether anything jailed could write here just now."""
+        return self._is_walled(self._workspace / "any") is False
+
+    def places_in(self, touched: Touched) -> set[bytes]:
+        """What may be a repository of all that was touched and not looked at yet."""
+        paths = {join(folder, name) for folder, names in touched.names.items() for name in names}
+        named = {place for path in paths for place in _places_on(path)}
+        for folder in touched.subtrees:
+            named |= {folder, join(folder, _DOT_GIT), *_places_on(folder)}
+        return named | ({b".git", *self._gitlinks()} if touched.repository else set[bytes]())
 
     def forget(self, changes: Collection[Change]) -> None:
         """What was learned of these was not the person's own after all."""
@@ -315,12 +333,16 @@ def _named_in(changes: Collection[Change]) -> Iterator[bytes]:
     for change in changes:
         if change.after is None:
             continue
-        parts = change.path.split(b"/")
-        for at, part in enumerate(parts):
-            if part.lower() == _DOT_GIT:
-                yield b"/".join(parts[: at + 1])
-            elif part in _TELLS_A_REPOSITORY or part == b"hooks":
-                yield b"/".join(parts[:at])
+        yield from _places_on(change.path)
+
+
+def _places_on(path: bytes) -> Iterator[bytes]:
+    parts = path.split(b"/")
+    for at, part in enumerate(parts):
+        if part.lower() == _DOT_GIT:
+            yield b"/".join(parts[: at + 1])
+        elif part in _TELLS_A_REPOSITORY or part == b"hooks":
+            yield b"/".join(parts[:at])
 
 
 def _in_tree(folder: Folder, path: bytes) -> Iterator[bytes]:

@@ -46,6 +46,8 @@ class Trail:
         self._watch: Watch | None = None
         self._pending = Touched()
         self.opened = False
+        self.events = 0
+        """How often the kernel had something to tell."""
         self.unclaimed: list[Change] = []
         """What changed since the last process that looked: a call that a crash cut off may have done it."""
 
@@ -85,8 +87,14 @@ class Trail:
         """What was touched and not looked at yet. It reads no file."""
         if self._watch is None:
             return Touched(everything=True)
-        self._pending.add(self._watch.drain())
+        if news := self._watch.drain():
+            self.events += 1
+            self._pending.add(news)
         return self._pending
+
+    @property
+    def is_watched(self) -> bool:
+        return self._watch is not None
 
     def is_quick(self, touched: Touched) -> bool:
         """Whether looking takes no longer than a thread takes to start."""

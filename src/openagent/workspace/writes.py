@@ -25,6 +25,7 @@ from openagent.workspace.watch import Touched
 T = TypeVar("T")
 MAX_TRAILS = 32
 """Workspaces that are watched at the same time; the one that was not used for longest is let go."""
+_ROUND_S = 0.5
 _TOGETHER = "another session wrote at the same time"
 _BACKGROUND = "written while a command ran in the background"
 _CUT_OFF = "two sessions were cut off at the same time"
@@ -79,6 +80,7 @@ class Kept:
         self.explained: dict[bytes, object] = {}
         """What a session of another workspace around or inside this one wrote here."""
         self.claimed: tuple[str, int] | None = None
+        self.patrolled = False
 
 
 class WorkspaceWrites:
@@ -87,8 +89,9 @@ class WorkspaceWrites:
         self._home = home
         self._watched = watched
         self._checkpoints = checkpoints
-        self.is_walled: Callable[[Path], bool] = lambda _repository: True
-        """Of a repository: whether calls cannot reach what git would run in it."""
+        self.is_walled: Callable[[Path], bool | None] = lambda _repository: True
+        """Of a repository: whether calls cannot reach what git would run in it. None: nothing runs near it."""
+        self._patrols: set[asyncio.Task[None]] = set()
         self.on_disarmed: Callable[[str, list[Disarmed], Path], None] = lambda _session, _found, _kept: None
         """Called from any thread: session, what was done to its repositories, and where the originals are."""
         self._kept: dict[Path, Kept] = {}
@@ -128,6 +131,7 @@ class WorkspaceWrites:
                 kept.windows.remove(window)
             kept.windows = [each for each in kept.windows if not each.over]
             kept.lock.release()
+            self._patrol(kept)
 
     async def interrupted(self, workspace: Path, by: Caller) -> None:
         kept = self._keep(workspace)
@@ -235,7 +239,7 @@ class WorkspaceWrites:
             self._directories.pop(str(kept.trail.store.workspace), None)
             kept.trail.close()
 
-    def _walled(self, repository: Path) -> bool:
+    def _walled(self, repository: Path) -> bool | None:
         return self.is_walled(repository)
 
     async def _look(self, kept: Kept, ending: Window | None = None) -> None:
@@ -270,7 +274,7 @@ class WorkspaceWrites:
         """Repositories that changed are looked at before the person's git meets them: what was done about them."""
         guard, tree, everything = kept.guard, kept.trail.root, touched.everything
         writing = [window for window in kept.windows if not window.exact]
-        if not writing:
+        if not writing and not guard.is_open():
             named = guard.named_in(changes) | ({b".git"} if touched.repository else set[bytes]())
             if named or everything:
                 guard.learn(tree, None if everything else named)
@@ -278,9 +282,38 @@ class WorkspaceWrites:
         found = guard.look(tree, changes, repository=touched.repository, all_of_it=everything)
         if not found:
             return []
-        for session in dict.fromkeys(window.by.session for window in writing):
-            self.on_disarmed(session, found, guard.kept)
+        self._tell(kept, found)
         return kept.trail.look()
+
+    def _tell(self, kept: Kept, found: list[Disarmed]) -> None:
+        """Whoever is at work; when nobody is, whoever was: a process that a command left may have done it."""
+        working = [window.by.session for window in kept.windows if not window.exact]
+        for session in dict.fromkeys(working or kept.starts):
+            self.on_disarmed(session, found, kept.guard.kept)
+
+    def _patrol(self, kept: Kept) -> None:
+        """Commands leave processes behind, which write when nobody looks."""
+        if not kept.patrolled and kept.guard.is_open():
+            kept.patrolled = True
+            asyncio.get_running_loop().call_later(_ROUND_S, self._walk_a_round, kept, 0)
+
+    def _walk_a_round(self, kept: Kept, seen: int) -> None:
+        trail = kept.trail
+        if not kept.guard.is_open() or self._kept.get(trail.store.directory) is not kept:
+            kept.patrolled = False
+            return
+        if trail.is_watched and not kept.lock.locked() and (touched := trail.peek()) and trail.events != seen:
+            seen = trail.events
+            if places := kept.guard.places_in(touched):
+                task = asyncio.get_running_loop().create_task(self._look_at(kept, places))
+                self._patrols.add(task)
+                task.add_done_callback(self._patrols.discard)
+        asyncio.get_running_loop().call_later(_ROUND_S, self._walk_a_round, kept, seen)
+
+    async def _look_at(self, kept: Kept, places: set[bytes]) -> None:
+        async with kept.lock:
+            if found := await _to_the_end(lambda: kept.guard.look_at(places)):
+                self._tell(kept, found)
 
     def _repository_after(self, kept: Kept, touched: Touched) -> bytes:
         """The repository's own state, when it may be another and somebody of ours may have changed it."""

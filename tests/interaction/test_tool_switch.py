@@ -6,7 +6,8 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import Done, SessionGet, ToolList, ToolsList
+from openagent.protocol.ops import AuditAsk, Done, SessionGet, ToolList, ToolsList
+from openagent.protocol.safety import AuditPage
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.tools import ToolsSwitch
 
@@ -56,6 +57,8 @@ async def test_the_list_says_what_new_sessions_have_also_of_what_hands_work_on(t
             await ask(client, ToolsSwitch, Done, name=name, on=False)
         off = [tool.name for tool in (await ask(client, ToolsList, ToolList)).tools if not tool.enabled]
         assert off == ["git", "agent"]
+        told = (await ask(client, AuditAsk, AuditPage, kind="tools")).entries
+        assert [row.subject for row in told] == ["switch agent off", "switch git off"]
         async with rest(h) as api:
             told = (await api("GET", "/api/tools")).json()["tools"]
         assert [tool["name"] for tool in told if not tool.get("enabled", True)] == off

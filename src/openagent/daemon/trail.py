@@ -73,6 +73,8 @@ def _row(op: Op, problem: BaseException | None) -> AuditEntry:
     topic, _, action = str(type(op).__struct_config__.tag).partition(".")
     given = {name: value for name in type(op).__struct_fields__ if (value := _value(op, name)) is not None}
     about = next((str(given[name]) for name in _NAMING if name in given), "")
+    if "on" in given:
+        about = f"{about} {'on' if given['on'] else 'off'}"
     if problem is not None:
         given["failed"] = problem.info.code if isinstance(problem, OpenAgentError) else type(problem).__name__
     return entry(topic, f"{action} {about}".strip(), **given)

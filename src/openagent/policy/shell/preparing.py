@@ -71,8 +71,8 @@ class Preparer:
 
     def _token(self, piece: str, context: str) -> None:
         stack = self._open
-        if piece[0] == "#" and "".join(self._pieces[-2:]).endswith(")"):
-            raise NotUnderstood("# stands behind a parenthesis")
+        if piece[0] == "#" and "".join(self._pieces[-3:])[-1:] not in ("", *" \t\n;|&("):
+            raise NotUnderstood("# stands where it may start no comment")
         if piece == "\\\n" or piece[0] == "#":
             return
         if piece[0] == "\\":

@@ -128,7 +128,8 @@ async def test_plan_mode_lets_git_look_but_not_touch(tmp_path: Path) -> None:
     async with house(tmp_path, script) as h:
         looked, committed, written, wrote, searched = await results_of(h, mode="plan")
         assert "not a git repository" in looked.text
-        assert all(part.text.startswith("Denied: The session is in plan mode") for part in (committed, written, wrote))
+        assert all(part.is_error for part in (committed, written))
+        assert wrote.text.startswith("Denied: The session is in plan mode")
         assert searched.text == "Nothing matches."
         assert not list(h.workspace.iterdir())
 

@@ -13,7 +13,7 @@ from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import TERMINAL_ENV, PtyProcess, start_on_terminal
-from openagent.plugins.jail import BackgroundCommand
+from openagent.plugins.jail import AskHost, BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 
 _PASSED_ON = frozenset(
@@ -66,9 +66,10 @@ class HostJail:
         argv: Sequence[str],
         *,
         env: Mapping[str, str] | None = None,
+        ask: AskHost | None = None,
         read_only: bool = False,
     ) -> asyncio.subprocess.Process:
-        """A program of its own, an MCP server for one; its three streams are pipes."""
+        """A program of its own, an MCP server for one; its three streams are pipes. Nothing here could ask."""
         if read_only:
             raise _no_walls()
         return await asyncio.create_subprocess_exec(
@@ -81,7 +82,9 @@ class HostJail:
             start_new_session=True,
         )
 
-    async def open_terminal(self, workspace: Path, columns: int, rows: int, *, read_only: bool = False) -> PtyProcess:
+    async def open_terminal(
+        self, workspace: Path, columns: int, rows: int, *, ask: AskHost | None = None, read_only: bool = False
+    ) -> PtyProcess:
         if read_only:
             raise _no_walls()
         env = {**self._environment(), **TERMINAL_ENV}

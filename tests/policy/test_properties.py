@@ -51,8 +51,9 @@ DISGUISES = (
     "cat <<'ENDMARK' | sh\n{}\nENDMARK",
 )
 
-MEANS_ANOTHER_THING_INSIDE = ("$1", '"$@"', "{}", "cd .. &&")
-"""Arguments of the shell around it, what `find -exec` fills in, where it starts: a wrapper changes these."""
+MEANS_ANOTHER_THING_INSIDE = ("$1", '"$@"', "{}", "cd .. &&", "ls )")
+"""Arguments of the shell around it, what `find -exec` fills in, where it starts, what may close a wrapper's bracket: a
+wrapper changes these."""
 
 LABELLED = [
     labelled

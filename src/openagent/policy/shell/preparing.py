@@ -14,7 +14,7 @@ DOCUMENT, HERE_STRING, READ_WRITE, BRACE, QUOTE = "\ue001", "\ue002", "\ue003", 
 """`< DOCUMENT 0`: the first here-document. `< HERE_STRING word`, `> READ_WRITE word`. An unquoted `{` that starts no
 group. A double quote inside a here-document."""
 
-_NAME = r"\$(?:[A-Za-z_]\w*|\d)|\$(?![@*#?$!\[-])"
+_NAME = r"\$(?:[A-Za-z_]\w*|[\d$])|\$(?![@*#?!\[-])"
 _COMMANDS = re.compile(
     r"\\.?|'[^']*'?|\$'(?:\\.|[^'\\])*'?|\$\"|[\"`\n)]|\$?\(|\$\{|" + _NAME + r"|(?<![^\s;|&()`])#[^\n]*|"
     r"<<<[ \t]*|<<|<>|(?<![^\s;|&()])\{[A-Za-z_]\w*\}(?=[<>])|\{(?![ \t\n])|\bcase\b|"
@@ -117,7 +117,7 @@ class Preparer:
             if self._text.startswith("\\\n", self._position):
                 raise NotUnderstood("a line is broken in the middle of an expansion")
             self._pieces.append("\\$")
-        elif re.fullmatch(r"\$\w+", piece):
+        elif re.fullmatch(r"\$(?:\w+|\$)", piece):
             self._pieces.append("${" + piece[1:] + "}")
         elif piece[-1] != "'" or len(piece) - (piece[0] == "$") < 2:
             self._operator(piece)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-import httpx2
 import pytest
 
 from openagent.protocol.errors import OpenAgentError
@@ -54,13 +53,16 @@ async def test_a_public_server_sends_nobody_to_this_machine_or_its_networks(monk
         assert not heard
 
 
-async def test_a_server_nearby_may_name_its_neighbours_and_no_place_of_keys() -> None:
-    async with guarded_client("https://inside.example/mcp", resolve=resolve, timeout=0.01) as client:
-        for host in ("127.0.0.1", "keys.example"):
-            with pytest.raises(OpenAgentError, match="sends us to"):
-                await client.get(f"http://{host}/")
-        with pytest.raises(httpx2.HTTPError):  # it is tried: nobody is there
-            await client.get("http://login.inside.example:9/")
+async def test_a_server_nearby_may_name_its_neighbours_and_no_place_of_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with listener() as (port, heard):
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")  # stands for the network in between
+        async with guarded_client("https://inside.example/mcp", resolve=resolve) as client:
+            for host in ("127.0.0.1", "keys.example"):
+                with pytest.raises(OpenAgentError, match="sends us to"):
+                    await client.get(f"http://{host}/")
+            assert not heard
+            assert (await client.get("http://login.inside.example/")).text == "hi"
+        assert heard[0].startswith(b"GET http://login.inside.example/ ")
 
 
 async def test_a_server_on_this_machine_may_name_others_here_and_the_name_is_kept() -> None:

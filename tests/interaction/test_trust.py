@@ -78,21 +78,21 @@ async def test_a_hostile_repository_changes_nothing_until_it_is_trusted(tmp_path
     async with house(tmp_path, [shell("touch made"), {"text": "ok"}]) as h, await h.client(interactive=True) as client:
         plant(h)
         info = await client.create_session(str(h.workspace))
-        assert (info.settings.model, info.settings.mode, info.settings.max_steps) == ("", "ask", 7)
+        assert (info.settings.model, info.settings.mode, info.settings.max_steps) == ("", "auto", 7)
         held = await values(h, client)
         assert held["providers.compatible.base_url"] == f"{h.sim.base_url}/v1"
-        assert (held["jail.kind"], held["jail.network"]) == ("bwrap", "off")
+        assert (held["jail.kind"], held["jail.network"]) == ("bwrap", "ask")
         assert (held["context.keep_turns"], held["limits.ask_timeout"]) == (2, 600.0)
         assert await decision(h, client) == "ask"
         assert await decision(h, client, "make deploy") == "deny"
-        assert (await client.create_session(str(h.workspace), model=MODEL)).settings.mode == "ask"
+        assert (await client.create_session(str(h.workspace), model=MODEL)).settings.mode == "auto"
 
 
 async def test_a_person_is_told_once_what_was_left_out(tmp_path: Path) -> None:
     script = [shell("touch made"), {"text": "ok"}, {"text": "again"}]
     async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
         plant(h)
-        session = (await client.create_session(str(h.workspace), model=MODEL)).id
+        session = (await client.create_session(str(h.workspace), model=MODEL, mode="ask")).id
         attachment = await client.attach(session)
         await client.send(session, "go")
         asking = await asked(attachment)
@@ -137,7 +137,7 @@ async def test_a_trusted_folder_counts_until_something_in_it_changes(tmp_path: P
 
         (h.workspace / ".mcp.json").write_text("{}")
         await _until(h, client, "ask")
-        assert (await values(h, client))["mode"] == "ask"
+        assert (await values(h, client))["mode"] is None
         (listed,) = (await ask(client, TrustShow, TrustEntries)).folders
         assert not listed.current
 
@@ -145,7 +145,7 @@ async def test_a_trusted_folder_counts_until_something_in_it_changes(tmp_path: P
         assert await decision(h, client) == "allow"
         await ask(client, TrustRemove, Done, folder=str(h.workspace))
         assert await decision(h, client) == "ask"
-        assert (await values(h, client))["mode"] == "ask"
+        assert (await values(h, client))["mode"] is None
         with pytest.raises(OpenAgentError, match="not among the trusted folders"):
             await ask(client, TrustRemove, Done, folder=str(h.workspace))
 
@@ -164,13 +164,13 @@ async def _until(h: House, client: Client, wanted: str) -> None:
 
 async def test_below_a_trusted_folder_its_settings_count_too(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
-        plant(h, config='mode = "edits"')
+        plant(h, config='mode = "full"')
         below = h.workspace / "src"
         below.mkdir()
         (h.workspace / ".git").mkdir()
-        assert (await client.create_session(str(below))).settings.mode == "ask"
+        assert (await client.create_session(str(below))).settings.mode == "auto"
         assert (await ask(client, TrustAdd, TrustEntry, cwd=str(below))).folder == str(h.workspace)
-        assert (await client.create_session(str(below))).settings.mode == "edits"
+        assert (await client.create_session(str(below))).settings.mode == "full"
 
 
 async def test_a_project_may_make_things_stricter_without_being_trusted(tmp_path: Path) -> None:
@@ -200,6 +200,6 @@ async def test_a_strangers_broken_file_stops_nobody(tmp_path: Path, config: str)
         plant(h, config=config, rules="")
         info = await client.create_session(str(h.workspace), model=MODEL)
         completed, seen = await turn(client, await client.attach(info.id))
-        assert (completed.reason, info.settings.mode) == ("done", "ask")
+        assert (completed.reason, info.settings.mode) == ("done", "auto")
         (notice,) = [event.error for event in seen if isinstance(event, e.ErrorRaised)]
         assert notice.message.isprintable()

@@ -250,6 +250,8 @@ def test_no_garbage_as_a_command_breaks_the_framing(workspace: Path):
     def check(garbage: str) -> None:
         shell.run(f"PATH= ; {garbage}", timeout=5)
         result = shell.run("\\builtin echo framed; (exit 12)", timeout=5)
+        if result.exit_code == 134:  # some garbage makes bash itself abort, a command later: then there is another
+            result = shell.run("\\builtin echo framed; (exit 12)", timeout=5)
         assert (result.stdout, result.exit_code) == ("framed\n", 12)
 
     with JailedShell(workspace, HostJail()) as shell:

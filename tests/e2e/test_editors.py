@@ -74,6 +74,8 @@ async def test_a_whole_turn_with_a_plan_thinking_a_diff_a_permission_and_a_cance
                 ("once", "allow_once"),
                 ("session", "allow_always"),
                 ("always", "allow_always"),
+                ("session:tool", "allow_always"),
+                ("always:tool", "allow_always"),
                 ("reject", "reject_once"),
             ]
             assert (asked.kind, asked.locations[0].path) == ("edit", str(file))

@@ -96,7 +96,7 @@ class SessionManager:
         given = Path(op.cwd)
         await self.runtime.open_workspace(given)
         workspace = Path(_real(op.cwd))
-        if not workspace.is_absolute() or not await asyncio.to_thread(workspace.is_dir):
+        if not workspace.is_absolute() or not await asyncio.to_thread(os.path.isdir, workspace):
             raise OpenAgentError(
                 "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
             )

@@ -11,7 +11,7 @@ from openagent.store.tables import grants
 
 _insert = insert(grants)
 _delete = delete(grants).where(grants.c.session_id == bindparam("session"), grants.c.id == bindparam("grant"))
-_every = select(grants.c.session_id, grants.c.entry).order_by(grants.c.at, grants.c.id)
+_every = select(grants.c.session_id, grants.c.entry)
 _of_session = _every.where(grants.c.session_id == bindparam("session"))
 _decoder = msgspec.json.Decoder(KeptGrant)
 
@@ -26,8 +26,15 @@ def change(connection: Connection, session: str, granted: Sequence[KeptGrant], r
 
 
 def of_session(connection: Connection, session: str) -> list[KeptGrant]:
-    return [_decoder.decode(row.entry) for row in connection.execute(_of_session, {"session": session})]
+    found = connection.execute(_of_session, {"session": session})
+    return sorted((_decoder.decode(row.entry) for row in found), key=_age)
 
 
 def every(connection: Connection) -> list[tuple[str, KeptGrant]]:
-    return [(row.session_id, _decoder.decode(row.entry)) for row in connection.execute(_every)]
+    found = connection.execute(_every)
+    return sorted(((row.session_id, _decoder.decode(row.entry)) for row in found), key=lambda pair: _age(pair[1]))
+
+
+def _age(grant: KeptGrant) -> tuple[float, str]:
+    """There are few of a session: to sort them is cheaper than an index."""
+    return grant.at, grant.id

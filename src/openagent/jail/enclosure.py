@@ -125,8 +125,9 @@ class Enclosure(ABC):
             self._listeners.remove(listener)
 
     async def mend(self) -> None:
-        """Sees to it that the walls stand, or that nothing more runs here."""
-        if self.masonry is not None and self.pid and self.alive:
+        """Sees to it that the walls stand, or that nothing more runs here. Until a shell has run here they are being
+        built, and would be taken for fallen."""
+        if self.masonry is not None and self.pid and self.alive and self.worked:
             try:
                 await self.masonry.mend(self.pid)
             except OpenAgentError:

@@ -27,6 +27,9 @@ KEYFRAME_LIMIT = 1024 * 1024
 REMEMBERED_BYTES = 16 * 1024 * 1024
 """Of newest requests, over all sessions of a store."""
 _COMPRESSION_LEVEL = 1
+_SMALL = 4 * 1024
+_SMALL_WINDOW, _SMALL_MEMORY = 12, 4
+"""What zlib sets up before it compresses: for most exchanges its usual size takes longer than the work itself."""
 
 _insert_exchange = HotStatement(insert(raw_exchanges))
 _of_session = raw_exchanges.c.session_id == bindparam("session")
@@ -164,7 +167,10 @@ def _rebuild(chain: dict[int, Any], number: int) -> bytes:
 
 
 def _compress(data: bytes) -> bytes:
-    return zlib.compress(data, _COMPRESSION_LEVEL)
+    if len(data) > _SMALL:
+        return zlib.compress(data, _COMPRESSION_LEVEL)
+    small = zlib.compressobj(_COMPRESSION_LEVEL, zlib.DEFLATED, _SMALL_WINDOW, _SMALL_MEMORY)
+    return small.compress(data) + small.flush()
 
 
 def shared_length(first: bytes, second: bytes) -> int:

@@ -17,6 +17,10 @@ from openagent.protocol.errors import OpenAgentError
 
 READ_ONLY = {"sqlite_begin": "BEGIN"}
 """Execution options of a transaction that only reads, and so does not wait for a writer."""
+BEGUN_BY_HAND = {"sqlite_begin": ""}
+"""Of a connection whose transactions are not begun here."""
+BEGIN_WRITING = "BEGIN IMMEDIATE"
+"""A transaction that will write takes the lock at once: one that read first could no longer get it."""
 _BUSY_TIMEOUT_S = 2.0
 """How long another program's lock is waited for. Whoever needs longer tries again, and people are told meanwhile."""
 _LONGEST_WRITE_AHEAD_LOG = 4_000
@@ -108,9 +112,8 @@ def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: Any) -> 
 
 
 def _begin_sqlite_transaction(connection: Connection) -> None:
-    # A transaction that will write takes the lock at once: one that read first could no longer get it.
-    begin = connection.get_execution_options().get("sqlite_begin", "BEGIN IMMEDIATE")
-    connection.connection.cursor().execute(begin)
+    if begin := connection.get_execution_options().get("sqlite_begin", BEGIN_WRITING):
+        connection.connection.cursor().execute(begin)
 
 
 def _postgresql(url: URL) -> Engine:

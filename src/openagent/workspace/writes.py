@@ -95,6 +95,7 @@ class WorkspaceWrites:
         self.on_disarmed: Callable[[str, list[Disarmed], Path], None] = lambda _session, _found, _kept: None
         """Called from any thread: session, what was done to its repositories, and where the originals are."""
         self._kept: dict[Path, Kept] = {}
+        self._reals: dict[str, tuple[tuple[int, int], str]] = {}
         self._directories: dict[str, Path] = {}
         """Where the store of a workspace is, by the workspace's real path."""
         checkpoints.on_collect = self._before_collecting
@@ -218,7 +219,7 @@ class WorkspaceWrites:
     # Looking
 
     def _keep(self, workspace: Path) -> Kept:
-        real = os.path.realpath(workspace)
+        real = self._real(workspace)
         directory = self._directories.get(real)
         kept = self._kept.pop(directory, None) if directory is not None and os.path.isdir(real) else None
         if directory is None or kept is None:
@@ -231,6 +232,18 @@ class WorkspaceWrites:
         if len(self._kept) > MAX_TRAILS:
             self._let_go(len(self._kept) - MAX_TRAILS)
         return kept
+
+    def _real(self, workspace: Path) -> str:
+        """Links are followed once, unless the path leads to another folder since."""
+        named = str(workspace)
+        try:
+            found = os.stat(named)
+        except OSError:
+            return os.path.realpath(named)
+        known = self._reals.get(named)
+        if known is None or known[0] != (found.st_dev, found.st_ino):
+            known = self._reals[named] = (found.st_dev, found.st_ino), os.path.realpath(named)
+        return known[1]
 
     def _let_go(self, number: int) -> None:
         idle = [each for each, other in self._kept.items() if not other.windows and not other.lock.locked()]

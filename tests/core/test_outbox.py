@@ -23,6 +23,8 @@ class UnluckyStore:
     def __init__(self, luck: Iterable[Luck]) -> None:
         self._luck = iter(luck)
         self.stored: list[int] = []
+        self.whole: list[int] = []
+        """Those that say all of the session's row."""
 
     async def commit(self, batch: Batch) -> None:
         await asyncio.sleep(0)
@@ -30,6 +32,7 @@ class UnluckyStore:
         luck = next(self._luck, "stored")
         if luck != "unreachable" and not (batch.again and self.stored and self.stored[-1] >= batch.info.seq):
             self.stored.append(batch.info.seq)
+            self.whole += [] if batch.before else [batch.info.seq]
         if luck != "stored":
             raise OpenAgentError("store_unavailable", "The server is gone.", hint="Start it.")
 
@@ -39,8 +42,8 @@ class UnluckyStore:
 
 
 def numbered(seq: int) -> Batch:
-    info = SessionInfo("s", "", "/", 0.0, 0.0, seq=seq)
-    return Batch("s", info, events=[StatusChanged(session="s", seq=seq, status="idle")])
+    before, info = (SessionInfo("s", "", "/", 0.0, 0.0, seq=each) for each in (seq - 1, seq))
+    return Batch("s", info, before=before, events=[StatusChanged(session="s", seq=seq, status="idle")])
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +93,18 @@ async def test_a_batch_that_the_store_refuses_for_good_does_not_hold_up_the_othe
         while not await outbox.stored_within(0.1):
             pass
     assert store.stored[-2:] == [2, 3]
+    assert store.whole == [2]  # what the first one changed in the session's row is stored with the second
+
+
+@pytest.mark.anyio
+async def test_after_something_was_told_and_never_stored_the_next_batch_says_the_whole_row() -> None:
+    store = UnluckyStore([])
+    outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)
+    await outbox.store(numbered(1))
+    outbox.missed()
+    for seq in (3, 4):
+        await outbox.store(numbered(seq))
+    assert store.whole == [3]
 
 
 @pytest.mark.anyio

@@ -80,6 +80,7 @@ class Outbox:
         self._store = store
         self._on_stored = on_stored
         self._waiting: deque[Batch] = deque()
+        self._has_missed = False
         self._problem = _UNANSWERED
         self._retrying: asyncio.Task[None] | None = None
         self._try_now = asyncio.Event()
@@ -104,6 +105,9 @@ class Outbox:
         Unless it does, `tell` is called once, and when it is stored in time, in the very turn of the event loop in
         which that is known: with many sessions at work, a turn takes milliseconds. Who is cancelled meanwhile, is so
         after that."""
+        if self._has_missed:
+            self._has_missed = False
+            batch = msgspec.structs.replace(batch, before=None)
         if self._waiting:
             self._waiting.append(batch)
             tell()
@@ -143,6 +147,7 @@ class Outbox:
         _log.warning("cannot store", extra={"session": self._session, "reason": self._problem.message})
         delay = _FIRST_RETRY_S
         while self._waiting:
+            missed = True
             try:
                 await self._store.commit(msgspec.structs.replace(self._waiting[0], again=True))
             except OpenAgentError as problem:
@@ -154,11 +159,23 @@ class Outbox:
                 _log.exception("the store refuses what people were told", extra={"session": self._session})
             except Exception:  # the supervisor: what follows must not wait for ever behind a batch that is broken
                 _log.exception("the store fails on what people were told", extra={"session": self._session})
+            else:
+                missed = False
             self._waiting.popleft()
+            if missed:
+                self.missed()
             delay = _FIRST_RETRY_S
         self._retrying = None
         _log.info("all is stored again", extra={"session": self._session})
         self._on_stored()
+
+    def missed(self) -> None:
+        """Something that people were told is not stored and will not be: what comes next says all of the session's
+        row, not only what is different from before."""
+        if self._waiting:
+            self._waiting[0] = msgspec.structs.replace(self._waiting[0], before=None)
+        else:
+            self._has_missed = True
 
     async def _pause(self, seconds: float) -> None:
         self._try_now.clear()

@@ -250,7 +250,7 @@ class Session:
                 session=self.id,
                 messages=messages,
                 raw=raw,
-                events=tuple(stamped),
+                events=stamped,
                 usage=usage,
                 audit=audit,
                 queued=queued,
@@ -264,9 +264,9 @@ class Session:
                 granted=granted,
                 revoked=revoked,
             )
-            beside = Batch(
-                session=self.id, events=posted, audit=posted_audit, begun=begun, ended=over, granted=posted_grants
-            )
+            if not any((posted, posted_audit, posted_grants, begun, over)):
+                await self._commit(own, changes or {})
+                return
             try:
                 both = msgspec.structs.replace(
                     own,
@@ -278,10 +278,17 @@ class Session:
                 )
                 await self._commit(both, changes or {})
             except Exception:
-                if not any((posted, posted_audit, posted_grants, begun, over)):
-                    raise
                 # One of the two cannot be stored: the other does not go with it.
-                await self._commit_posted(beside)
+                await self._commit_posted(
+                    Batch(
+                        session=self.id,
+                        events=posted,
+                        audit=posted_audit,
+                        begun=begun,
+                        ended=over,
+                        granted=posted_grants,
+                    )
+                )
                 if own != Batch(session=self.id):
                     await self._commit(own, changes or {})
 
@@ -292,6 +299,7 @@ class Session:
         except Exception:  # the supervisor of what is recorded beside everything else
             _log.exception("posted events could not be stored", extra={"session": self.id})
             self._take_in_batch(self._numbered_batch(batch, {}))
+            self.outbox.missed()
 
     async def _next_record(self, record: CollectionRecord, messages: Sequence[Message]) -> CollectionRecord:
         """Notes that are pinned are in the log too, so that they are found without reading a long session whole."""
@@ -308,11 +316,17 @@ class Session:
             self.info,
             seq=seq + max(len(numbered), 1),
             message_count=self.info.message_count + len(batch.messages),
-            updated_at=self.runtime.clock.now(),
+            updated_at=self._active_at(numbered),
             **self._status_change(numbered),
             **changes,
         )
-        return msgspec.structs.replace(batch, events=numbered, info=info)
+        return msgspec.structs.replace(batch, events=numbered, info=info, before=self.info)
+
+    def _active_at(self, events: Sequence[Event]) -> float:
+        """To the second while a turn runs: lists are sorted by it, so the store keeps more than the number."""
+        now, known = self.runtime.clock.now(), self.info.updated_at
+        ends = bool(events) and isinstance(events[-1], StatusChanged) and events[-1].status in ("idle", "error")
+        return known if self.running and not ends and 0 <= now - known < 1.0 else now
 
     async def _commit(self, batch: Batch, changes: Mapping[str, Any]) -> None:
         """Whoever is cancelled meanwhile, what is stored and what this session knows stay the same."""

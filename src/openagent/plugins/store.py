@@ -169,6 +169,8 @@ class Batch(Struct):
     again: bool = False
     """It was handed over before, and nobody knows what came of it: nothing is done when the session's `seq` shows that
     it is stored."""
+    before: SessionInfo | None = None
+    """The row as it was stored before: only what is different now is written. None: all of it."""
 
 
 class StoredSession(Struct, frozen=True):

@@ -75,7 +75,7 @@ def _session_columns(batch: Batch) -> dict[str, Any]:
     """What changes in the session's own row."""
     columns: dict[str, Any] = {}
     if batch.info is not None:
-        columns = rows.session_row(batch.info)
+        columns = rows.session_row(batch.info, batch.before)
     else:
         # Numbers that were given out must not be given out again after a restart.
         if batch.events:

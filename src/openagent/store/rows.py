@@ -27,25 +27,19 @@ def to_json(value: Any) -> str:
     return _encoder.encode(value).decode()
 
 
-def session_row(info: SessionInfo) -> dict[str, Any]:
-    """Everything but the plan and the open turn, which a SessionInfo does not tell."""
-    return {
-        "name": info.name,
-        "cwd": info.cwd,
-        "created_at": info.created_at,
-        "updated_at": info.updated_at,
-        "status": info.status,
-        "message_count": info.message_count,
-        "turn_count": info.turn_count,
-        "queued": info.queued,
-        "held": info.held,
-        "seq": info.seq,
-        "parent": info.parent,
-        "forked_from": info.forked_from,
-        "template": info.template,
-        "usage": to_json(info.usage),
-        "settings": to_json(info.settings),
-    }
+_SESSION_COLUMNS = tuple(field for field in SessionInfo.__struct_fields__ if field != "id")
+_SESSION_JSON = frozenset(("usage", "settings"))
+
+
+def session_row(info: SessionInfo, before: SessionInfo | None = None) -> dict[str, Any]:
+    """Everything but the plan and the open turn, which a SessionInfo does not tell; or what of it is different from
+    before. A column that is written costs its indexes, too."""
+    row: dict[str, Any] = {}
+    for name in _SESSION_COLUMNS:
+        value = getattr(info, name)
+        if before is None or ((was := getattr(before, name)) is not value and was != value):
+            row[name] = to_json(value) if name in _SESSION_JSON else value
+    return row
 
 
 def session_info(row: RowMapping) -> SessionInfo:

@@ -154,6 +154,16 @@ class StoreContract:
         await store.commit(later)
         assert len(await store.audit(SESSION)) == 2
 
+    async def test_of_a_row_only_what_is_different_from_before_is_written(self, store: Store) -> None:
+        before = session_info(seq=1)
+        await store.create_session(before, [])
+        await store.commit(Batch(SESSION, msgspec.structs.replace(before, name="renamed elsewhere", seq=2)))
+        spent = SessionUsage(tokens=Usage(input_tokens=5), requests=1)
+        now = msgspec.structs.replace(before, usage=spent, message_count=1, seq=3)
+        await store.commit(Batch(SESSION, now, before=before, messages=[said(1, "hello")]))
+        stored = (await store.session(SESSION)).info
+        assert stored == msgspec.structs.replace(now, name="renamed elsewhere")
+
     async def test_an_id_is_given_only_once(self, store: Store) -> None:
         await created(store)
         with pytest.raises(OpenAgentError) as refused:

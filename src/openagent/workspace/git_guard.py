@@ -93,9 +93,11 @@ class GitGuard:
             return found
 
     def look_at(self, places: Collection[bytes]) -> list[Disarmed]:
-        """Between calls, when what a call left running may still be at work."""
-        with opened_root(self._workspace) as root:
+        """Between calls, when what a call left running may still be at work, and the workspace may be gone: a copy that
+        was merged, for one."""
+        with suppress(FileNotFoundError, NotADirectoryError), opened_root(self._workspace) as root:
             return [found for place in sorted(places)[:_MOST] for found in self._look_at(root, place)]
+        return []
 
     def is_open(self) -> bool:
         """Whether anything jailed could write here just now."""

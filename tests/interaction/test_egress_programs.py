@@ -5,20 +5,24 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
+from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.messages import NotePart
+from openagent.protocol.messages import NotePart, ToolResultPart
 from openagent.protocol.ops import TrustAdd
 from openagent.protocol.safety import TrustEntry
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, messages_of, results_of, shell
-from .house import house, until
-from .loopback import JAIL_NAMES, registries
-from .test_egress import begin, ended, questions
+from .house import PATIENCE, House, house, new_session
+from .loopback import JAIL_NAMES, Served, registries
+from .test_egress import begin, ended, questions, resolved, waiting
 
 pytestmark = [pytest.mark.anyio, needs_bwrap, pytest.mark.timeout(120)]
 
@@ -78,52 +82,285 @@ async def test_a_program_waits_for_the_answer_and_goes_on_or_is_told_no(tmp_path
             assert not yes.is_error
 
 
-async def test_a_server_started_by_npx_waits_for_its_package_and_then_serves(tmp_path: Path):
-    needed("npx")
+COMMANDS = tuple(PROGRAMS)
+"""Those a model runs, one after another in one turn where what is said of each is the same."""
+
+
+@asynccontextmanager
+async def out_of_the_house(
+    tmp_path: Path, steps: Callable[[int, Path], list[dict[str, Any]]], *, config: str = ""
+) -> AsyncGenerator[tuple[House, Served]]:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     async with registries(workspace) as (served, pem):
-        options = ["-y", f"--registry=https://npm.test:{served.port}", f"--cafile={pem}"]
-        servers = {"demo": {"command": "npx", "args": [*options, "demo"]}}
-        (tmp_path / "home").mkdir()
-        (tmp_path / "home" / "mcpServers.json").write_text(json.dumps({"mcpServers": servers}))
-        script = [call("greet"), {"text": "done"}]
-        async with house(tmp_path, script, config=JAIL_NAMES) as h, await h.client(interactive=True) as client:
+        script = [*steps(served.port, pem), {"text": "done"}]
+        async with house(tmp_path, script, config=f"{JAIL_NAMES}{config}") as h:
+            yield h, served
+
+
+def one_by_one(port: int, pem: Path) -> list[dict[str, Any]]:
+    for program in COMMANDS:
+        needed("python3" if program == "pip" else program)
+    return [shell(command.format(pem=pem, port=port)) for _, command, _ in PROGRAMS.values()]
+
+
+async def test_programs_that_nobody_answers_in_time_are_told_no(tmp_path: Path):
+    async with (
+        out_of_the_house(tmp_path, one_by_one, config="[limits]\nask_timeout = 0.3\n") as (h, served),
+        await h.client(interactive=True) as client,
+    ):
+        session, attachment = await begin(h, client)
+        seen = await ended(attachment)
+        hosts = [f"{host}:{served.port}" for host, _, _ in PROGRAMS.values()]
+        assert questions(seen) == hosts
+        assert [event.by for event in seen if isinstance(event, e.PermissionResolved)] == ["timeout"] * len(hosts)
+        for host, result in zip(hosts, await results_of(client, session), strict=True):
+            assert result.is_error
+            assert f"{host} was not reached, because nobody answered in time" in result.text
+        assert served.requests == []
+
+
+async def test_programs_side_by_side_wait_each_for_its_own_answer(tmp_path: Path):
+    def steps(port: int, pem: Path) -> list[dict[str, Any]]:
+        runs = [step["tool_calls"][0]["arguments"]["command"] for step in one_by_one(port, pem)]
+        return [shell(f"({first}) & ({second}) & wait") for first, second in (runs[1:3], (runs[0], runs[3]))]
+
+    async with out_of_the_house(tmp_path, steps) as (h, served), await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client)
+        for pair in (COMMANDS[1:3], (COMMANDS[0], COMMANDS[3])):
+            hosts = [f"{PROGRAMS[program][0]}:{served.port}" for program in pair]
+            both = {question.ask.summary: question for question in (await asked(attachment), await asked(attachment))}
+            assert sorted(both) == sorted(hosts)
+            requests = len(served.requests)
+            await answer(client, both[hosts[0]], decision="deny", reason="not now")
+            assert len(served.requests) == requests
+            await answer(client, both[hosts[1]], decision="allow", scope="session")
+        assert questions(await ended(attachment)) == []
+        for (no, yes), result in zip(((1, 2), (0, 3)), await results_of(client, session), strict=True):
+            refused, allowed = (PROGRAMS[COMMANDS[index]] for index in (no, yes))
+            assert f"{refused[0]}:{served.port} was not reached, because not now" in result.text
+            assert refused[2] not in result.text
+            assert allowed[2] in result.text
+
+
+async def test_two_runs_of_one_program_are_one_question(tmp_path: Path):
+    def steps(port: int, pem: Path) -> list[dict[str, Any]]:
+        needed("npm")
+        run = PROGRAMS["npm"][1].format(pem=pem, port=port)
+        return [shell(f"mkdir a b; (cd a && {run}) & (cd b && {run}) & wait")]
+
+    async with out_of_the_house(tmp_path, steps) as (h, _), await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client)
+        await answer(client, await asked(attachment), decision="allow", scope="once")
+        assert questions(await ended(attachment)) == []
+        [result] = await results_of(client, session)
+        assert result.text.count(PROGRAMS["npm"][2]) == 2
+
+
+async def test_programs_go_on_when_whoever_was_asked_is_gone_and_another_answers(tmp_path: Path):
+    async with out_of_the_house(tmp_path, one_by_one) as (h, _):
+        async with await h.client(interactive=True) as client:
             session, attachment = await begin(h, client)
             question = await asked(attachment)
-            assert (question.ask.tool, question.ask.summary) == ("network", f"npm.test:{served.port}")
-            assert question.ask.reason == f"The MCP server demo wants to connect to npm.test:{served.port}."
-            assert served.requests == []
-            await answer(client, question, decision="allow", scope="session")
-            await until(attachment, lambda event: isinstance(event, e.McpServerStatus) and event.status == "up")
+        for _ in COMMANDS[1:]:
+            async with await h.client(interactive=True) as client:
+                attachment = await client.attach(session)
+                assert waiting(attachment) == [question.ask.id]
+                await answer(client, question, decision="allow")
+                question = await asked(attachment)
+        async with await h.client(interactive=True) as client:
+            attachment = await client.attach(session)
+            await answer(client, question, decision="allow")
+            assert questions(await ended(attachment)) == []
+            results = await results_of(client, session)
+        for (_, _, greeting), result in zip(PROGRAMS.values(), results, strict=True):
+            assert greeting in result.text
+
+
+async def test_programs_that_are_stopped_take_their_questions_with_them(tmp_path: Path):
+    async with out_of_the_house(tmp_path, one_by_one) as (h, served), await h.client(interactive=True) as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        for host, _, _ in PROGRAMS.values():
+            await client.send(session, "go")
+            question = await asked(attachment)
+            assert question.ask.summary == f"{host}:{served.port}"
+            async with asyncio.timeout(PATIENCE):
+                await client.cancel(session)
+            taken_back = await resolved(attachment)
+            assert (taken_back.ask_id, taken_back.by) == (question.ask.id, "withdrawn")
+        assert waiting(await client.attach(session)) == []
+        assert served.requests == []
+
+
+class Beside(NamedTuple):
+    """A program beside the session's shell, which a turn waits for."""
+
+    host: str
+    asks: str
+    lay: Callable[[Path, int, Path], list[dict[str, Any]]]
+    """Writes what makes the daemon start it; returns what the model does with it."""
+    greeting: str
+
+
+def npx_server(tmp_path: Path, port: int, pem: Path) -> list[dict[str, Any]]:
+    needed("npx")
+    return npx_servers(tmp_path, port, pem, demo="npm.test")
+
+
+def npx_servers(tmp_path: Path, port: int, pem: Path, **hosts: str) -> list[dict[str, Any]]:
+    options = ["-y", "--fetch-retries=0", f"--cafile={pem}"]
+    servers = {
+        name: {"command": "npx", "args": [*options, f"--registry=https://{host}:{port}", "demo"]}
+        for name, host in hosts.items()
+    }
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "mcpServers.json").write_text(json.dumps({"mcpServers": servers}))
+    return [call("greet")]
+
+
+def uv_hook(tmp_path: Path, port: int, pem: Path) -> list[dict[str, Any]]:
+    needed("uv")
+    command = (
+        f"UV_HTTP_RETRIES=0 SSL_CERT_FILE={pem} uv run -q --no-project --with demo "
+        f"--index-url https://pypi.test:{port}/simple python -c 'import demo; print(demo.GREETING)'"
+    )
+    group = {"matcher": "", "hooks": [{"type": "command", "command": command, "timeout": 20}]}
+    folder = tmp_path / "workspace" / ".openagent"
+    folder.mkdir()
+    (folder / "hooks.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
+    return []
+
+
+BESIDE = {
+    "npx": Beside("npm.test", "The MCP server demo wants to connect", npx_server, "hello from a server"),
+    "uv": Beside("pypi.test", "The hook `UV_HTTP_RETRIES=0 SSL_CERT_FILE=", uv_hook, "hello from a package"),
+}
+
+
+@asynccontextmanager
+async def started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, *, config: str = ""
+) -> AsyncGenerator[tuple[House, Served, Client]]:
+    if program == "uv":
+        monkeypatch.setenv("PATH", f"{Path(needed('uv')).parent}:{os.environ['PATH']}")
+
+    def steps(port: int, pem: Path) -> list[dict[str, Any]]:
+        return BESIDE[program].lay(tmp_path, port, pem)
+
+    async with (
+        out_of_the_house(tmp_path, steps, config=config) as (h, served),
+        await h.client(interactive=True) as client,
+    ):
+        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        yield h, served, client
+
+
+async def greetings(client: Client, session: str) -> list[str]:
+    """What came of those that got through."""
+    parts = [part for message in await messages_of(client, session) for part in message.parts]
+    return [part.text for part in parts if isinstance(part, NotePart | ToolResultPart)]
+
+
+def complaints(seen: list[e.Event]) -> list[str]:
+    """What a person is told of those that did not."""
+    servers = [event.detail for event in seen if isinstance(event, e.McpServerStatus) and event.status == "failed"]
+    return servers + [event.detail for event in seen if isinstance(event, e.HookRan) and event.outcome != "done"]
+
+
+@pytest.mark.parametrize("program", BESIDE)
+async def test_a_server_and_a_hook_wait_for_their_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+):
+    host, asks, _, greeting = BESIDE[program]
+    async with started(tmp_path, monkeypatch, program) as (h, served, client):
+        session, attachment = await begin(h, client)
+        question = await asked(attachment)
+        assert (question.ask.tool, question.ask.summary) == ("network", f"{host}:{served.port}")
+        assert question.ask.reason.startswith(asks)
+        assert served.requests == []
+        await answer(client, question, decision="allow", scope="session")
+        seen = await ended(attachment)
+        assert questions(seen) == []
+        assert complaints(seen) == []
+        assert await greetings(client, session) == [greeting]
+
+
+@pytest.mark.parametrize("program", BESIDE)
+async def test_a_server_and_a_hook_that_are_refused_say_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+):
+    host = BESIDE[program].host
+    async with started(tmp_path, monkeypatch, program) as (h, served, client):
+        session, attachment = await begin(h, client)
+        await answer(client, await asked(attachment), decision="deny", reason="not now")
+        seen = await ended(attachment)
+        assert questions(seen) == []
+        [complaint] = complaints(seen)
+        assert f"did not let this connection to {host}:{served.port} out of the jail: not now." in complaint
+        assert BESIDE[program].greeting not in await greetings(client, session)
+        assert served.requests == []
+
+
+@pytest.mark.parametrize("program", BESIDE)
+async def test_a_server_and_a_hook_that_nobody_answers_in_time_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+):
+    limit = "[limits]\nask_timeout = 0.3\n"
+    async with started(tmp_path, monkeypatch, program, config=limit) as (h, served, client):
+        _, attachment = await begin(h, client)
+        seen = await ended(attachment)
+        assert [event.by for event in seen if isinstance(event, e.PermissionResolved)] == ["timeout"]
+        [complaint] = complaints(seen)
+        assert "out of the jail: nobody answered in time." in complaint
+        assert served.requests == []
+
+
+async def test_two_servers_at_once_wait_each_for_its_own_answer(tmp_path: Path):
+    needed("npx")
+    hosts = {"ours": "npm.test", "theirs": "other.test"}
+
+    def steps(port: int, pem: Path) -> list[dict[str, Any]]:
+        return npx_servers(tmp_path, port, pem, **hosts)
+
+    async with out_of_the_house(tmp_path, steps) as (h, served), await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client)
+        both = {question.ask.summary: question for question in (await asked(attachment), await asked(attachment))}
+        assert served.requests == []
+        await answer(client, both[f"other.test:{served.port}"], decision="deny", reason="not now")
+        await answer(client, both[f"npm.test:{served.port}"], decision="allow", scope="session")
+        [complaint] = complaints(await ended(attachment))
+        assert f"other.test:{served.port} out of the jail: not now." in complaint
+        assert await greetings(client, session) == [BESIDE["npx"].greeting]
+
+
+@pytest.mark.parametrize("program", BESIDE)
+async def test_a_server_and_a_hook_go_on_when_whoever_was_asked_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+):
+    async with started(tmp_path, monkeypatch, program) as (h, served, client):
+        await client.close()
+        async with await h.client(interactive=True) as first:
+            session, attachment = await begin(h, first)
+            question = await asked(attachment)
+        assert served.requests == []
+        async with await h.client(interactive=True) as second:
+            attachment = await second.attach(session)
+            assert waiting(attachment) == [question.ask.id]
+            await answer(second, question, decision="allow")
             await ended(attachment)
-            [result] = await results_of(client, session)
-            assert result.text == "hello from a server"
+            assert await greetings(second, session) == [BESIDE[program].greeting]
 
 
-async def test_a_projects_hook_run_by_uv_waits_for_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PATH", f"{Path(needed('uv')).parent}:{os.environ['PATH']}")
-    workspace = tmp_path / "workspace"
-    (workspace / ".openagent").mkdir(parents=True)
-    async with registries(workspace) as (served, pem):
-        command = (
-            f"SSL_CERT_FILE={pem} uv run -q --no-project --with demo "
-            f"--index-url https://pypi.test:{served.port}/simple python -c 'import demo; print(demo.GREETING)'"
-        )
-        group = {"matcher": "", "hooks": [{"type": "command", "command": command, "timeout": 20}]}
-        (workspace / ".openagent" / "hooks.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
-        script = [{"text": "done"}]
-        async with house(tmp_path, script, config=JAIL_NAMES) as h, await h.client(interactive=True) as client:
-            await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
-            session, attachment = await begin(h, client)
-            question = await asked(attachment)
-            assert question.ask.summary == f"pypi.test:{served.port}"
-            assert question.ask.reason.startswith("The hook `SSL_CERT_FILE=")
-            await answer(client, question, decision="allow", scope="session")
-            seen = await ended(attachment)
-            assert [(event.outcome, event.detail) for event in seen if isinstance(event, e.HookRan)] == [("done", "")]
-            parts = [part for message in await messages_of(client, session) for part in message.parts]
-            assert [part.text for part in parts if isinstance(part, NotePart)] == ["hello from a package"]
+async def test_a_hook_that_is_stopped_takes_its_question_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with started(tmp_path, monkeypatch, "uv") as (h, served, client):
+        session, attachment = await begin(h, client)
+        await asked(attachment)
+        async with asyncio.timeout(PATIENCE):
+            await client.cancel(session)
+        assert (await resolved(attachment)).by == "withdrawn"
+        assert waiting(await client.attach(session)) == []
+        assert served.requests == []
 
 
 async def test_ssh_which_knows_no_proxy_asks_for_its_host_all_the_same(tmp_path: Path):

@@ -13,6 +13,8 @@ class HeldTime:
         self._holds = 0
         self._since = 0.0
         self._before = 0.0
+        self.refusal = ""
+        """What the person's last answer was, if it was a no: why whoever asked could not go on."""
 
     @contextmanager
     def holding(self) -> Generator[None]:

@@ -88,8 +88,10 @@ class Outside:
         if session is None:
             return _NOBODY.format(host=host, port=port)
         reason = f"{requester.words} wants to connect to {host}:{port}."
-        with requester.held.holding():
-            return await session.permits.leaving.reach(host, port, program=requester.name, reason=reason)
+        held = requester.held
+        with held.holding():
+            held.refusal = await session.permits.leaving.reach(host, port, program=requester.name, reason=reason)
+        return held.refusal
 
     # MCP servers belong to a workspace, not to a session
 

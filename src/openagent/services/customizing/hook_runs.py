@@ -94,7 +94,9 @@ async def run_hook(
     if timed_out:
         return HookRun(hook, "timeout", reason=f"It took more than {hook.timeout:g} s.", duration_ms=took)
     said, complained = stdout.decode(errors="replace"), stderr.decode(errors="replace")
-    return msgspec.structs.replace(_judge(hook, process.returncode, said, complained), duration_ms=took)
+    run = _judge(hook, process.returncode, said, complained)
+    reason = f"{held.refusal} {run.reason}" if held.refusal and run.outcome != "done" else run.reason
+    return msgspec.structs.replace(run, reason=reason, duration_ms=took)
 
 
 async def _start(

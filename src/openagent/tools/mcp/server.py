@@ -275,17 +275,19 @@ class McpServer:
         self._on_change(self)
 
     def _reason(self, attempt: "asyncio.Task[None]") -> str:
-        lost = self._lost
-        words = f" It said: {visible(lost.last_words, 500)}" if lost and lost.last_words else ""
+        lost, refusal = self._lost, self._held.refusal
         problem = None if attempt.cancelled() else attempt.exception()
+        said = visible(_said(problem), 500) if problem is not None else ""
+        words = f" {refusal}" if refusal and refusal not in said else ""
+        if lost and lost.last_words:
+            words += f" It said: {visible(lost.last_words, 500)}"
         if isinstance(problem, TimeoutError):
             return f"It did not answer in time.{words}"
         if problem is None:
             return f"The connection ended: {lost.reason if lost and lost.reason else 'it broke'}.{words}"
-        said = visible(_said(problem), 500)
         if (lost and lost.unauthorized) or (self.definition.url and "401" in said):
             return f"It wants a login: `openagent mcp login {self.name}`. ({said})"
-        return f"{said}{words}"
+        return f"{said.rstrip('.')}.{words}" if words else said
 
     # What a server asks for, in the session whose call is running
 

@@ -4,7 +4,6 @@ import asyncio
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -16,18 +15,17 @@ from .doing import answer, asked, call, results_of, shell
 from .house import house, until
 from .loopback import web_server
 from .test_egress import begin, ended, questions
+from .test_modes import below_home
 
 pytestmark = [pytest.mark.anyio, needs_bwrap]
 
 
 @pytest.fixture
 def outside() -> Iterator[Path]:
-    """Not below /tmp, which a jail has of its own."""
-    build = Path(__file__).parents[2] / "build"
-    build.mkdir(exist_ok=True)
-    with TemporaryDirectory(dir=build, prefix="outside-") as folder:
-        (Path(folder) / "notes").write_text("kept outside\n")
-        yield Path(folder).resolve()
+    """Not below /tmp, which a jail has of its own, and where this checkout may be."""
+    with below_home() as folder:
+        (folder / "notes").write_text("kept outside\n")
+        yield folder.resolve()
 
 
 async def test_a_folder_that_a_command_names_is_opened_after_the_answer(tmp_path: Path, outside: Path):

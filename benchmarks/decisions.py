@@ -10,7 +10,9 @@ from pathlib import Path
 
 from benchmarks.effort import Effort
 from benchmarks.rows import Row, median_row, milliseconds, percentile, row
-from openagent.policy.decision import CallFacts, RuleSet, decide
+from openagent.policy.decision import decide
+from openagent.policy.facts import CallFacts
+from openagent.policy.rules import RuleSet
 
 _LABELLED = Path(__file__).parent.parent / "tests" / "policy" / "commands.toml"
 _RECORDED = "OPENAGENT_BENCH_COMMANDS"

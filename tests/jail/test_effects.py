@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from openagent.policy.decision import RuleSet, decide
+from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts
+from openagent.policy.rules import RuleSet
 from openagent.protocol.sessions import Mode
 from tests.jail.conftest import needs_bwrap
 from tests.jail.effects import commands

@@ -4,7 +4,9 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from openagent.policy.decision import CallFacts, Decision, RuleSet, decide
+from openagent.policy.decision import decide
+from openagent.policy.facts import CallFacts, Decision
+from openagent.policy.rules import RuleSet
 from openagent.protocol.sessions import Mode
 
 WORKSPACE = "/home/me/project"

@@ -4,8 +4,7 @@ import pytest
 
 from openagent.policy.analysis import analyse
 from openagent.policy.builtin.catalogue import KINDS
-from openagent.policy.decision import RuleSet
-from openagent.policy.rules import Rule
+from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.sessions import Mode
 from tests.policy.labelled import WORKSPACE, Labelled, decided, labelled_commands
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from openagent.policy.analysis import analyse
-from openagent.policy.builtin import describing, handlers, roles
 from openagent.policy.builtin.catalogue import KINDS, Kind
 from openagent.policy.builtin.describing import COMMANDS, described
 from tests.policy.labelled import WORKSPACE, decided
@@ -54,11 +53,6 @@ def test_a_command_is_added_by_writing_data_alone(tmp_path: Path, monkeypatch: p
 def test_a_mistake_in_a_description_is_named(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=f"frob.toml: frob: (there is )?{words}"):
         described(text, "frob.toml")
-
-
-def test_every_role_and_handler_a_description_may_name_is_there() -> None:
-    for named, methods in ((describing.ROLES, roles.Roles), (describing.HANDLERS, handlers.Handlers)):
-        assert named == {name for name in dir(methods) if not name.startswith("_")}
 
 
 EXAMPLES = [

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from openagent.policy.decision import CallFacts, Decision, RuleSet, decide
-from openagent.policy.facts import Effect
+from openagent.policy.decision import decide
+from openagent.policy.facts import CallFacts, Decision, Effect
+from openagent.policy.rules import RuleSet
 from openagent.protocol.sessions import Mode
 from tests.policy.labelled import WORKSPACE
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openagent.plugins.tool import Tool
-from openagent.policy.decision import units_of
 from openagent.policy.facts import CallFacts
+from openagent.policy.units import units_of
 from openagent.tools.apply_patch import apply_patch
 from openagent.tools.read_file import read_file
 

@@ -16,9 +16,9 @@ from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, hosts_n
 from openagent.core.permission import ask_person
 from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell, offers
 from openagent.plugins.store import AuditEntry
-from openagent.policy.decision import command_text, units_of
 from openagent.policy.facts import CallFacts, Decision
 from openagent.policy.openings import Opening, own_port
+from openagent.policy.units import command_text, units_of
 from openagent.protocol.sessions import PermissionAsk
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from openagent.plugins.jail import KeepsSecrets, offers
-from openagent.policy.decision import command_text, is_command, units_of
 from openagent.policy.facts import CallFacts
 from openagent.policy.paths import names_credentials
+from openagent.policy.units import command_text, is_command, units_of
 
 if TYPE_CHECKING:
     from openagent.core.session import Session

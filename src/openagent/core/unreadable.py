@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from openagent.core.walls import ReadingShell
 from openagent.plugins.tool import ToolOutcome
-from openagent.policy.decision import command_text, is_readable
 from openagent.policy.facts import CallFacts
+from openagent.policy.units import command_text, is_readable
 from openagent.protocol.display import Display
 
 if TYPE_CHECKING:

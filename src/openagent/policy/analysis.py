@@ -8,13 +8,10 @@ from contextlib import contextmanager, nullcontext
 from msgspec.structs import replace
 
 from openagent.policy import paths
-from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Flow, Inner, InnerScript, Outcome, reads, writes
-from openagent.policy.builtin.catalogue import Finding, Level
-from openagent.policy.builtin.describing import COMMANDS
-from openagent.policy.builtin.handlers import outcomes
-from openagent.policy.builtin.network import FETCHING
-from openagent.policy.builtin.output import static_output
+from openagent.policy.builtin.catalogue import Finding, Level, hit
+from openagent.policy.builtin.describing import COMMANDS, outcomes
+from openagent.policy.builtin.output import DECODERS, static_output
 from openagent.policy.builtin.programs import code_findings
 from openagent.policy.builtin.variables import assigns
 from openagent.policy.shell.preparing import NotUnderstood
@@ -30,7 +27,6 @@ from openagent.policy.shell.syntax import (
     Simple,
     assigned_names,
     calls_itself_twice,
-    command_names,
 )  # fmt: skip
 from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, Expander, State, Value
 from openagent.policy.units import Unit
@@ -45,14 +41,14 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb\ue000-\uf8ff]|[\U000e0000-\U000e0fff]"
 )
 _STANDARD_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
-_SENSITIVE = {catalogue.READS_CREDENTIALS, catalogue.DUMPS_ENVIRONMENT, catalogue.SECRET_STORE}
+_SENSITIVE = frozenset(("reads-credentials", "dumps-environment", "secret-store"))
 
 
 def analyse(command: str, workspace: str, cwd: str = "") -> list[Unit]:
     """Never raises: what cannot be read is a unit that says so."""
     analyser = _Analyser(workspace, cwd or workspace)
     if _HIDDEN.search(command):
-        analyser.add((command,), [Finding(catalogue.HIDDEN_CHARACTERS)], known=False)
+        analyser.add((command,), [hit("hidden-characters")], known=False)
     else:
         analyser.text(command)
     return analyser.units
@@ -106,7 +102,7 @@ class _Analyser:
         try:
             return self._script(parse(text), given or Flow())
         except NotUnderstood as problem:
-            self.add((text,), [Finding(catalogue.NOT_UNDERSTOOD, str(problem))], known=False)
+            self.add((text,), [hit("not-understood", str(problem))], known=False)
             return _SOMETHING
 
     def code(self, tool: str, code: str) -> None:
@@ -115,7 +111,7 @@ class _Analyser:
         try:
             self._follow(found)
         except NotUnderstood as problem:
-            self.add((tool, code), [Finding(catalogue.NOT_UNDERSTOOD, str(problem))], known=False)
+            self.add((tool, code), [hit("not-understood", str(problem))], known=False)
 
     def _script(self, script: Script, given: Flow) -> Flow:
         outputs: list[Flow] = []
@@ -147,10 +143,10 @@ class _Analyser:
 
     def _define(self, function: Function) -> None:
         if calls_itself_twice(function):
-            self.add((function.name,), [Finding(catalogue.FORK_BOMB, function.name)])
+            self.add((function.name,), [hit("fork-bomb", function.name)])
             return
         if function.name in COMMANDS:
-            self.add((function.name,), [Finding(catalogue.STEERS_SHELL, f"a function named {function.name}")])
+            self.add((function.name,), [hit("steers-shell", f"a function named {function.name}")])
         self._state.functions[function.name] = function.body
         with self._aside(stays=True):
             self._call_function(function.body, None)
@@ -228,9 +224,9 @@ class _Analyser:
             if steering := assigns(assignment.name, value):
                 found.extend([*_findings(steering), *self._follow(steering)])
             if paths.names_credentials(value.text):
-                found.append(Finding(catalogue.READS_CREDENTIALS, value.text))
+                found.append(hit("reads-credentials", value.text))
             if re.search(r"\$\(|`", value.text) and value.known:
-                found.append(Finding(catalogue.DYNAMIC, "code kept in a variable"))
+                found.append(hit("dynamic", "code kept in a variable"))
             if persist:
                 self._state.assign(assignment.name, value.text, known=value.known and not assignment.append)
                 if assignment.value is None and not assignment.append:
@@ -257,25 +253,31 @@ class _Analyser:
         found = outcomes(call)
         if found is None or (slash and folder not in _STANDARD_FOLDERS):
             aims = slash and found is None and any(call.is_critical(value) for value in arguments)
-            rule = catalogue.DYNAMIC_DANGER if aims else catalogue.UNKNOWN_COMMAND
-            found = [*(found or ()), Finding(rule, first.text)]
+            rule = "dynamic-danger" if aims else "unknown-command"
+            found = [*(found or ()), hit(rule, first.text)]
         if name in _EVALUATING:
             found.extend(_subscript_code(values))
         self.add(argv, _findings(found), known=known)
-        told = {finding.rule for finding in (*_findings(found), *self._follow(found))}
-        return Flow(static_output(call), (*given.producers, name), True, given.sensitive or bool(told & _SENSITIVE))
+        told = {finding.rule.name for finding in (*_findings(found), *self._follow(found))}
+        return Flow(
+            static_output(call),
+            given=True,
+            sensitive=given.sensitive or not _SENSITIVE.isdisjoint(told),
+            fetched=given.fetched or (name in COMMANDS and COMMANDS[name].told.sends),
+            decoded=given.decoded or name in DECODERS,
+        )
 
     def _make_call(self, name: str, arguments: tuple[Value, ...], given: Flow) -> Call:
         return Call(name, arguments, given, self._state, self._workspace)
 
     def _dynamic(self, values: tuple[Value, ...], argv: tuple[str, ...]) -> Flow:
         call = self._make_call("", values[1:], Flow())
-        rule = catalogue.DYNAMIC
+        rule = "dynamic"
         if FROM_NETWORK in argv[0]:
-            rule = catalogue.REMOTE_CODE
+            rule = "remote-code"
         elif any(call.is_critical(value) or call.place(value) in ("device", "system") for value in values[1:]):
-            rule = catalogue.DYNAMIC_DANGER
-        self.add(argv, [Finding(rule, argv[0])], known=False)
+            rule = "dynamic-danger"
+        self.add(argv, [hit(rule, argv[0])], known=False)
         # It may be empty, or be what it was guessed to be: what is never allowed stays so.
         likely = (Value(argv[0]), *values[1:]) if argv[0] and UNKNOWN not in argv[0] else values[1:]
         if likely and self._depth < _MAX_DEPTH:
@@ -310,22 +312,22 @@ class _Analyser:
             target, operator = self._expander.single(redirect.target), redirect.operator
             if operator in ("<<", "<<<"):
                 text = target.text if operator == "<<" else target.text + "\n"
-                given = Flow(text, (), True, SENSITIVE in text)
+                given = Flow(text, given=True, sensitive=SENSITIVE in text)
                 continue
             if operator in (">&", "<&") and re.fullmatch(r"\d*-?", target.text):
                 continue
             call = self._make_call("", (), given)
             found: list[Outcome] = []
             if target.text.startswith(("/dev/tcp/", "/dev/udp/")):
-                found.append(Finding(catalogue.REMOTE_SHELL, target.text))
-            elif operator[0] == "<" and not target.scripts:
+                found.append(hit("remote-shell", target.text))
+            elif operator[0] == "<" and not target.process:
                 found.extend(reads(call, [target]))
             if operator not in ("<", "<&") and not found:
                 found.extend(writes(call, target))
             findings = _findings(found)
             if operator[0] == "<":
-                producers = tuple(name for script in target.scripts for name in command_names(script))
-                given = Flow(None, producers, True, any(f.rule is catalogue.READS_CREDENTIALS for f in findings))
+                sensitive = any(finding.rule.name == "reads-credentials" for finding in findings)
+                given = Flow(given=True, sensitive=sensitive, fetched=FROM_NETWORK in target.text)
             self.add((operator, target.text), findings, known=target.known, redirection=True)
         return given
 
@@ -334,7 +336,7 @@ class _Analyser:
             output = self._script(script, Flow())
         if output.text is not None and UNKNOWN not in output.text:
             return output.text, True
-        marks = (FROM_NETWORK if FETCHING & set(output.producers) else "") + (SENSITIVE if output.sensitive else "")
+        marks = (FROM_NETWORK if output.fetched else "") + (SENSITIVE if output.sensitive else "")
         return UNKNOWN + marks, False
 
 
@@ -355,7 +357,7 @@ def _subscript_code(values: Iterable[Value]) -> Iterator[Outcome]:
     """`[ -v 'a[$(rm x)]' ]`: these commands evaluate array subscripts found in their words."""
     for value in values:
         if value.known and (code := re.search(r"\[.*(?:\$\((.*)\)|`(.*)`)", value.text, re.DOTALL)):
-            yield Finding(catalogue.DYNAMIC, value.text)
+            yield hit("dynamic", value.text)
             yield InnerScript(code[1] or code[2] or "", speculative=True)
 
 
@@ -365,7 +367,8 @@ def _together(outputs: list[Flow]) -> Flow:
     texts = [output.text for output in outputs if output.text is not None]
     return Flow(
         "".join(texts) if len(texts) == len(outputs) else None,
-        tuple(name for output in outputs for name in output.producers),
-        True,
-        any(output.sensitive for output in outputs),
+        given=True,
+        sensitive=any(output.sensitive for output in outputs),
+        fetched=any(output.fetched for output in outputs),
+        decoded=any(output.decoded for output in outputs),
     )

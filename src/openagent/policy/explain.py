@@ -1,60 +1,35 @@
 """Why a command is decided as it is, and whether the rules do what their examples say."""
 
-import tomllib
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
-
-from openagent.policy.decision import decide, rule_meets, verdicts
-from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.rules import CompiledRule, Rule, RuleSet, Source, parse_rules
+from openagent.policy.builtin import catalogue
+from openagent.policy.decision import about, decide, target_of
+from openagent.policy.facts import CallFacts, Decision, Effect
+from openagent.policy.rules import CompiledRule, Meeting, Rule, RuleSet, Source, parse_rules
+from openagent.policy.units import units_of
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.safety import PolicyExplanation, RuleExample, Ruling
 from openagent.protocol.sessions import Mode
 
-_BUILTIN_EXAMPLES = Path(__file__).parent / "builtin" / "examples.toml"
 _EXAMPLE_WORKSPACE = "/home/user/project"
 
 
-class Step(Struct, frozen=True):
-    """One simple command that would run."""
-
-    command: str
-    decision: Decision
-
-
-class Explanation(Struct, frozen=True):
-    command: str
-    mode: Mode
-    decision: Decision
-    steps: list[Step]
-
-
-class Example(Struct, frozen=True):
-    """One example of one rule."""
-
-    rule: str
-    command: str
-    expected: bool
-    """The rule should meet it."""
-    met: bool
-
-    @property
-    def passed(self) -> bool:
-        return self.expected == self.met
-
-
-def explain(command: str, mode: Mode, rules: RuleSet, workspace: str, tool: str = "shell") -> Explanation:
+def explain(command: str, mode: Mode, rules: RuleSet, workspace: str, tool: str = "shell") -> PolicyExplanation:
+    """The decision, and that about each simple command that would run."""
     facts = CallFacts(tool=tool, effect="execute", subject=command, workspace=workspace)
-    steps = [Step(verdict.text, verdict.decision) for verdict in verdicts(facts, mode, rules)]
-    return Explanation(command, mode, decide(facts, mode, rules), steps)
+    steps = [_ruling(unit.text, about(unit, facts, mode, rules)) for unit in units_of(facts)]
+    return PolicyExplanation(mode, _ruling(command, decide(facts, mode, rules)), steps)
+
+
+def _ruling(command: str, decision: Decision) -> Ruling:
+    return Ruling(command, decision.kind, decision.risk, decision.reason, decision.rule)
 
 
 def load_rules(text: str, file: str, source: Source) -> list[Rule]:
     """The rules of a file's text. A rule that does not do what its own examples say is refused."""
     rules = parse_rules(text, file)
     for example in check_examples(rules, source):
-        if not example.passed:
+        if example.expected != example.met:
             problem = "does not meet its own example" if example.expected else "meets an example it should not"
             raise OpenAgentError(
                 "config_error",
@@ -64,34 +39,36 @@ def load_rules(text: str, file: str, source: Source) -> list[Rule]:
     return rules
 
 
-def check_examples(rules: Sequence[Rule], source: Source) -> list[Example]:
-    examples: list[Example] = []
-    for number, rule in enumerate(rules, 1):
-        compiled = CompiledRule(rule, source, number)
-        for expected, texts in ((True, rule.match), (False, rule.not_match)):
-            examples.extend(Example(compiled.name, text, expected, _meets(compiled, text)) for text in texts)
-    return examples
+def check_examples(rules: Sequence[Rule], source: Source) -> list[RuleExample]:
+    return [
+        RuleExample(compiled.name, text, expected, _meets(compiled, text))
+        for compiled in (CompiledRule(rule, source, number) for number, rule in enumerate(rules, 1))
+        for text, expected in _examples(compiled.rule)
+    ]
 
 
-def check_builtin_examples() -> list[Example]:
-    from openagent.policy.analysis import analyse  # as in `decision`: not with every daemon's start
+def check_builtin_examples() -> list[RuleExample]:
+    return [
+        RuleExample(f"builtin:{name}", text, expected, any(unit.meets(name) for unit in units_of(_facts(text))))
+        for name, rule in catalogue.rules().items()
+        for text, expected in _examples(rule)
+    ]
 
-    examples: list[Example] = []
-    for name, texts in tomllib.loads(_BUILTIN_EXAMPLES.read_text()).items():
-        for expected, key in ((True, "match"), (False, "not_match")):
-            for text in texts[key]:
-                met = any(f.rule.name == name for unit in analyse(text, _EXAMPLE_WORKSPACE) for f in unit.findings)
-                examples.append(Example(f"builtin:{name}", text, expected, met))
-    return examples
+
+def _examples(rule: Rule | catalogue.BuiltinRule) -> Iterable[tuple[str, bool]]:
+    return [*((text, True) for text in rule.match), *((text, False) for text in rule.not_match)]
+
+
+def _facts(text: str, tool: str = "shell", effect: Effect = "execute", workspace: str = "") -> CallFacts:
+    return CallFacts(tool=tool, effect=effect, subject=text, workspace=workspace or _EXAMPLE_WORKSPACE)
 
 
 def _meets(compiled: CompiledRule, example: str) -> bool:
     rule = compiled.rule
-    workspace = rule.workspace or _EXAMPLE_WORKSPACE
     if compiled.about_commands or (not rule.path and not rule.host and rule.tool in ("", "shell")):
-        facts = CallFacts(tool=rule.tool or "shell", effect="execute", subject=example, workspace=workspace)
+        facts = _facts(example, rule.tool or "shell", "execute", rule.workspace)
     elif rule.host:
-        facts = CallFacts(tool=rule.tool or "web_fetch", effect="network", subject=example, workspace=workspace)
+        facts = _facts(example, rule.tool or "web_fetch", "network", rule.workspace)
     else:
-        facts = CallFacts(tool=rule.tool or "write_file", effect="write", subject=example, workspace=workspace)
-    return rule_meets(compiled, facts)
+        facts = _facts(example, rule.tool or "write_file", "write", rule.workspace)
+    return any(compiled.meets(target_of(facts, unit)) is Meeting.YES for unit in units_of(facts))

@@ -8,27 +8,24 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.catalogue import Level
 from openagent.policy.builtin.network import host_of
-from openagent.policy.decision import is_command, units_of, verdicts
+from openagent.policy.decision import about
 from openagent.policy.facts import CallFacts
-from openagent.policy.paths import glob_escape, is_inside
+from openagent.policy.paths import glob_escape, glob_text, is_inside
 from openagent.policy.prefixes import is_program, prefix_of
-from openagent.policy.rules import Rule, RuleSet
-from openagent.policy.units import Unit
+from openagent.policy.rules import Rule, RuleSet, listed
+from openagent.policy.units import Unit, is_command, units_of
 from openagent.protocol.sessions import GrantBy, GrantScope, Mode, PermissionChoice
 
-NETWORK = "network"
-"""The tool that a connection is asked about as."""
 _OUTSIDE = {"folder": "Reading anything", "folder_write": "Reading and writing anything"}
 """What a folder outside is asked about as."""
 _BY_NAME = {"engine": "The {}", "credential": "The credential `{}`"}
 """What else is asked about that is no call: it is known by its name alone."""
-MOST_PREFIXES = 3
+_MOST_PREFIXES = 3
 """More commands in one line than these are allowed by the line itself."""
 _LONGEST = 120
-_PLAIN_WRITES = frozenset({catalogue.WRITES_WORKSPACE.name, catalogue.WRITES_OUTSIDE.name})
+_PLAIN_WRITES = frozenset(("writes-workspace", "writes-outside"))
 _FOR_HOW_LONG: dict[GrantScope, str] = {
     "once": "this one time",
     "session": "for the rest of this session",
@@ -61,24 +58,6 @@ def offers_of(widths: Sequence[tuple[GrantBy, Rule]]) -> list[Offer]:
     return found
 
 
-def grant_rule(facts: CallFacts, scope: GrantScope) -> Rule:
-    """What a scope alone means where everything is asked for."""
-    given = offers(facts, "ask", RuleSet.builtin())
-    (rule,) = [offer.rule for offer in given if offer.choice.id == scope and offer.rule]
-    return rule
-
-
-def host_rule(tool: str, host: str, workspace: str) -> Rule:
-    return Rule(decision="allow", tool=tool, host=[glob_escape(host)], workspace=workspace, granted=True)
-
-
-def folder_rule(tool: str, folder: str, workspace: str) -> Rule:
-    """The folder itself, and all below it."""
-    folder = folder.rstrip("/") or "/"
-    paths = [glob_escape(folder), f"{glob_escape(folder.rstrip('/'))}/**"]
-    return Rule(decision="allow", tool=tool, path=paths, workspace=workspace, granted=True)
-
-
 def _reasoned(rule: Rule, scope: GrantScope) -> Rule:
     return replace(rule, reason="You allowed it for this session." if scope == "session" else "You allowed it always.")
 
@@ -89,10 +68,11 @@ def _widths(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[tuple[GrantBy,
         return _for_command(base, facts, _asked_about(facts, mode, rules))
     units = units_of(facts)
     wide = replace(base, about=_findings(units))
-    if facts.effect in ("write", "read") and len(units) == 1 and (path := _path_of(units[0])):
-        return _for_file(base, wide, path, facts.workspace)
+    files = [path for unit in units for path in unit.paths]
+    if facts.effect in ("write", "read") and len(files) == 1:
+        return _for_file(base, wide, files[0], facts.workspace)
     if facts.effect == "write":
-        return [("file", replace(base, path=[glob_escape(path) for unit in units for path in unit.paths]))]
+        return [("file", replace(base, path=[glob_escape(path) for path in files]))]
     if facts.effect == "network" and (host := host_of(facts.subject)):
         return [("host", replace(wide, host=[glob_escape(host)]))]
     if facts.effect == "execute" and facts.tool == "execute_code":
@@ -103,18 +83,17 @@ def _widths(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[tuple[GrantBy,
 def _asked_about(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[Unit]:
     """The commands of a line that need leave; where only the line as a whole does, all that do anything."""
     units = units_of(facts)
-    told = verdicts(facts, mode, rules)
-    asked = [unit for unit, verdict in zip(units, told, strict=True) if verdict.decision.kind == "ask"]
+    asked = [unit for unit in units if about(unit, facts, mode, rules).kind == "ask"]
     return asked or [unit for unit in units if unit.level is not Level.SAFE]
 
 
 def _for_command(base: Rule, facts: CallFacts, asked: Sequence[Unit]) -> list[tuple[GrantBy, Rule]]:
     exact = replace(base, text=facts.subject)
-    if len(asked) == 1 and _is_plain(asked[0]):  # by its words it is also met beside others
+    if len(asked) == 1 and _isglob_text(asked[0]):  # by its words it is also met beside others
         exact = replace(base, argv=list(asked[0].argv))
     engines = _engines(base, asked)
     prefixes = list(dict.fromkeys(_prefix(unit) for unit in asked))
-    if not prefixes or not all(prefixes) or len(prefixes) > MOST_PREFIXES:
+    if not prefixes or not all(prefixes) or len(prefixes) > _MOST_PREFIXES:
         return [*engines, ("exact", exact)]
     wide = replace(base, command=[" ".join(prefix) for prefix in prefixes], about=_findings(asked))
     proposed = _proposed(facts, asked[0], prefixes[0]) if len(asked) == 1 else ""
@@ -126,11 +105,11 @@ def _engines(base: Rule, asked: Sequence[Unit]) -> list[tuple[GrantBy, Rule]]:
     """Whoever works with containers does so all the time, and once a jail is open to the engine, to ask about each
     command protects nothing: all that a program does with them, and nothing that would leave a container or reach what
     is not its own."""
-    plain = all(unit.known and _findings([unit]) == [catalogue.CONTAINERS.name] for unit in asked)
+    plain = all(unit.known and _findings([unit]) == ["containers"] for unit in asked)
     programs = list(dict.fromkeys(unit.argv[0] for unit in asked))
     if not asked or not plain or not all(map(is_program, programs)):
         return []
-    return [("tool", replace(base, command=programs, about=[catalogue.CONTAINERS.name]))]
+    return [("tool", replace(base, command=programs, about=["containers"]))]
 
 
 def _proposed(facts: CallFacts, unit: Unit, prefix: tuple[str, ...]) -> str:
@@ -138,7 +117,7 @@ def _proposed(facts: CallFacts, unit: Unit, prefix: tuple[str, ...]) -> str:
     given: Sequence[str] = facts.arguments.get("prefix_rule") or ()
     words = tuple(given)
     fits = len(prefix) < len(words) < len(unit.argv) and unit.argv[: len(words)] == words
-    return shlex.join(words) if fits and _is_plain(unit) else ""
+    return shlex.join(words) if fits and _isglob_text(unit) else ""
 
 
 def _prefix(unit: Unit) -> tuple[str, ...]:
@@ -146,7 +125,7 @@ def _prefix(unit: Unit) -> tuple[str, ...]:
     return prefix_of(unit.argv) if not unit.redirection and unit.level <= Level.ASK else ()
 
 
-def _is_plain(unit: Unit) -> bool:
+def _isglob_text(unit: Unit) -> bool:
     """Its words are what they seem, today and tomorrow."""
     same = unit.known and not any(character in word for word in unit.argv for character in "*?[")
     return same and not unit.redirection and unit.level is Level.ASK
@@ -154,10 +133,6 @@ def _is_plain(unit: Unit) -> bool:
 
 def _findings(units: Iterable[Unit]) -> list[str]:
     return sorted({finding.rule.name for unit in units for finding in unit.findings})
-
-
-def _path_of(unit: Unit) -> str:
-    return unit.paths[0] if len(unit.paths) == 1 else ""
 
 
 def _for_file(base: Rule, wide: Rule, path: str, workspace: str) -> list[tuple[GrantBy, Rule]]:
@@ -181,27 +156,23 @@ def words(rule: Rule) -> str:
         return f"Exactly `{_short(' '.join(map(_shown, rule.argv)))}`"
     if rule.text:
         return _BY_NAME.get(rule.tool, "Exactly `{}`").format(_short(rule.text))
-    if commands := _listed(rule.command):
+    hosts = " or ".join(f"`{glob_text(host)}`" for host in listed(rule.host))
+    if commands := listed(rule.command):
         told = " or ".join(f"`{command}`" for command in commands)
-        return f"{told} and anything after {'it' if len(commands) == 1 else 'them'}{_of_hosts(rule)}"
-    if paths := _listed(rule.path):
+        after = "it" if len(commands) == 1 else "them"
+        return f"{told} and anything after {after}" + (f" to {hosts}" if hosts else "")
+    if paths := listed(rule.path):
         what = _OUTSIDE.get(rule.tool) or f"Any `{rule.tool}`"
         return f"{what} {_places(paths, rule.workspace)}"
-    if hosts := _listed(rule.host):
-        told = " or ".join(f"`{_plain(host)}`" for host in hosts)
-        return f"Connections to {told}" if rule.tool == NETWORK else f"Any `{rule.tool}` of {told}"
+    if hosts:
+        return f"Connections to {hosts}" if rule.tool == "network" else f"Any `{rule.tool}` of {hosts}"
     return f"Any call of `{rule.tool}`"
-
-
-def _of_hosts(rule: Rule) -> str:
-    hosts = _listed(rule.host)
-    return f" to {' or '.join(f'`{_plain(host)}`' for host in hosts)}" if hosts else ""
 
 
 def _places(globs: Sequence[str], workspace: str) -> str:
     folders = [glob.removesuffix("/**") for glob in globs if glob.endswith("/**")]
-    files = [_plain(glob) for glob in globs if not glob.endswith("/**") and glob not in folders]
-    below = [_plain(folder) for folder in folders]
+    files = [glob_text(glob) for glob in globs if not glob.endswith("/**") and glob not in folders]
+    below = [glob_text(folder) for folder in folders]
     return " or ".join(
         [
             *(f"of `{_within(file, workspace)}`" for file in files),
@@ -212,14 +183,6 @@ def _places(globs: Sequence[str], workspace: str) -> str:
 
 def _within(path: str, workspace: str) -> str:
     return os.path.relpath(path, workspace) if workspace and is_inside(path, workspace) else path
-
-
-def _plain(glob: str) -> str:
-    return re.sub(r"\[([*?\[])\]", r"\1", glob)
-
-
-def _listed(value: str | list[str]) -> list[str]:
-    return value if isinstance(value, list) else [value] if value else []
 
 
 def _shown(word: str) -> str:

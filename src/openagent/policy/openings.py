@@ -4,22 +4,21 @@ Each is a rule like any other, so that what was granted, for a session or always
 `network` with a host, `folder` and `folder_write` with a path, `engine`, `credential` with a name as its text.
 """
 
-import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.policy.decision import by_rule
 from openagent.policy.facts import CallFacts, Decision, Kind
-from openagent.policy.grants import folder_rule, host_rule
-from openagent.policy.paths import glob_escape
-from openagent.policy.rules import CompiledRule, Rule, RuleSet, Target
+from openagent.policy.paths import glob_escape, glob_text
+from openagent.policy.rules import CompiledRule, Meeting, Rule, RuleSet, Target, listed
 from openagent.protocol.sessions import GrantBy, Mode, Risk
 
 OpeningKind = Literal["network", "folder", "folder_write", "engine", "credential"]
-KINDS: tuple[OpeningKind, ...] = ("network", "folder", "folder_write", "engine", "credential")
+KINDS: tuple[OpeningKind, ...] = get_args(OpeningKind)
 Network = str | Sequence[str]
 """As in the settings: off, ask, on, or the hosts that may be reached."""
 _WEB = (80, 443)
@@ -46,14 +45,7 @@ def decide_opening(facts: CallFacts, mode: Mode, rules: RuleSet) -> Decision:
         return Decision(kind="deny", risk="medium", reason=_IN_PLAN, rule="mode:plan")
     for compiled in rules.compiled:
         if _meets(compiled, facts):
-            rule = compiled.rule
-            said = {"allow": "A rule allows it.", "ask": "A rule asks about it.", "deny": "A rule forbids it."}
-            return Decision(
-                kind=rule.decision,
-                risk=rule.risk or _risk(facts),
-                reason=rule.reason or said[rule.decision],
-                rule=compiled.name,
-            )
+            return by_rule(compiled, _risk(facts))
     return Decision(kind="ask", risk=_risk(facts), reason="It is outside the jail.", rule=f"jail:{facts.tool}")
 
 
@@ -86,14 +78,15 @@ def behind_network(call: Decision, host: Decision, setting: Kind) -> Decision:
 
 def opening_widths(facts: CallFacts) -> list[tuple[GrantBy, Rule]]:
     """What an answer for longer than once may cover."""
+    rule = Rule(decision="allow", tool=facts.tool, workspace=facts.workspace, granted=True)
     match facts.tool:
         case "network":
-            return [("host", host_rule(facts.tool, _named(*split_subject(facts.subject)), facts.workspace))]
-        case "folder" | "folder_write":
-            return [("folder", folder_rule(facts.tool, facts.subject, facts.workspace))]
+            return [("host", replace(rule, host=[glob_escape(_named(*split_subject(facts.subject)))]))]
+        case "folder" | "folder_write":  # the folder itself, and all below it
+            folder = glob_escape(facts.subject.rstrip("/"))
+            return [("folder", replace(rule, path=[folder or "/", f"{folder}/**"]))]
         case _:
-            base = Rule(decision="allow", tool=facts.tool, workspace=facts.workspace, granted=True)
-            return [("tool", replace(base, text=facts.subject))]
+            return [("tool", replace(rule, text=facts.subject))]
 
 
 def openings_of(rules: RuleSet, workspace: str) -> list[Opening]:
@@ -134,7 +127,7 @@ def _meets(compiled: CompiledRule, facts: CallFacts) -> bool:
         paths = (facts.subject,)
     tools = (facts.tool, "folder_write") if facts.tool == "folder" and rule.decision == "allow" else (facts.tool,)
     return any(
-        compiled.meets(Target(tool, facts.workspace, facts.subject, paths=paths, hosts=hosts)) == "yes"
+        compiled.meets(Target(tool, facts.workspace, facts.subject, paths=paths, hosts=hosts)) is Meeting.YES
         for tool in tools
     )
 
@@ -151,9 +144,7 @@ def own_port(host: str) -> int | None:
 
 def _plain(given: str | list[str]) -> list[str]:
     """Those that are no pattern."""
-    listed = [given] if isinstance(given, str) else given
-    meant = [(text, re.sub(r"\[([*?\[])\]", r"\1", text)) for text in listed if text]
-    return [plain for text, plain in meant if glob_escape(plain) == text]
+    return [glob_text(glob) for glob in listed(given) if glob_escape(glob_text(glob)) == glob]
 
 
 def _risk(facts: CallFacts) -> Risk:

@@ -2,70 +2,68 @@
 
 import os.path
 import re
-from typing import Literal
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
 
-from openagent.policy.names import names
-from openagent.policy.shell.values import UNKNOWN
+from msgspec import Struct
+
+UNKNOWN = "\0"
+"""Stands in a text for what cannot be known."""
 
 Place = Literal[
-    "null", "workspace", "protected", "temporary", "outside", "home", "startup", "system", "device", "unknown"
+    "null", "temporary", "workspace", "outside", "home", "unknown", "protected", "startup", "system", "device"
 ]
-"""`protected`: in the workspace, yet it steers tools (.git, .openagent). `startup`: what a shell or a login runs."""
+"""From the least to the most delicate. `protected`: in the workspace, yet it steers tools (.git, .openagent).
+`startup`: what a shell or a login runs."""
+SEVERITY: tuple[Place, ...] = get_args(Place)
 
-SEVERITY: tuple[Place, ...] = (
-    "null",
-    "temporary",
-    "workspace",
-    "outside",
-    "home",
-    "unknown",
-    "protected",
-    "startup",
-    "system",
-    "device",
-)
-"""From the least to the most delicate."""
-
+_FILE = Path(__file__).with_name("places.toml")
 _NULL = re.compile(r"/dev/(?:null|stdin|stdout|stderr|tty|zero|u?random|full|fd/\d+|pts/\d+)")
 _DEVICE = re.compile(r"/dev/(?!shm/).+|/proc/kcore|/dev/mem")
 _SYSTEM = re.compile(
     r"/(?:etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|sys|proc|dev|root/\.\.|System|Library|Windows)(?:/.*)?"
 )
+_GLOB = re.compile(r"[*?\[]")
 _TOP_GLOB = re.compile(r"/[^/]*[*?\[]")
 _HOME = re.compile(r"(?:~[^/]*|/root|/home/[^/]+|/Users/[^/]+)(?=/|$)")
-_STARTUP = re.compile(
-    r"\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|inputrc|xinitrc|xprofile|"
-    r"gitconfig|npmrc|pypirc|netrc|pam_environment|vimrc|tmux\.conf|curlrc|wgetrc)"
-    r"|\.ssh(?:/.*)?|\.config/(?:autostart|systemd|fish|git|openagent)(?:/.*)?|\.git-templates(?:/.*)?|\.local/bin(?:/.*)?"
-)
-_PROTECTED = re.compile(
-    r"(?:.*/)?\.git(?:/.*)?|(?:.*/)?\.openagent(?:/.*)?|(?:.*/)?\.(?:gitmodules|envrc|mcp\.json)"
-    r"|(?:.*/)?\.(?:vscode|idea|devcontainer)(?:/.*)?|(?:.*/)?\.github/workflows(?:/.*)?",
-    re.IGNORECASE,
-)
 _SECRET_NAME = re.compile(r"(?:.*/)?[^/]*(?:secret|credential|password|private[_-]?key)[^/]*(?:/.*)?", re.IGNORECASE)
-_ENV_FILE = re.compile(r"(?:.*/)?\.env(?:\.(?!example$|sample$|template$|dist$|test$)[^/]+)?")
-_CREDENTIALS = re.compile(
-    r"(?:.*/)?(?:"
-    r"\.ssh(?:/.*)?|\.aws(?:/.*)?|\.gnupg(?:/.*)?|\.azure(?:/.*)?|\.kube(?:/.*)?|\.docker/config\.json|\.config/(?:gcloud|gh|hub|op|openagent)(?:/.*)?"
-    r"|\.netrc|\.pgpass|\.my\.cnf|\.npmrc|\.pypirc|\.git-credentials|\.vault-token|\.password-store(?:/.*)?|\.local/share/keyrings(?:/.*)?"
-    r"|\.mozilla(?:/.*)?|\.config/(?:google-chrome|chromium)(?:/.*)?|Library/Keychains(?:/.*)?|\.(?:bash|zsh|python|psql|mysql)_history"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]+\.(?:pem|p12|pfx|kdbx|keystore|jks)|credentials\.json|service-account[^/]*\.json"
-    r")"
-    r"|/etc/(?:shadow|gshadow|sudoers|ssh/ssh_host_.*key|master\.passwd)(?:[-.].*)?|/proc/[^/]+/(?:environ|mem|maps)|/run/secrets(?:/.*)?|/dev/(?:sd|hd|vd|nvme|mem|kmem|mapper).*"
-    r"|/var/run/secrets(?:/.*)?"
-)
-_CREDENTIAL_SAMPLES = names(
-    ".ssh .aws .gnupg .azure .kube .env .env.local .netrc .pgpass .npmrc .pypirc .git-credentials id_rsa "
-    "id_ed25519 id_ecdsa id_dsa shadow gshadow sudoers environ .bash_history .zsh_history .vault-token "
-    ".password-store keyrings credentials.json"
-)
 _SECRET_STARTS = ("id_", "credentials", "service-account")
 _SECRET_ENDS = (".pem", ".p12", ".pfx", ".kdbx", ".keystore", ".jks")
-_PUBLIC_KEY = re.compile(r".*\.pub|(?:.*/)?known_hosts|.*/certs?/.*\.pem|.*/cacert\.pem")
 _CRITICAL = re.compile(
     r"/|/[^/]+|(?:~[^/]*|/root|/home/[^/]+|/Users/[^/]+|/home|/Users)|/var/(?:lib|log|db)|/usr/[^/]+|/etc/.*|/boot/.*|/(?:s?bin|lib\d*)/.*"
 )
+
+
+class _Places(Struct, frozen=True):
+    """As `places.toml` has them."""
+
+    credentials: re.Pattern[str]
+    public: re.Pattern[str]
+    guessed: list[str]
+    protected: re.Pattern[str]
+    startup: re.Pattern[str]
+
+
+@cache
+def _places() -> _Places:
+    told = tomllib.loads(_FILE.read_text())
+    return _Places(
+        credentials=_any_of(told["credentials"]),
+        public=_any_of(told["public"]),
+        guessed=told["guessed"].split(),
+        protected=_any_of(told["protected"], re.IGNORECASE),
+        startup=_any_of(told["startup"]),
+    )
+
+
+def _any_of(places: str, flags: int = 0) -> re.Pattern[str]:
+    found: list[str] = []
+    for place in places.split():
+        beginning, end = "" if place[0] == "/" else "(?:.*/)?", "(?:/.*)?" if place[-1] == "/" else ""
+        found.append(beginning + glob_pattern(place.rstrip("/")).pattern + end)
+    return re.compile("|".join(found), re.DOTALL | flags)
 
 
 def resolve(path: str, cwd: str | None) -> str:
@@ -92,34 +90,26 @@ def locate(path: str, cwd: str | None, workspace: str) -> Place:
     if _NULL.fullmatch(resolved):
         return "null"
     broad = workspace == "/" or bool(_HOME.fullmatch(workspace))
-    if is_inside(resolved, workspace) and not (broad and _is_delicate(resolved)):
-        inside = resolved[len(workspace.rstrip("/")) :].lstrip("/")
-        if UNKNOWN in inside and "/../" in f"/{path}/":
-            return "unknown"
-        return "protected" if _PROTECTED.fullmatch(inside) else "workspace"
-    return _outside(resolved)
+    elsewhere = _outside(resolved)
+    if not is_inside(resolved, workspace) or (broad and elsewhere in ("startup", "system", "device")):
+        return elsewhere
+    inside = resolved[len(workspace.rstrip("/")) :].lstrip("/")
+    if UNKNOWN in inside and "/../" in f"/{path}/":
+        return "unknown"
+    return "protected" if _places().protected.fullmatch(inside) else "workspace"
 
 
 def _outside(resolved: str) -> Place:
     home = _HOME.match(resolved)
     if resolved.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) and UNKNOWN not in resolved:  # noqa: S108
-        place: Place = "temporary"
-    elif _DEVICE.fullmatch(resolved):
-        place = "device"
-    elif _SYSTEM.fullmatch(resolved) or resolved == "/" or _TOP_GLOB.match(resolved):
-        place = "system"
-    elif home:
-        place = "startup" if _STARTUP.fullmatch(resolved[home.end() :].lstrip("/")) else "home"
-    else:
-        place = "unknown" if UNKNOWN in resolved else "outside"
-    return place
-
-
-def _is_delicate(resolved: str) -> bool:
-    """Inside a workspace as wide as a home directory or the whole disk, yet no project's own file."""
-    home = _HOME.match(resolved)
-    startup = home is not None and bool(_STARTUP.fullmatch(resolved[home.end() :].lstrip("/")))
-    return startup or resolved == "/" or bool(_DEVICE.fullmatch(resolved) or _SYSTEM.fullmatch(resolved))
+        return "temporary"
+    if _DEVICE.fullmatch(resolved):
+        return "device"
+    if _SYSTEM.fullmatch(resolved) or resolved == "/" or _TOP_GLOB.match(resolved):
+        return "system"
+    if home:
+        return "startup" if _places().startup.fullmatch(resolved[home.end() :].lstrip("/")) else "home"
+    return "unknown" if UNKNOWN in resolved else "outside"
 
 
 def is_critical(path: str, cwd: str | None, workspace: str) -> bool:
@@ -128,7 +118,7 @@ def is_critical(path: str, cwd: str | None, workspace: str) -> bool:
     if UNKNOWN in resolved:
         return False
     stripped = re.sub(r"(?:/(?:\.?\*+|\.\[[^/]*|\{?\*[^/]*))+$", "", resolved) or "/"
-    if re.search(r"[*?\[]", stripped):
+    if _GLOB.search(stripped):
         stripped = re.sub(r"/[^/]*[*?\[].*$", "", stripped) or "/"
         return stripped in ("/", "/home", "/Users", "/usr", "/etc") or bool(
             _HOME.fullmatch(stripped) and resolved != path
@@ -150,21 +140,19 @@ def names_credentials(path: str, cwd: str | None = "") -> bool:
     """The path is one where keys, tokens or passwords are kept."""
     if path.startswith("@"):
         path = path[1:]
-    normal = os.path.normpath(path) if path else path
-    if _PUBLIC_KEY.fullmatch(normal):
+    places, normal = _places(), os.path.normpath(path) if path else path
+    if places.public.fullmatch(normal):
         return False
-    if _CREDENTIALS.fullmatch(normal) or _ENV_FILE.fullmatch(normal):
+    if places.credentials.fullmatch(normal) or (cwd and places.credentials.fullmatch(resolve(path, cwd))):
         return True
-    if cwd and _CREDENTIALS.fullmatch(resolve(path, cwd)):
-        return True
-    return bool(re.search(r"[*?\[]", path)) and any(map(_may_name_credentials, normal.split("/")))
+    return bool(_GLOB.search(path)) and any(map(_may_name_credentials, normal.split("/")))
 
 
 def _may_name_credentials(component: str) -> bool:
-    if not re.search(r"[*?\[]", component) or component[0] == "*":
-        return component in _CREDENTIAL_SAMPLES
+    if not _GLOB.search(component) or component[0] == "*":
+        return component in _places().guessed
     pattern = glob_pattern(component)
-    return any(pattern.fullmatch(sample) for sample in _CREDENTIAL_SAMPLES)
+    return any(pattern.fullmatch(name) for name in _places().guessed)
 
 
 def is_secret_file(path: str) -> bool:
@@ -179,37 +167,32 @@ def looks_secret(path: str) -> bool:
     return names_credentials(path) or bool(_SECRET_NAME.fullmatch(path))
 
 
+_GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\]][^\]]*\]", re.DOTALL)
+_GLOB_MEANS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
 def glob_pattern(glob: str) -> re.Pattern[str]:
     """`*` stays inside a folder, `**` does not."""
-    pieces: list[str] = []
-    position = 0
-    while position < len(glob):
-        if glob.startswith("**/", position):
-            pieces.append("(?:.*/)?")
-            position += 3
-        elif glob.startswith("**", position):
-            pieces.append(".*")
-            position += 2
-        elif glob[position] == "*":
-            pieces.append("[^/]*")
-            position += 1
-        elif glob[position] == "?":
-            pieces.append("[^/]")
-            position += 1
-        elif glob[position] == "[" and (close := glob.find("]", position + 2)) > 0:
-            negated = glob[position + 1] in "!^"
-            inside = re.sub(r"([\[\\&~|^])", r"\\\1", glob[position + 1 + negated : close])
-            pieces.append(("[^" if negated else "[") + inside + "]")
-            position = close + 1
-        else:
-            pieces.append(re.escape(glob[position]))
-            position += 1
+    pieces, end = list[str](), 0
+    for token in _GLOB_TOKEN.finditer(glob):
+        pieces += [re.escape(glob[end : token.start()]), _GLOB_MEANS.get(token[0]) or _bracket(token[0])]
+        end = token.end()
     try:
-        return re.compile("".join(pieces), re.DOTALL)
+        return re.compile("".join(pieces) + re.escape(glob[end:]), re.DOTALL)
     except re.error:
         return re.compile(re.escape(glob))
+
+
+def _bracket(glob: str) -> str:
+    negated = glob[1] in "!^"
+    return ("[^" if negated else "[") + re.sub(r"([\[\\&~|^])", r"\\\1", glob[1 + negated : -1]) + "]"
 
 
 def glob_escape(text: str) -> str:
     """A glob that matches just this text."""
     return re.sub(r"([*?\[])", r"[\1]", text)
+
+
+def glob_text(glob: str) -> str:
+    """The text a glob matches that has no more than escapes."""
+    return re.sub(r"\[([*?\[])\]", r"\1", glob)

@@ -13,10 +13,10 @@ command), `text` (the whole command, literally), `workspace`, `about` (names of 
 the call).
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
 from typing import Literal
 
 import msgspec
@@ -29,11 +29,15 @@ from openagent.policy.shell.values import UNKNOWN
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Risk
 
-_TABLE = re.compile(r"\s*\[")
-_RULE_TABLE = re.compile(r"\s*\[\[\s*rule\s*\]\]\s*(?:#.*)?$")
 Source = Literal["user", "project", "session"]
-Meeting = Literal["yes", "maybe", "no"]
-"""`maybe`: what would tell is decided only when the command runs."""
+_Pattern = re.Pattern[str]
+
+
+class Meeting(IntEnum):
+    NO = 0
+    MAYBE = 1
+    """What would tell is decided only when the command runs."""
+    YES = 2
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -83,87 +87,77 @@ class CompiledRule:
         self.source: Source = source
         self.name = f"{source}:{rule.name or number}"
         self._tool = glob_pattern(rule.tool) if rule.tool else None
-        self._commands = [_word_patterns(command) for command in _listed(rule.command)]
-        self._argvs = [tuple(map(_word_pattern, rule.argv))] if rule.argv else []
-        self._paths = [_path_pattern(path) for path in _listed(rule.path)]
-        self._hosts = [re.compile(glob_pattern(host.lower()).pattern) for host in _listed(rule.host)]
+        self._commands = [_Words(list(map(_word_pattern, _split(command)))) for command in listed(rule.command)]
+        self._commands += [_Words(list(map(_word_pattern, rule.argv)), whole=True)] if rule.argv else []
+        self._paths = [_path_pattern(path) for path in listed(rule.path)]
+        self._hosts = [glob_pattern(host.lower()) for host in listed(rule.host)]
 
     @property
     def about_commands(self) -> bool:
-        return bool(self._commands or self._argvs or self.rule.text)
+        return bool(self._commands or self.rule.text)
 
     def meets(self, target: Target) -> Meeting:
         rule = self.rule
-        if self._tool is not None and not self._tool.fullmatch(target.tool):
-            return "no"
-        if rule.workspace and rule.workspace != target.workspace:
-            return "no"
-        if rule.text and rule.text != target.subject:
-            return "no"
-        if rule.about and not set(target.findings) <= set(rule.about):
-            return "no"
-        meeting: Meeting = "yes"
-        if self._commands or self._argvs:
-            meeting = self._meets_words(target)
-        if meeting != "no" and self._paths:
-            meeting = _weaker(meeting, self._meets_all_or_any(self._path_hits(target), target))
-        if meeting != "no" and self._hosts:
-            hits = [any(pattern.fullmatch(host) for pattern in self._hosts) for host in target.hosts]
-            meeting = _weaker(meeting, self._meets_all_or_any(hits, target))
-        return meeting
+        if (
+            (self._tool is not None and not self._tool.fullmatch(target.tool))
+            or rule.workspace not in ("", target.workspace)
+            or rule.text not in ("", target.subject)
+            or (rule.about and not set(target.findings) <= set(rule.about))
+        ):
+            return Meeting.NO
+        return min(
+            self._meets_words(target),
+            self._meets_all_or_any(self._paths, [_path_forms(path, target) for path in target.paths], target),
+            self._meets_all_or_any(self._hosts, [[host] for host in target.hosts], target),
+        )
 
     def _meets_words(self, target: Target) -> Meeting:
-        argv = target.argv
-        if not argv:
-            return "no"
+        if not self._commands:
+            return Meeting.YES
         if self.rule.decision == "allow":
-            if UNKNOWN in "".join(argv[: max((len(c) for c in self._commands), default=1)]):
-                return "no"
-            prefixes = any(_starts_with(command, argv) for command in self._commands)
-            whole = target.known and any(len(p) == len(argv) and _starts_with(p, argv) for p in self._argvs)
-            return "yes" if prefixes or whole else "no"
-        forms = _strict_forms(argv)
-        meeting: Meeting = "no"
-        for form in forms:
-            for patterns, whole in [*((c, False) for c in self._commands), *((a, True) for a in self._argvs)]:
-                met = _meets_loosely(patterns, form, whole=whole)
-                if met == "yes":
-                    return "yes"
-                meeting = "maybe" if met == "maybe" else meeting
+            surely = any(words.meet(target.argv) is Meeting.YES and (target.known or not words.whole)
+                         for words in self._commands)  # fmt: skip
+            return Meeting.YES if surely else Meeting.NO
+        return max(
+            (words.meet(form) for form in _strict_forms(target.argv) for words in self._commands), default=Meeting.NO
+        )
+
+    def _meets_all_or_any(self, patterns: list[_Pattern], found: list[list[str]], target: Target) -> Meeting:
+        """What allows must hold for everything, what forbids for anything. `found`: each with its spellings."""
+        if not patterns:
+            return Meeting.YES
+        hits = [any(pattern.fullmatch(form) for pattern in patterns for form in forms) for forms in found]
+        if self.rule.decision == "allow":
+            return Meeting.YES if hits and all(hits) and target.known else Meeting.NO
+        unsure = not target.known and target.tool == "shell"
+        return Meeting.YES if any(hits) else Meeting.MAYBE if unsure else Meeting.NO
+
+
+class _Words(Struct, frozen=True):
+    """The first words of a command, or all of them."""
+
+    patterns: list[_Pattern]
+    whole: bool = False
+
+    def meet(self, argv: tuple[str, ...]) -> Meeting:
+        if not self.patterns or (self.whole and len(self.patterns) != len(argv)):
+            return Meeting.NO
+        meeting = Meeting.YES
+        for index, pattern in enumerate(self.patterns):
+            if index >= len(argv):
+                return meeting if meeting is Meeting.MAYBE else Meeting.NO
+            if UNKNOWN in argv[index]:
+                meeting = Meeting.MAYBE
+            elif not pattern.fullmatch(argv[index]):
+                return Meeting.NO
         return meeting
 
-    def _path_hits(self, target: Target) -> list[bool]:
-        return [
-            any(pattern.fullmatch(form) for pattern in self._paths for form in _path_forms(path, target))
-            for path in target.paths
-        ]
 
-    def _meets_all_or_any(self, hits: list[bool], target: Target) -> Meeting:
-        """What allows must hold for everything, what forbids for anything."""
-        if self.rule.decision == "allow":
-            return "yes" if hits and all(hits) and target.known else "no"
-        if any(hits):
-            return "yes"
-        return "no" if target.known or target.tool != "shell" else "maybe"
+def listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value] if value else []
 
 
-def _weaker(first: Meeting, second: Meeting) -> Meeting:
-    if "no" in (first, second):
-        return "no"
-    return "maybe" if "maybe" in (first, second) else "yes"
-
-
-def _listed(value: str | list[str]) -> list[str]:
-    if isinstance(value, list):
-        return value
-    return [value] if value else []
-
-
-def _word_patterns(text: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(map(_word_pattern, _split(text)))
-
-
-def _word_pattern(word: str) -> re.Pattern[str]:
+def _word_pattern(word: str) -> _Pattern:
     return re.compile(glob_pattern(word).pattern.replace("[^/]", "."), re.DOTALL)
 
 
@@ -173,12 +167,10 @@ def _split(text: str) -> list[str]:
     return [single or double or plain for single, double, plain in found]
 
 
-def _starts_with(patterns: tuple[re.Pattern[str], ...], argv: tuple[str, ...]) -> bool:
-    return len(argv) >= len(patterns) and all(p.fullmatch(word) for p, word in zip(patterns, argv, strict=False))
-
-
 def _strict_forms(argv: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The command as it is, and without the options that may stand before what it does: `git -C x push`."""
+    if not argv:
+        return []
     name = argv[0].rsplit("/", 1)[-1]
     forms = [(name, *argv[1:])]
     index = 1
@@ -188,21 +180,7 @@ def _strict_forms(argv: tuple[str, ...]) -> list[tuple[str, ...]]:
     return forms
 
 
-def _meets_loosely(patterns: tuple[re.Pattern[str], ...], argv: tuple[str, ...], *, whole: bool) -> Meeting:
-    if not patterns or (whole and len(patterns) != len(argv)):
-        return "no"
-    meeting: Meeting = "yes"
-    for index, pattern in enumerate(patterns):
-        if index >= len(argv):
-            return "maybe" if UNKNOWN in "".join(argv) and meeting == "maybe" else "no"
-        if UNKNOWN in argv[index]:
-            meeting = "maybe"
-        elif not pattern.fullmatch(argv[index]):
-            return "no"
-    return meeting
-
-
-def _path_pattern(glob: str) -> re.Pattern[str]:
+def _path_pattern(glob: str) -> _Pattern:
     if "/" not in glob.rstrip("/") and not glob.startswith("~"):
         glob = "**/" + glob
     return glob_pattern(glob + "**" if glob.endswith("/") else glob)
@@ -243,7 +221,7 @@ class RuleSet(Struct, frozen=True):
 
 def moved_rule(rule: Rule, origin: str, place: str) -> Rule:
     """One that names the workspace names its copy. Where a path lies beneath it, both are meant."""
-    paths = _listed(rule.path)
+    paths = listed(rule.path)
     beneath = [place + path[len(origin) :] for path in paths if is_inside(path, origin)]
     workspace = place if rule.workspace == origin else rule.workspace
     return replace(rule, workspace=workspace, path=[*paths, *beneath])
@@ -283,35 +261,3 @@ def parse_rules(text: str, file: str) -> list[Rule]:
                 hint="Give it a tool, command, argv, text, path or host.",
             )
     return rules
-
-
-def to_toml(rule: Rule) -> str:
-    """Text to append to a rules file."""
-    fields = {key: value for key, value in msgspec.to_builtins(rule).items() if value is not None}
-    lines = [f"{key} = {_toml_value(value)}" for key, value in fields.items()]
-    return "\n".join(["", "[[rule]]", *lines, ""])
-
-
-def without_rule(text: str, number: int) -> str:
-    """A rules file's text without the rule of this number, counted from 0. Everything else stays as it is, to the
-    comments before the next rule. Raises ValueError where the file is written in a way that does not allow that."""
-    lines = text.splitlines(keepends=True)
-    tables = [place for place, line in enumerate(lines) if _TABLE.match(line)]
-    starts = [place for place in tables if _RULE_TABLE.match(lines[place])]
-    before = tomllib.loads(text).get("rule", [])
-    if number >= len(starts) or len(starts) != len(before):
-        raise ValueError
-    start = starts[number]
-    end = next((place for place in tables if place > start), len(lines))
-    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
-        end -= 1
-    if start and not lines[start - 1].strip():
-        start -= 1
-    after = "".join([*lines[:start], *lines[end:]])
-    if tomllib.loads(after).get("rule", []) != [*before[:number], *before[number + 1 :]]:
-        raise ValueError
-    return after
-
-
-def _toml_value(value: str | list[str] | bool) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -2,19 +2,37 @@
 
 import re
 import shlex
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct
 
 from openagent.policy import paths
-from openagent.policy.builtin.catalogue import KINDS, Finding, Kind, Level, Way
+from openagent.policy.builtin.catalogue import KINDS, Finding, Kind, Level, Way, hit
 from openagent.policy.builtin.network import host_of
+from openagent.policy.facts import CallFacts
+
+_SHELL_TOOLS = frozenset(("shell", "bash", "execute_bash", "run_shell_command"))
+_SHELL_LANGUAGES = frozenset(("bash", "sh", "shell"))
+_PATCHED_FILE = re.compile(
+    r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]/)?|rename to )([^\t\n]+)",
+    re.MULTILINE,
+)
+_WRITTEN = {
+    "workspace": "writes-workspace",
+    "protected": "protected-file",
+    "startup": "protected-file",
+    "system": "writes-system",
+    "device": "writes-device",
+}
 
 
 class Unit(Struct, frozen=True):
     """One simple command, or one redirection."""
 
     argv: tuple[str, ...]
-    known: bool
+    known: bool = True
     """Every word of it is."""
     findings: tuple[Finding, ...] = ()
     cwd: str | None = None
@@ -36,8 +54,7 @@ class Unit(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        shown = " ".join(shlex.quote(word) for word in self.argv) if not self.redirection else " ".join(self.argv)
-        return re.sub(r"[\0\1\2]+", "…", shown)
+        return re.sub(r"[\0\1\2]+", "…", " ".join(self.argv) if self.redirection else shlex.join(self.argv))
 
     @property
     def hosts(self) -> list[str]:
@@ -49,3 +66,98 @@ class Unit(Struct, frozen=True):
         return [
             paths.resolve(word, self.cwd) for word in words if word and not word.startswith("-") and "://" not in word
         ]
+
+    def meets(self, rule: str) -> bool:
+        """One of the built-in rules."""
+        return any(finding.rule.name == rule for finding in self.findings)
+
+
+def is_command(facts: CallFacts) -> bool:
+    return facts.effect == "execute" and (facts.tool in _SHELL_TOOLS or facts.tool == "git")
+
+
+def is_shell(facts: CallFacts) -> bool:
+    """Whether it runs in the session's shell."""
+    return is_command(facts) or (facts.effect == "execute" and facts.tool == "execute_code")
+
+
+def is_readable(facts: CallFacts) -> bool:
+    """Not where a command as a whole is none of the shell's language, as far as this room knows it."""
+    whole = (command_text(facts),)
+    return not is_command(facts) or not any(
+        unit.argv == whole and unit.meets("not-understood") for unit in units_of(facts)
+    )
+
+
+def command_text(facts: CallFacts) -> str:
+    """The whole text that runs: a subject may be shortened for people."""
+    return _argument(facts, "command", "code", "script") or facts.subject
+
+
+def units_of(facts: CallFacts) -> Sequence[Unit]:
+    match facts.effect:
+        case "execute":
+            return _executed(facts)
+        case "write":
+            return [_written(facts, path) for path in _written_paths(facts)]
+        case "network":
+            return [Unit((facts.tool, facts.subject), findings=_fetched(facts.subject))]
+        case _:
+            path = _path(facts) or facts.subject
+            secret = paths.names_credentials(path, facts.workspace)
+            return [Unit((facts.tool, path), findings=(hit("reads-credentials", path),) * secret, cwd=facts.workspace)]
+
+
+def _executed(facts: CallFacts) -> Sequence[Unit]:
+    if facts.tool == "git":
+        return _analysed("", _git_command(facts), facts.workspace, facts.cwd)
+    language = str(facts.arguments.get("language", "")).lower()
+    shell = facts.tool in _SHELL_TOOLS or language in _SHELL_LANGUAGES
+    return _analysed("" if shell else facts.tool, command_text(facts), facts.workspace, facts.cwd)
+
+
+@lru_cache(maxsize=32)
+def _analysed(tool: str, text: str, workspace: str, cwd: str) -> Sequence[Unit]:
+    """Kept for a while: a step asks for the same command's several times (to decide, to offer, to open a jail)."""
+    # Reading commands takes all that is known about them. Loading it is no part of a daemon's start.
+    from openagent.policy.analysis import analyse, analyse_code
+
+    return analyse_code(tool, text, workspace) if tool else analyse(text, workspace, cwd)
+
+
+def _argument(facts: CallFacts, *names: str) -> str:
+    given = (facts.arguments.get(name) for name in names)
+    return next((text for text in given if isinstance(text, str)), "")
+
+
+def _path(facts: CallFacts) -> str:
+    return _argument(facts, "path", "file_path", "file", "filename", "directory")
+
+
+def _git_command(facts: CallFacts) -> str:
+    verb = _argument(facts, "operation", "subcommand", "command")
+    if not verb:
+        return facts.subject if facts.subject.startswith("git") else f"git {facts.subject}"
+    given: Any = facts.arguments.get("args", facts.arguments.get("arguments", []))
+    if isinstance(given, str):
+        return f"git {verb} {given}"
+    return shlex.join(["git", *shlex.split(verb), *(str(word) for word in given)])
+
+
+def _written_paths(facts: CallFacts) -> list[str]:
+    patch = str(facts.arguments.get("patch", facts.arguments.get("diff", "")))
+    patched = [path.strip() for path in _PATCHED_FILE.findall(patch) if path.strip() != "/dev/null"]
+    return list(dict.fromkeys(filter(None, [*patched, _path(facts)]))) or [facts.subject]
+
+
+def _written(facts: CallFacts, path: str) -> Unit:
+    place = paths.locate(path, facts.workspace, facts.workspace)
+    secret = place == "workspace" and paths.looks_secret(path)
+    rule = "protected-file" if secret else _WRITTEN.get(place, "writes-outside")
+    return Unit((facts.tool, path), findings=(hit(rule, path),), cwd=facts.workspace)
+
+
+def _fetched(subject: str) -> tuple[Finding, ...]:
+    host = host_of(subject)
+    secret = host.startswith(("169.254.", "metadata.")) or subject.startswith("file:")
+    return (hit("uses-network", host or subject), *([hit("secret-store", host or subject)] if secret else []))

@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import get_args
 
+from msgspec.structs import replace
+
 from openagent.config.cache import ConfigCache
 from openagent.config.project import project_folder
 from openagent.config.trust import TrustedFolder, governed_files
@@ -11,14 +13,13 @@ from openagent.core.audit import entry
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Batch, Store
-from openagent.policy.explain import Step, check_builtin_examples, check_examples, explain
+from openagent.policy.explain import check_builtin_examples, check_examples, explain
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.safety import (
     PolicyExplanation,
     PolicyTested,
     RuleExample,
-    Ruling,
     TrustEntries,
     TrustEntry,
 )
@@ -42,23 +43,17 @@ class PolicyService:
         mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
         mode = _MODES[min(_MODES.index(mode), _MODES.index(found.holding.at_most))]
         explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool)
-        return PolicyExplanation(
-            mode=mode,
-            ruling=_ruling(Step(op.command, explained.decision)),
-            steps=[_ruling(step) for step in explained.steps],
-            notices=[notice.message for notice in found.notices],
-        )
+        return replace(explained, notices=[notice.message for notice in found.notices])
 
     async def _test(self, connection: Connection, op: ops.PolicyTest) -> PolicyTested:
         found = self._rules.find(_folder(op.cwd))
 
         def check() -> list[RuleExample]:
-            examples = [
+            return [
                 *check_builtin_examples(),
                 *check_examples(found.user, "user"),
                 *check_examples(found.project, "project"),
             ]
-            return [RuleExample(each.rule, each.command, each.expected, each.met) for each in examples]
 
         examples = await asyncio.to_thread(check)
         return PolicyTested(
@@ -110,11 +105,6 @@ def _entry(trusted: TrustedFolder, *, current: bool) -> TrustEntry:
     except (OpenAgentError, OSError):
         files = []
     return TrustEntry(folder=trusted.folder, at=trusted.at, current=current, files=files)
-
-
-def _ruling(step: Step) -> Ruling:
-    decision = step.decision
-    return Ruling(step.command, decision.kind, decision.risk, decision.reason, decision.rule)
 
 
 def _folder(cwd: str) -> Path:

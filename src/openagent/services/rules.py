@@ -1,13 +1,16 @@
 """The rule files: the person's beside their settings, the project's in its `.openagent` folder."""
 
+import json
 import os
 import re
 import stat
 import time
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from openagent.config.cache import RECHECK_SECONDS, ConfigCache, stamp_of
@@ -16,12 +19,14 @@ from openagent.config.untrusted import distrust
 from openagent.core.runtime import WorkspaceRules
 from openagent.policy.explain import load_rules
 from openagent.policy.paths import glob_escape, is_inside
-from openagent.policy.rules import Rule, RuleSet, to_toml, without_rule
+from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol import locations
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 
 MAX_FILE = 1 << 20
 MAX_STRANGER_RULES = 500
+_TABLE = re.compile(r"\s*\[")
+_RULE_TABLE = re.compile(r"\s*\[\[\s*rule\s*\]\]\s*(?:#.*)?$")
 _MANY_WILDCARDS = re.compile(r"(?:\*+[^*]*){5,}")
 """Matching takes the longer the more there are, and a stranger must not keep the daemon busy."""
 
@@ -101,7 +106,7 @@ class RuleFiles:
         text = _text(self.user_file)
         rules = load_rules(text, str(self.user_file), "user")
         try:
-            _replace(self.user_file, without_rule(text, rules.index(rule)))
+            _replace(self.user_file, _without_rule(text, rules.index(rule)))
         except ValueError:
             raise OpenAgentError(
                 "config_error",
@@ -204,3 +209,35 @@ def _replace(file: Path, text: str) -> None:
 
 def _same(one: Path, other: Path) -> bool:
     return other.exists() and one.samefile(other)
+
+
+def to_toml(rule: Rule) -> str:
+    """Text to append to a rules file."""
+    fields = {key: value for key, value in msgspec.to_builtins(rule).items() if value is not None}
+    lines = [f"{key} = {_toml_value(value)}" for key, value in fields.items()]
+    return "\n".join(["", "[[rule]]", *lines, ""])
+
+
+def _without_rule(text: str, number: int) -> str:
+    """A rules file's text without the rule of this number, counted from 0. Everything else stays as it is, to the
+    comments before the next rule. Raises ValueError where the file is written in a way that does not allow that."""
+    lines = text.splitlines(keepends=True)
+    tables = [place for place, line in enumerate(lines) if _TABLE.match(line)]
+    starts = [place for place in tables if _RULE_TABLE.match(lines[place])]
+    before = tomllib.loads(text).get("rule", [])
+    if number >= len(starts) or len(starts) != len(before):
+        raise ValueError
+    start = starts[number]
+    end = next((place for place in tables if place > start), len(lines))
+    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        end -= 1
+    if start and not lines[start - 1].strip():
+        start -= 1
+    after = "".join([*lines[:start], *lines[end:]])
+    if tomllib.loads(after).get("rule", []) != [*before[:number], *before[number + 1 :]]:
+        raise ValueError
+    return after
+
+
+def _toml_value(value: str | list[str] | bool) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

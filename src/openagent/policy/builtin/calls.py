@@ -1,12 +1,11 @@
-"""One command as the built-in rules see it, and what they may answer."""
+"""One command as the built-in rules see it, what they may answer, and what to say about the files it names."""
 
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from openagent.policy import paths
-from openagent.policy.builtin import catalogue
-from openagent.policy.builtin.catalogue import Finding
+from openagent.policy.builtin.catalogue import Finding, hit
 from openagent.policy.paths import Place
 from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, State, Value
 
@@ -16,11 +15,13 @@ class Flow(Struct, frozen=True):
 
     text: str | None = None
     """When it is known."""
-    producers: tuple[str, ...] = ()
-    """The names of the commands it comes from."""
     given: bool = False
     sensitive: bool = False
     """It holds keys, tokens or the environment."""
+    fetched: bool = False
+    """It comes off the network."""
+    decoded: bool = False
+    """It is not what it was written as."""
 
 
 class Call(Struct, frozen=True):
@@ -41,7 +42,7 @@ class Call(Struct, frozen=True):
         return all(value.known for value in self.values)
 
     def place(self, value: Value) -> Place:
-        if value.scripts:
+        if value.process:
             return "null"
         places: list[Place] = [paths.locate(value.text, folder, self.workspace) for folder in self.state.folders]
         return places[0] if len(places) == 1 else paths.SEVERITY[max(map(paths.SEVERITY.index, places))]
@@ -75,20 +76,22 @@ Outcome = Finding | Inner | InnerScript
 
 def writes(call: Call, target: Value) -> list[Outcome]:
     """What to say about a file that is written."""
-    place = call.place(target)
-    text = target.text
-    if place == "null":
-        return []
-    if place in ("device", "system"):
-        return [Finding(catalogue.WRITES_DEVICE if place == "device" else catalogue.WRITES_SYSTEM, text)]
-    if place in ("protected", "startup") or (place == "workspace" and paths.looks_secret(text)):
-        return [Finding(catalogue.PROTECTED_FILE, text)]
-    if place == "workspace":
-        unsure = UNKNOWN in text and not target.known
-        return [Finding(catalogue.WRITES_WORKSPACE, text), *([Finding(catalogue.DYNAMIC, text)] if unsure else [])]
-    if place == "temporary" or (place == "home" and text.startswith("~")):
-        return [Finding(catalogue.WRITES_SCRATCH, text)]
-    return [Finding(catalogue.WRITES_OUTSIDE, text)]
+    place, text = call.place(target), target.text
+    match place:
+        case "null":
+            return []
+        case "device" | "system":
+            return [hit(f"writes-{place}", text)]
+        case "protected" | "startup":
+            return [hit("protected-file", text)]
+        case "workspace" if paths.looks_secret(text):
+            return [hit("protected-file", text)]
+        case "workspace":
+            unsure = UNKNOWN in text and not target.known
+            return [hit("writes-workspace", text), *([hit("dynamic", text)] if unsure else [])]
+        case _:
+            scratch = place == "temporary" or (place == "home" and text.startswith("~"))
+            return [hit("writes-scratch" if scratch else "writes-outside", text)]
 
 
 def reads(call: Call, targets: Iterable[Value]) -> list[Outcome]:
@@ -96,9 +99,9 @@ def reads(call: Call, targets: Iterable[Value]) -> list[Outcome]:
     found: list[Outcome] = []
     for target in targets:
         if paths.names_credentials(target.text, call.state.cwd):
-            found.append(Finding(catalogue.READS_CREDENTIALS, target.text))
+            found.append(hit("reads-credentials", target.text))
         elif not target.known:
-            found.append(Finding(catalogue.READS_UNKNOWN, target.text))
+            found.append(hit("reads-unknown", target.text))
         else:
             found.extend(looks(call, target))
     return found
@@ -108,14 +111,12 @@ def looks(call: Call, target: Value) -> list[Outcome]:
     """What to say about a path that is looked at."""
     place = call.place(target) if target.text and target.text != "-" else "null"
     outside = place == "outside" or (place == "home" and target.text[:1] != "~")
-    return [Finding(catalogue.READS_OUTSIDE, target.text)] if outside else []
+    return [hit("reads-outside", target.text)] if outside else []
 
 
 def script_findings(text: str, positional: tuple[Value, ...] = ()) -> list[Outcome]:
     """Shell text that is run; where it holds unknown pieces, what could be known of it is looked at as well."""
     if FROM_NETWORK in text:
-        return [Finding(catalogue.REMOTE_CODE)]
+        return [hit("remote-code")]
     found: list[Outcome] = [InnerScript(text, positional)]
-    if UNKNOWN in text:
-        found.append(Finding(catalogue.DYNAMIC, text))
-    return found
+    return [*found, hit("dynamic", text)] if UNKNOWN in text else found

@@ -13,27 +13,20 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from openagent.policy.builtin.calls import Call
-from openagent.policy.builtin.catalogue import RULES, Kind
-from openagent.policy.names import names
-from openagent.policy.shell.values import Value
+from openagent.policy.builtin.calls import Call, Outcome, script_findings
+from openagent.policy.builtin.catalogue import Kind, hit, rules
+from openagent.policy.builtin.handlers import Handlers
+from openagent.policy.builtin.roles import Roles
+from openagent.policy.shell.values import SENSITIVE, Value
 
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
-ROLES = names(
-    "text secret value filter pattern mode folder command filled look read write edit copy move link delete permit dd "
-    "archive into member pair format script helper run rest code program trap names sed awk jq send upload url remote "
-    "sshoption mount object create checkout restore transport repository setting steer"
-)
-"""What an argument may be; `roles` says what follows from it."""
-HANDLERS = names(
-    "shell source evaluate env parallel xargs find alias declare move set shift let interpreter editor git_config"
-)
-"""For commands whose arguments are a language of their own."""
-_MARKS = names("harmless recursive inplace listing new staged worktree")
+_MARKS = ("harmless", "recursive", "inplace", "listing", "new", "staged", "worktree", "inline", "stdin")
 """What an option may be marked with beside rules, for the roles to see."""
-_ENDING = frozenset(("code", "rest"))
+_ENDING = ("code", "rest")
 """An option with one of these takes all that follows."""
+_STARTING = ("run", "command", "program")
+"""From an operand with one of these on it is another command's words."""
 
 
 class Option(Struct, frozen=True):
@@ -90,6 +83,10 @@ class Given(Struct):
     def line(self) -> str:
         return " ".join(value.text for value in self.rest)
 
+    @property
+    def whole(self) -> str:
+        return " ".join([*self.words, self.line]).strip()
+
     def add(self, option: Option, text: str, values: list[Value]) -> None:
         if option.mark:
             self.marks[option.mark] = text
@@ -127,11 +124,11 @@ def _compiled(entry: Description) -> Command:
             options.update({"-" + letter: option for letter in name[1:]})
     operands = entry.operands
     roles = None if operands is None else tuple((role.rstrip("*"), role.endswith("*")) for role in operands.split())
-    says = tuple((re.compile(pattern, re.DOTALL), tuple(rules.split())) for pattern, rules in entry.says.items())
-    _check("rule", [entry.finds, *itertools.chain(*(rules for _, rules in says))], {*RULES, "script"})
-    _check("role", [*(option.role for option in options.values()), *(role for role, _ in roles or ())], ROLES)
-    _check("mark", [option.mark for option in options.values()], {*RULES, *_MARKS})
-    _check("handler", [entry.handler], HANDLERS)
+    says = tuple((re.compile(pattern, re.DOTALL), tuple(met.split())) for pattern, met in entry.says.items())
+    _check("rule", [entry.finds, *itertools.chain(*(met for _, met in says))], {*rules(), "script"})
+    _check("role", [*(option.role for option in options.values()), *(role for role, _ in roles or ())], dir(Roles))
+    _check("mark", [option.mark for option in options.values()], {*rules(), *_MARKS})
+    _check("handler", [entry.handler], dir(Handlers))
     version = {"--version", "--help"} if entry.version else set[str]()
     version.update(entry.version.split() if entry.version != "none" else ())
     free = "*" in options or (entry.options is None and bool(entry.finds))
@@ -139,7 +136,7 @@ def _compiled(entry: Description) -> Command:
 
 
 def _check(what: str, used: Iterable[str], known: Container[str]) -> None:
-    if unknown := next((name for name in used if name and name not in known), None):
+    if unknown := next((name for name in used if name and (name not in known or name[0] == "_")), None):
         raise ValueError(f"there is no {what} {unknown!r}")
 
 
@@ -147,6 +144,37 @@ COMMANDS: dict[str, Command] = {}
 """By name, verbs included: `git log`. Read when this module is: it is no part of a daemon's start."""
 for _file in sorted(_FOLDER.glob("*.toml")):
     COMMANDS.update(described(_file.read_text(), _file.name))
+
+
+def outcomes(call: Call) -> list[Outcome] | None:
+    """What a described command does; None where it is not described."""
+    command = COMMANDS.get(call.name)
+    if command is None:
+        return None
+    if (not call.values and command.told.bare) or (len(call.values) == 1 and call.values[0].text in command.version):
+        return []
+    given = read_call(call)
+    command, told, harmless = given.command, given.command.told, "harmless" in given.marks
+    found: list[Outcome] = [hit(mark, text) for mark, text in given.marks.items() if mark in rules()]
+    if given.unknown:
+        dynamic = told.verbs and not given.unknown[0].known
+        what = " ".join([*given.words, given.unknown[0].text])
+        found.append(hit("dynamic" if dynamic else "unknown-command", what))
+    if told.handler and not harmless:
+        found.extend(getattr(Handlers(call, given), told.handler)())
+    roles = Roles(call, given)
+    for role, values in given.roles.items():
+        found.extend(getattr(roles, role)(values))
+    for pattern, said in command.says:
+        if met := pattern.search(given.line):
+            found.extend(hit(rule, given.line) for rule in said if rule != "script")
+            if "script" in said:
+                found.extend(script_findings(next(filter(None, met.groups()), "")))
+    if told.sends and (call.input.sensitive or any(SENSITIVE in text for text in call.texts)):
+        found.append(hit("sends-credentials"))
+    if told.finds and not harmless:
+        found.append(hit(told.finds, given.whole))
+    return found
 
 
 def read_call(call: Call) -> Given:
@@ -171,7 +199,8 @@ def read_call(call: Call) -> Given:
             given.rest = list(values)
             continue
         operands.append(value)
-        if _starts_command(given, len(operands)):
+        roles = _roles(given)
+        if len(operands) <= len(roles) and roles[len(operands) - 1][0] in _STARTING:
             operands.extend(values)
             break
     _distribute(given, operands)
@@ -216,26 +245,22 @@ def _taken(option: Option, attached: list[Value], values: deque[Value]) -> list[
     return attached
 
 
-def _starts_command(given: Given, count: int) -> bool:
-    """From here on it is another command's words."""
-    roles = [each for each in given.command.operands or () if each[1] or each[0] not in given.roles]
-    return len(roles) >= count and roles[count - 1][0] in ("run", "command", "program")
+def _roles(given: Given) -> list[tuple[str, bool]]:
+    """What an option has given already is no operand any more: `grep -e x file`."""
+    return [(role, many) for role, many in given.command.operands or () if many or role not in given.roles]
 
 
 def _distribute(given: Given, operands: list[Value]) -> None:
-    spec = given.command.operands
-    if spec is None:
-        if not given.command.told.finds and not given.command.told.handler:
-            given.unknown.extend(operands)
+    told = given.command.told
+    if given.command.operands is None and (told.finds or told.handler):
         return
-    # What an option has given already is no operand any more: `grep -e x file`.
-    roles = [(role, many) for role, many in spec if many or role not in given.roles]
-    star = next((index for index, (_, many) in enumerate(roles) if many), None)
-    behind = 0 if star is None else len(roles) - star - 1
+    roles = _roles(given)
+    star = next((index for index, (_, many) in enumerate(roles) if many), len(roles))
+    behind = len(roles) - star - 1
     for index, (role, many) in enumerate(roles):
         left = len(operands)
-        count = max(left - behind, 0) if many else min(left, 1) if index != star else 0
-        if not many and star is not None and index < star and left <= behind:
+        count = max(left - behind, 0) if many else min(left, 1)
+        if index < star < len(roles) and left <= behind:
             count = 0
         given.roles.setdefault(role, []).extend(operands[:count])
         operands = operands[count:]

@@ -10,7 +10,7 @@ from openagent.policy.shell.values import UNKNOWN
 
 
 def static_output(call: Call) -> str | None:
-    printer = _PRINTERS.get(call.name)
+    printer = _PRINTERS.get(call.name) or DECODERS.get(call.name)
     return printer(call) if printer and call.known else None
 
 
@@ -90,6 +90,8 @@ _PRINTERS: dict[str, Callable[[Call], str | None]] = {
     **dict.fromkeys(("true", "false", ":", "cd", "export", "set", "test"), lambda call: ""),
     "cat": _passed_on,
     "tee": _passed_on,
+}
+DECODERS: dict[str, Callable[[Call], str | None]] = {
     "rev": _rev,
     "tr": _tr,
     "base64": _decoded(base64.b64decode, "-d", "-D", "--decode"),

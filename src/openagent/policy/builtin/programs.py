@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Inner, InnerScript, Outcome
-from openagent.policy.builtin.catalogue import Finding
+from openagent.policy.builtin.catalogue import hit
 from openagent.policy.shell.values import FROM_NETWORK, Value
 
 _BRACKET = r"\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n\[])*\]"
@@ -52,11 +51,11 @@ _SYSTEM_FILE = ("/etc", "/usr", "/boot", "/dev/sd")
 def sed_findings(script: Value) -> Iterable[Outcome]:
     """Its own little language can write files (`w`) and run commands (`e`)."""
     if not script.known:
-        yield Finding(catalogue.DYNAMIC, script.text)
+        yield hit("dynamic", script.text)
     elif not _is_plain_sed(script.text):
-        yield Finding(catalogue.RUNS_CODE, script.text)
+        yield hit("runs-code", script.text)
         for executed in _SED_EXECUTES.finditer(script.text):
-            yield Finding(catalogue.RISKY_CODE, script.text)
+            yield hit("risky-code", script.text)
             yield InnerScript(executed[1] or executed[3] or "")
         yield from _system_files(re.findall(r"\bw\s+(\S+)", script.text))
 
@@ -72,16 +71,16 @@ def _is_plain_sed(script: str) -> bool:
 
 
 def _system_files(texts: Iterable[str]) -> list[Outcome]:
-    return [Finding(catalogue.WRITES_SYSTEM, text) for text in texts if text.startswith(_SYSTEM_FILE)]
+    return [hit("writes-system", text) for text in texts if text.startswith(_SYSTEM_FILE)]
 
 
 def awk_findings(program: Value, assigned: list[str]) -> Iterable[Outcome]:
     if not program.known:
-        yield Finding(catalogue.DYNAMIC, program.text)
+        yield hit("dynamic", program.text)
     if "ENVIRON" in program.text:
-        yield Finding(catalogue.DUMPS_ENVIRONMENT)
+        yield hit("dumps-environment")
     if _AWK_ACTS.search(_AWK_REGEX.sub(r"\1\2//", program.text)):
-        yield Finding(catalogue.RISKY_CODE, program.text)
+        yield hit("risky-code", program.text)
         texts = [*_AWK_TEXT.findall(program.text), *assigned]
         yield from (InnerScript(text, speculative=True) for text in texts if " " in text)
         yield from _system_files(texts)
@@ -89,13 +88,13 @@ def awk_findings(program: Value, assigned: list[str]) -> Iterable[Outcome]:
 
 def code_findings(call: Call, code: str) -> list[Outcome]:
     """What to say about a text in some programming language."""
-    found: list[Outcome] = [Finding(catalogue.RISKY_CODE if _RISKY.search(code) else catalogue.RUNS_CODE, code[:80])]
+    found: list[Outcome] = [hit("risky-code" if _RISKY.search(code) else "runs-code", code[:80])]
     if FROM_NETWORK in code:
-        found.append(Finding(catalogue.REMOTE_CODE))
+        found.append(hit("remote-code"))
     if _CREDENTIALS.search(code):
-        found.append(Finding(catalogue.READS_CREDENTIALS))
+        found.append(hit("reads-credentials"))
     removed = _REMOVES_TREE.findall(code)
-    found.extend(Finding(catalogue.DESTROYS_SYSTEM, tree) for tree in removed if call.is_critical(Value(tree)))
+    found.extend(hit("destroys-system", tree) for tree in removed if call.is_critical(Value(tree)))
     for texts in _TEXT.findall(code)[:64]:
         text = next((text for text in texts if text), "")
         if " " in text and len(text) > 3:

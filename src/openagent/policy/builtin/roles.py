@@ -1,21 +1,22 @@
 """What the arguments of a described command are, role by role: a file read, one written, a script, a program …"""
 
-import posixpath
 import re
+import shlex
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from openagent.policy import paths
-from openagent.policy.builtin import catalogue
 from openagent.policy.builtin.calls import Call, Inner, InnerScript, Outcome, looks, reads, script_findings, writes
-from openagent.policy.builtin.catalogue import BuiltinRule, Finding
-from openagent.policy.builtin.describing import Given
-from openagent.policy.builtin.network import FETCHING
+from openagent.policy.builtin.catalogue import hit
 from openagent.policy.builtin.output import static_output
 from openagent.policy.builtin.programs import awk_findings, code_findings, sed_findings
 from openagent.policy.builtin.variables import assigns, setting
 from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, Value
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+if TYPE_CHECKING:
+    from openagent.policy.builtin.describing import Given
+
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _OPENS = re.compile(r"^[0-7]*[2367]$|^[2467][0-7]{3}$|[oa]?\+[rwxX]*w|o[=+]\S*w|\+s|=\S*s|\+t")
 Values = list[Value]
 
@@ -23,40 +24,41 @@ Values = list[Value]
 def deletes(call: Call, targets: Iterable[Value], *, recursive: bool) -> list[Outcome]:
     found: list[Outcome] = []
     for target in targets:
-        place = call.place(target)
-        if call.is_critical(target) or place == "system":
-            rule = catalogue.DESTROYS_SYSTEM
-        elif recursive and paths.may_be_critical(target.text):
-            rule = catalogue.DYNAMIC_DANGER
-        elif recursive and _holds_history(call, target):
-            rule = catalogue.DELETES_REPOSITORY
-        elif place == "device":
-            rule = catalogue.WRITES_DEVICE
-        elif re.search(r"\.(?:bash|zsh|python)_history$", target.text):
-            rule = catalogue.HIDES_TRACKS
-        elif place in ("protected", "startup"):
-            rule = catalogue.PROTECTED_FILE
-        else:
-            rule = catalogue.RECURSIVE_DELETE if recursive else catalogue.DELETES
+        name = _deleted(call, target, recursive=recursive)
+        if name in ("deletes", "recursive-delete"):
             if looks(call, target):
-                found.append(Finding(catalogue.WRITES_OUTSIDE, target.text))
+                found.append(hit("writes-outside", target.text))
             elif not target.known:
-                found.append(Finding(catalogue.DYNAMIC, target.text))
-        found.append(Finding(rule, target.text))
+                found.append(hit("dynamic", target.text))
+        found.append(hit(name, target.text))
     return found
 
 
+def _deleted(call: Call, target: Value, *, recursive: bool) -> str:
+    place = call.place(target)
+    if call.is_critical(target) or place == "system":
+        return "destroys-system"
+    if recursive and paths.may_be_critical(target.text):
+        return "dynamic-danger"
+    if recursive and _holds_history(call, target):
+        return "deletes-repository"
+    if re.search(r"\.(?:bash|zsh|python)_history$", target.text):
+        return "hides-tracks"
+    if place in ("device", "protected", "startup"):
+        return "writes-device" if place == "device" else "protected-file"
+    return "recursive-delete" if recursive else "deletes"
+
+
 def _holds_history(call: Call, target: Value) -> bool:
-    repository = posixpath.join(call.workspace, ".git")
+    repository = call.workspace.rstrip("/") + "/.git"
     history = (repository, f"{repository}/*", f"{repository}/objects", f"{repository}/refs")
-    folders = [call.workspace if folder is None else folder for folder in call.state.folders]
-    return any(posixpath.normpath(posixpath.join(folder, target.text)) in history for folder in folders)
+    return any(paths.resolve(target.text, folder or call.workspace) in history for folder in call.state.folders)
 
 
 class Roles:
     """Each method is a role, by its name: what to say about the arguments that have it."""
 
-    def __init__(self, call: Call, given: Given) -> None:
+    def __init__(self, call: Call, given: "Given") -> None:
         self._call = call
         self._given = given
         self._marks = given.marks
@@ -93,7 +95,7 @@ class Roles:
 
     def delete(self, values: Values) -> Iterable[Outcome]:
         recursive = "recursive" in self._marks or self._call.name == "srm"
-        return deletes(self._call, values, recursive=recursive) or [Finding(catalogue.DELETES)]
+        return deletes(self._call, values, recursive=recursive) or [hit("deletes")]
 
     def copy(self, values: Values) -> Iterable[Outcome]:
         """Also a protected name that arrives inside a folder: `cp -r x/.git .`"""
@@ -102,13 +104,13 @@ class Roles:
             for destination in self._given.roles.get("write", []):
                 inside = f"{destination.text.rstrip('/')}/{source.text.rstrip('/').rsplit('/', 1)[-1]}"
                 if self._call.place(destination) == "workspace" and self._call.place(Value(inside)) == "protected":
-                    yield Finding(catalogue.PROTECTED_FILE, inside)
+                    yield hit("protected-file", inside)
 
     def move(self, values: Values) -> Iterable[Outcome]:
         yield from self.copy(values)
         for source in values:
             if self._call.is_critical(source) or self._call.place(source) == "system":
-                yield Finding(catalogue.DESTROYS_SYSTEM, source.text)
+                yield hit("destroys-system", source.text)
             else:
                 yield from writes(self._call, source)
 
@@ -116,16 +118,15 @@ class Roles:
         yield from self.copy(values)
         for source in values:
             if self._call.place(source) not in ("workspace", "null"):
-                yield Finding(catalogue.WRITES_OUTSIDE, f"a link to {source.text}")
+                yield hit("writes-outside", f"a link to {source.text}")
 
     def permit(self, values: Values) -> Iterable[Outcome]:
         mode = " ".join(value.text for value in self._given.roles.get("mode", []))
         for target in values:
             if self._call.is_critical(target) or self._call.place(target) in ("system", "device"):
-                return [Finding(catalogue.OPENS_SYSTEM, target.text)]
-        if _OPENS.search(mode) or "-R" in self._given.line or not all(target.known for target in values):
-            return [Finding(catalogue.OPENS_PERMISSIONS, mode), *self.write(values)]
-        return self.write(values)
+                return [hit("opens-system", target.text)]
+        opens = _OPENS.search(mode) or "-R" in self._given.line or not all(target.known for target in values)
+        return [*([hit("opens-permissions", mode)] if opens else []), *self.write(values)]
 
     def dd(self, values: Values) -> Iterable[Outcome]:
         for value in values:
@@ -155,17 +156,22 @@ class Roles:
     def helper(self, values: Values) -> Iterable[Outcome]:
         """A program that is started on the side."""
         for value in values:
-            yield Finding(catalogue.RISKY_CODE, value.text)
+            yield hit("risky-code", value.text)
             yield from script_findings(value.text.removeprefix("exec="))
 
     def run(self, values: Values) -> Iterable[Outcome]:
-        while values and (assignment := _ASSIGNMENT.fullmatch(values[0].text)):
+        while values and (assignment := ASSIGNMENT.fullmatch(values[0].text)):
             yield from assigns(assignment[1], Value(assignment[2], values[0].known))
             values = values[1:]
         yield Inner(tuple(values), self._call.input)
         # Should an option have taken a value unseen, the command starts further on.
         for index in range(1, min(len(values), 4)):
             yield Inner(tuple(values[index:]), speculative=True)
+
+    def within(self, values: Values) -> Iterable[Outcome]:
+        """`env -C`: a folder to go to before."""
+        run = shlex.join(value.text for value in self._given.roles.get("run", []))
+        return [InnerScript(f"cd {shlex.quote(value.text)} && {run}") for value in values if run]
 
     def rest(self, values: Values) -> Iterable[Outcome]:
         """`fd -x`: for each file."""
@@ -178,8 +184,8 @@ class Roles:
         """A file with a program."""
         for value in values:
             if FROM_NETWORK in value.text:
-                yield Finding(catalogue.REMOTE_CODE)
-            yield Finding(catalogue.HIDDEN_CODE if value.scripts else catalogue.RUNS_CODE, value.text)
+                yield hit("remote-code")
+            yield hit("hidden-code" if value.process else "runs-code", value.text)
             yield from self.read([value])
 
     def trap(self, values: Values) -> Iterable[Outcome]:
@@ -194,18 +200,18 @@ class Roles:
 
     def jq(self, values: Values) -> Iterable[Outcome]:
         shows = any(re.search(r"(?<!\.)\benv\b|\$ENV\b", value.text) for value in values)
-        return [Finding(catalogue.DUMPS_ENVIRONMENT)] if shows else []
+        return [hit("dumps-environment")] if shows else []
 
     def names(self, values: Values) -> Iterable[Outcome]:
         """Variables that get a value only when it runs. A guess stays, by which danger is still seen."""
         call = self._call
-        origin = FROM_NETWORK if FETCHING & set(call.input.producers) else ""
+        origin = FROM_NETWORK if call.input.fetched else ""
         guess = (call.input.text or "").partition("\n")[0].strip()
         if call.name == "printf":
             guess = static_output(Call("printf", call.values[2:], call.input, call.state, call.workspace)) or ""
         for value in (*values, Value("REPLY"), Value("MAPFILE")):
             if value.text.startswith(UNKNOWN):
-                yield Finding(catalogue.DYNAMIC)
+                yield hit("dynamic")
             yield from assigns(value.text, Value(UNKNOWN, known=False))
             call.state.assign(value.text, guess or UNKNOWN + origin, known=False)
 
@@ -216,7 +222,7 @@ class Roles:
             sent = value.text.partition("=")[2] if re.match(r"[\w.-]+=[@<]", value.text) else value.text
             if file or sent.startswith(("@", "<", UNKNOWN)):
                 secret = paths.names_credentials(sent.lstrip("@<").partition(";")[0])
-                yield Finding(catalogue.SENDS_CREDENTIALS if secret else catalogue.UPLOADS, sent)
+                yield hit("sends-credentials" if secret else "uploads", sent)
 
     def upload(self, values: Values) -> Iterable[Outcome]:
         return self.send(values, file=True)
@@ -228,7 +234,7 @@ class Roles:
         """scp, sftp, rsync: the last operand is where things go."""
         if self._call.name == "sftp" or any(re.match(r"(?:[\w.-]+@)?[\w.-]+:|rsync://", v.text) for v in values):
             secret = any(paths.names_credentials(value.text) for value in values[:-1])
-            return [Finding(catalogue.UPLOADS), *([Finding(catalogue.SENDS_CREDENTIALS)] if secret else [])]
+            return [hit("uploads"), *([hit("sends-credentials")] if secret else [])]
         mirrored = deletes(self._call, values[-1:], recursive=True) if "recursive" in self._marks else []
         return [*self.read(values[:-1]), *self.write(values[-1:]), *mirrored]
 
@@ -239,9 +245,9 @@ class Roles:
     def mount(self, values: Values) -> Iterable[Outcome]:
         for value in values:
             source = Value(re.sub(r".*(?:src|source)=([^,]*).*", r"\1", value.text).partition(":")[0])
-            system = self._call.is_critical(source) or self._call.place(source) in ("system", "device")
-            escapes = [Finding(catalogue.CONTAINER_ESCAPE, source.text)]
-            yield from escapes if system or "docker.sock" in source.text else self.secret([source])
+            escapes = self._call.is_critical(source) or self._call.place(source) in ("system", "device")
+            escapes = escapes or "docker.sock" in source.text
+            yield from [hit("container-escape", source.text)] if escapes else self.secret([source])
 
     # git
 
@@ -251,19 +257,16 @@ class Roles:
 
     def create(self, values: Values) -> Iterable[Outcome]:
         """A branch or tag, unless they are listed."""
-        return [self._finding(catalogue.GIT_CHANGES)] if values and "listing" not in self._marks else []
+        return [hit("git-changes", self._given.whole)] if values and "listing" not in self._marks else []
 
     def checkout(self, values: Values) -> Iterable[Outcome]:
         loses = "--" in self._marks or any(value.text == "." or "*" in value.text for value in values)
         loses = loses or (len(values) > 1 and "new" not in self._marks)
-        return [self._finding(catalogue.GIT_DESTROYS)] if loses else []
+        return [hit("git-destroys", self._given.whole)] if loses else []
 
     def restore(self, values: Values) -> Iterable[Outcome]:
         only_index = "staged" in self._marks and "worktree" not in self._marks
-        return [self._finding(catalogue.GIT_CHANGES if only_index else catalogue.GIT_DESTROYS)]
-
-    def _finding(self, rule: BuiltinRule) -> Finding:
-        return Finding(rule, " ".join([*self._given.words, self._given.line]).strip())
+        return [hit("git-changes" if only_index else "git-destroys", self._given.whole)]
 
     def transport(self, values: Values) -> Iterable[Outcome]:
         return self.helper([Value(v.text[5:]) for v in values if v.text.startswith(("ext::", "fd::"))])
@@ -273,7 +276,7 @@ class Roles:
         return self.steer([value for value in values if self._call.place(value) != "workspace"])
 
     def steer(self, values: Values) -> Iterable[Outcome]:
-        return [Finding(catalogue.STEERS_SHELL, value.text) for value in values]
+        return [hit("steers-shell", value.text) for value in values]
 
     def setting(self, values: Values) -> Iterable[Outcome]:
         pairs = [(*value.text.partition("=")[::2], value.known) for value in values]

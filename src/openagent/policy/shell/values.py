@@ -1,18 +1,14 @@
 """What words stand for when the command runs, as far as that can be known beforehand."""
 
-import math
 import os.path
 import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from openagent.policy.paths import UNKNOWN
 from openagent.policy.shell.preparing import NotUnderstood
 from openagent.policy.shell.syntax import Command, Part, Script, Word, plain
-
-UNKNOWN = "\0"
-"""Stands in a text for what cannot be known."""
 
 FROM_NETWORK = "\1"
 """Beside UNKNOWN: it comes off the network."""
@@ -27,6 +23,9 @@ _RANGE = re.compile(r"\{-?\w+\.\.-?\w+(?:\.\.-?\d+)?\}")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _KEPT = 0xE100
 """From here on, characters stand for the parts of a word that are not plain text."""
+_BREAK, _HELD = "\ue0f0", "\ue0f1"
+"""Where a word is parted, and where it is one though it may be empty."""
+_SUM = re.compile(r"\d+(?:[+-]\d+){0,9}")
 _STORED_CODE = re.compile(r"\$\(|`|\$\{")
 
 
@@ -37,8 +36,8 @@ class Value(Struct, frozen=True):
     known: bool = True
     """False: `text` is a guess, or holds UNKNOWN."""
     glob: bool = False
-    scripts: tuple[Script, ...] = ()
-    """The commands of process substitutions it names."""
+    process: bool = False
+    """It names a process substitution."""
 
 
 class State:
@@ -117,61 +116,36 @@ class Expander:
 
     def single(self, word: Word) -> Value:
         """A word that is not split: of an assignment, a redirection or a here-document."""
-        text, known = self._joined(word)
-        scripts = tuple(part.script for part in word if part.kind == "process")
-        return Value(text, known, glob=False, scripts=scripts)
-
-    def _joined(self, parts: Word) -> tuple[str, bool]:
-        texts: list[str] = []
-        known = True
-        for part in parts:
-            text, part_known = self._part(part)
-            texts.append(text)
-            known = known and part_known
-        return "".join(texts), known
+        pieces = [self._part(part) for part in word]
+        text, known = "".join(text for text, _ in pieces), all(known for _, known in pieces)
+        return Value(text, known, process=any(part.kind == "process" for part in word))
 
     def _split(self, parts: Word) -> list[Value]:
-        fields: list[Value] = []
-        text, known, glob, started = "", True, False, False
-        scripts: list[Script] = []
+        """What an expansion without quotes brings is parted at its blanks."""
+        known, glob, text = True, False, ""
         for part in parts:
-            given = self._listed(part) if part.kind == "variable" and part.quoted else None
-            if given is not None:
-                if given:
-                    fields.extend([replace(given[0], text=text + given[0].text), *given[1:-1]][: len(given) - 1])
-                    text, known, started = (text if len(given) == 1 else "") + given[-1].text, given[-1].known, True
+            listed = self._listed(part)
+            if listed is not None:
+                if all(other is part or not (other.text or other.kind != "text") for other in parts):
+                    return list(listed)
+                known = known and all(value.known for value in listed)
+                text += _BREAK.join(value.text + _HELD for value in listed)
                 continue
             piece, piece_known = self._part(part)
             known = known and piece_known
-            if part.kind == "process":
-                scripts.append(part.script)
-            if part.kind in ("text", "arithmetic", "process") or part.quoted:
-                started = True
-                text += piece
-                glob = glob or (part.kind == "text" and not part.quoted and bool(_GLOB.search(piece)))
-                continue
-            glob = glob or bool(_GLOB.search(piece))
-            if "IFS" in self._state.variables or "IFS" in self._state.uncertain:
-                known = False
-            words = piece.split()
-            if piece[:1].isspace() and started:
-                fields.append(Value(text, known, glob, tuple(scripts)))
-                text, started = "", False
-            for index, word in enumerate(words):
-                if index:
-                    fields.append(Value(text, known, glob, tuple(scripts)))
-                    text = ""
-                text += word
-                started = True
-            if words and piece[-1:].isspace():
-                fields.append(Value(text, known, glob, tuple(scripts)))
-                text, started = "", False
-        if started:
-            fields.append(Value(text, known, glob, tuple(scripts)))
-        return fields
+            glob = glob or (not part.quoted and bool(_GLOB.search(piece)))
+            if part.quoted or part.kind not in ("variable", "command"):
+                text += piece + _HELD
+            else:
+                known = known and "IFS" not in self._state.variables and "IFS" not in self._state.uncertain
+                text += re.sub(r"\s+", _BREAK, piece)
+        process = any(part.kind == "process" for part in parts)
+        return [Value(field.replace(_HELD, ""), known, glob, process) for field in text.split(_BREAK) if field]
 
     def _listed(self, variable: Part) -> tuple[Value, ...] | None:
         """`"$@"` and `"${a[@]}"` stay the words they are."""
+        if variable.kind != "variable" or not variable.quoted:
+            return None
         if variable.text == "@" and not variable.operator:
             return self._state.positional
         return self._state.arrays.get(variable.text) if variable.operator == "[@]" else None
@@ -193,14 +167,13 @@ class Expander:
 
     def _arithmetic(self, part: Part) -> str:
         """The number, or one in its place: it is neither an option nor a path."""
-        text, _ = self._joined(part.parts)
+        text = self.single(part.parts).text
         for name in re.findall(r"[A-Za-z_]\w*", text):
             if _STORED_CODE.search(self._state.variables.get(name, "")):
                 raise NotUnderstood("arithmetic would run code kept in a variable")
         text = re.sub(r"[A-Za-z_]\w*", lambda name: self._state.variables.get(name[0], "0"), text)
-        if re.fullmatch(r"[\d\s+*-]{1,40}", text) and re.fullmatch(r"\s*\d+(?:\s*[+*-]\s*\d+)*\s*", text):
-            return str(_calculated(text))
-        return "0"
+        text = re.sub(r"\s", "", text)
+        return str(sum(map(int, re.findall(r"[+-]?\d+", text)))) if _SUM.fullmatch(text) else "0"
 
     def _variable(self, variable: Part) -> tuple[str, bool]:
         text, known = self._named(variable.text)
@@ -209,16 +182,16 @@ class Expander:
             return text, known
         if operator in ("[@]", "[*]") and (elements := self._state.arrays.get(variable.text)) is not None:
             return " ".join(element.text for element in elements), all(element.known for element in elements)
-        argument, argument_known = self._joined(variable.parts)
+        argument = self.single(variable.parts)
         if operator in (":-", "-", ":=", "="):
             if known and text:
                 return text, True
             if "=" in operator:
                 self._state.set_on_the_way.add(variable.text)
-            return argument, False if variable.text in self._state.uncertain else argument_known and known
+            return argument.text, argument.known and known and variable.text not in self._state.uncertain
         if operator in (":+", "+"):
-            return (argument, argument_known) if known and text else (argument, False)
-        return _sliced(text, argument) if operator == ":" and known else (UNKNOWN, False)
+            return argument.text, argument.known and known and bool(text)
+        return UNKNOWN, False
 
     def _named(self, name: str) -> tuple[str, bool]:
         state = self._state
@@ -244,24 +217,6 @@ class Expander:
         if 0 <= index < len(given):
             return given[index].text, given[index].known
         return "", index >= 0
-
-
-def _calculated(text: str) -> int:
-    """Sums of products, as in `1+2*3`."""
-    total = 0
-    for sign, product in re.findall(r"(^|[+-])\s*((?:\d+\s*\*\s*)*\d+)", text.strip()):
-        value = math.prod(int(number) for number in re.findall(r"\d+", product))
-        total += -value if sign == "-" else value
-    return total
-
-
-def _sliced(text: str, argument: str) -> tuple[str, bool]:
-    """`${text:1:2}`"""
-    bounds = re.fullmatch(r" *(\d+)(?::(\d+))?", argument)
-    if bounds is None:
-        return UNKNOWN, False
-    start = int(bounds[1])
-    return text[start : start + int(bounds[2])] if bounds[2] else text[start:], True
 
 
 _WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash", "SHELL": "/bin/bash"}  # noqa: S108

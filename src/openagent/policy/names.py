@@ -1,5 +1,0 @@
-"""Sets of names, written as one text."""
-
-
-def names(text: str) -> frozenset[str]:
-    return frozenset(text.split())

@@ -1,8 +1,10 @@
 """A daemon that is killed in the middle of a turn: what became of each call is told as it was."""
 
 import asyncio
+import json
 import os
 import random
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,9 @@ from openagent.protocol.messages import Message, TextPart, ThinkingPart, ToolRes
 from openagent.protocol.ops import MessagePage, MessagesPage, UsageAsk
 from openagent.protocol.usage import UsageReport
 from openagent.simulator import Simulator
+from tests.jail.conftest import needs_bwrap
+from tests.jail.processes import appears, gone_within
+from tests.mcp_host.bench import SCRIPTED
 
 from .binary import Binary, binary
 
@@ -189,3 +194,30 @@ async def _check(client: Client, watcher: Watcher, killed_at: float, spent: floa
     report = await client.request(UsageAsk(id=client.next_id(), by="model"), UsageReport)
     assert report.total.cost_usd == pytest.approx(spent + answer.cost_usd + completed.cost_usd)
     return report.total.cost_usd
+
+
+@needs_bwrap
+@pytest.mark.timeout(900)
+async def test_a_daemon_that_is_killed_in_mid_stream_leaves_no_process_of_its_own(tmp_path: Path) -> None:
+    marker = f"left-{tmp_path.name}-{os.getpid()}"
+    sleeper = f"exec -a {marker} sleep 1000"
+    steps = [calls(("shell", {"command": f"({sleeper}) & nohup setsid bash -c '{sleeper}' & true"})), {"text": STORY}]
+    script = {**STREAMING, "conversations": [{"match": {"last_user": "go"}, "loop": True, "steps": steps}]}
+    async with Simulator(script) as sim:
+        with binary(tmp_path, sim.base_url) as program:
+            program.env["OPENAGENT_JAIL_KIND"] = "bwrap"
+            servers = {"demo": {"command": "python3", "args": ["scripted_server.py", "good", marker]}}
+            program.data.mkdir()
+            (program.data / "config.toml").touch()
+            program.env["OPENAGENT_CONFIG"] = str(program.data / "config.toml")
+            (program.data / "mcpServers.json").write_text(json.dumps({"mcpServers": servers}))
+            shutil.copy(SCRIPTED, program.workspace)
+            for _ in range(ROUNDS):
+                await asyncio.to_thread(program.serve)
+                async with await program.client() as client:
+                    attachment = await begin(client, program, "full")
+                    await until(attachment, lambda event: isinstance(event, e.TextDelta))
+                    await appears(marker, 3)
+                    await kill(program)
+                assert await gone_within(marker, 5)
+                assert await gone_within(str(tmp_path), 5)

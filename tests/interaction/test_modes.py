@@ -148,6 +148,19 @@ async def test_a_command_that_meets_the_wall_is_asked_for_and_run_again(place: P
         assert listed.text.startswith("made")
 
 
+async def test_a_second_run_begins_where_the_first_did(tmp_path: Path) -> None:
+    repository(tmp_path / "workspace")
+    (tmp_path / "workspace" / "sub").mkdir()
+    async with house(tmp_path, [shell("cd sub && git diff"), DONE]) as h, await h.client(interactive=True) as client:
+        attachment = await client.attach(await new_session(h, client, mode="ask"))
+        await client.send(attachment.session, "go")
+        await answer(client, await asked(attachment), decision="allow")
+        async with asyncio.timeout(PATIENCE):
+            await attachment.until_turn_ends()
+        [result] = await results_of(client, attachment.session)
+        assert (result.is_error, result.text.splitlines()[0]) == (False, "differs")
+
+
 async def test_directory_variables_and_functions_go_from_reading_to_writing_and_back(place: Path) -> None:
     steps = [
         shell("mkdir -p sub/deeper"),

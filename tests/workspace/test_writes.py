@@ -11,6 +11,7 @@ from openagent.plugins.workspace import Caller, Restored
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.copies import WorkspaceCopies
 from openagent.workspace.git_guard import GitGuard
+from openagent.workspace.scan import Limits
 from openagent.workspace.tree import shown
 from openagent.workspace.writes import WorkspaceWrites
 from tests.workspace.trees import Editor, Entry, manifest
@@ -190,3 +191,46 @@ def test_a_look_between_calls_finds_nothing_in_a_workspace_that_is_gone(workspac
     guard = GitGuard(workspace, home, lambda _: False)
     shutil.rmtree(workspace)  # a copy that was merged while a round was on its way
     assert guard.look_at({b".git"}) == []
+
+
+async def test_what_is_beyond_the_limits_is_told_but_for_what_the_session_made(workspace: Path, home: Path) -> None:
+    limits = Limits(ignored_file_bytes=100, file_bytes=1000)
+    writes = WorkspaceWrites(home, GitCheckpoints(home, limits=limits))
+    (workspace / ".gitignore").write_text("out/\n")
+    (workspace / "out").mkdir()
+    (workspace / "out" / "found").write_bytes(b"x" * 200)
+    (workspace / "huge").write_bytes(b"x" * 2000)
+    (workspace / "kept").write_bytes(b"x" * 500)
+    found = {workspace / "out" / "found", workspace / "huge"}
+    assert set(await writes.unsaved(workspace, "one")) == found
+    window = await writes.begin(workspace, Caller("one", 1, "call"))
+    (workspace / "out" / "made").write_bytes(b"x" * 200)
+    (workspace / "kept").write_bytes(b"x" * 2000)
+    await writes.end(window)
+    found.add(workspace / "kept")
+    assert set(writes.known_unsaved(workspace, "one")) == found
+    assert set(writes.known_unsaved(workspace, "two")) == {*found, workspace / "out" / "made"}
+
+
+async def test_of_very_many_such_files_their_folders_are_told(workspace: Path, home: Path) -> None:
+    writes = WorkspaceWrites(home, GitCheckpoints(home, limits=Limits(file_bytes=10)))
+    for number in range(100):
+        folder = workspace / "many" / str(number % 10)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / str(number)).write_bytes(b"x" * 20)
+    assert set(await writes.unsaved(workspace, "one")) == {workspace / "many" / str(number) for number in range(10)}
+
+
+async def test_objects_that_cannot_be_kept_are_told(tmp_path: Path, memory: Path) -> None:
+    if tmp_path.stat().st_dev == memory.stat().st_dev:
+        pytest.skip("there are no two file systems here")
+    workspace = memory / "workspace"
+    pack = workspace / ".git" / "objects" / "pack"
+    pack.mkdir(parents=True)
+    (workspace / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (pack / "small.pack").write_bytes(b"x")
+    writes = WorkspaceWrites(tmp_path, GitCheckpoints(tmp_path))
+    assert await writes.unsaved(workspace, "one") == []
+    os.truncate(pack / "small.pack", 40 << 20)
+    writes = WorkspaceWrites(tmp_path / "other", GitCheckpoints(tmp_path / "other"))
+    assert await writes.unsaved(workspace, "one") == [pack]

@@ -16,7 +16,8 @@ from openagent.core.permission import ask_person
 from openagent.core.secrets import open_what_is_named
 from openagent.core.seen import CallFiles
 from openagent.core.unreadable import syntax_error
-from openagent.core.walls import IN_PLAN, RUN_AGAIN, ReadingShell, met_the_wall, to_ask
+from openagent.core.unsaved import look_for_unsaved, run_held, told
+from openagent.core.walls import IN_PLAN, RUN_AGAIN, ReadingShell, go_back, met_the_wall, to_ask
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import ReadingJail, Shell, offers
@@ -173,23 +174,36 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
     if tool.effect == "execute" and (why := await session.permits.leaving.prepare(call.id, facts, decision)):
         decision = msgspec.structs.replace(decision, kind="deny", reason=why)
         return Performed(ToolOutcome(text=f"Denied: {why}", is_error=True), decision, 0.0, summary)
+    await look_for_unsaved(session)
     if session.permits.mode != "plan":  # there nobody was asked
         await open_what_is_named(session, facts)
-    return await _run_held(session, tool, call, decision, op_id)
+    if decision.wall == "read":
+        return await _run_reading(session, tool, call, decision, op_id=op_id, began_in=facts.cwd)
+
+    async def run(wall: Wall, again: bool) -> Performed:
+        if again:
+            await go_back(session, facts.cwd)
+        held_to = msgspec.structs.replace(decision, wall=wall)
+        return await _run_decided(session, tool, call, held_to, op_id, again=again)
+
+    session.permits.leaving.begins(call.id)
+    return await run_held(session, facts, decision, run)
 
 
-async def _run_held(session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, op_id: str) -> Performed:
-    """Behind the wall that was decided on, and what follows when it meets that."""
+async def _run_reading(
+    session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, *, op_id: str, began_in: str
+) -> Performed:
+    """Where it can change nothing, and what follows when it meets that wall."""
     performed = await _run_decided(session, tool, call, decision, op_id)
-    if decision.wall == "write" or not (line := await met_the_wall(session, performed.outcome)):
+    if not (line := await met_the_wall(session, performed.outcome)):
         return performed
     if session.permits.mode == "plan":
-        return _told(performed, IN_PLAN)
-    return await _run_again(session, tool, call, performed, line=line, op_id=op_id)
+        return told(performed, IN_PLAN)
+    return await _run_again(session, tool, call, performed, line=line, op_id=op_id, began_in=began_in)
 
 
 async def _run_again(
-    session: "Session", tool: Tool, call: ToolCallPart, performed: Performed, *, line: str, op_id: str
+    session: "Session", tool: Tool, call: ToolCallPart, performed: Performed, *, line: str, op_id: str, began_in: str
 ) -> Performed:
     """It was believed to read, and met the wall that held it to that: a person may let it write."""
     assert performed.decision is not None
@@ -197,15 +211,11 @@ async def _run_again(
     if decision.kind == "ask":
         decision = await _ask_person(session, tool, call, decision, None)
     if decision.kind == "deny":
-        return _told(
+        return told(
             performed, f"Denied: it ran where nothing can be changed, and was not let run again: {decision.reason}"
         )
-    return _told(await _run_decided(session, tool, call, decision, op_id, again=True), RUN_AGAIN)
-
-
-def _told(performed: Performed, more: str) -> Performed:
-    outcome = msgspec.structs.replace(performed.outcome, text=f"{performed.outcome.text}\n{more}")
-    return msgspec.structs.replace(performed, outcome=outcome)
+    await go_back(session, began_in)
+    return told(await _run_decided(session, tool, call, decision, op_id, again=True), RUN_AGAIN)
 
 
 async def _run_decided(

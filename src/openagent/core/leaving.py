@@ -14,6 +14,7 @@ import msgspec
 from openagent.core.audit import entry
 from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, hosts_named, opened, wishes
 from openagent.core.permission import ask_person
+from openagent.core.unsaved import held
 from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell, offers
 from openagent.plugins.store import AuditEntry
 from openagent.policy.facts import CallFacts, Decision
@@ -67,7 +68,8 @@ class Leaving:
     @property
     def openings(self) -> Openings:
         """What the session's jail is opened to."""
-        return opened([*self._session.permits.openings, *self._once])
+        granted = [*self._session.permits.openings, *self._once]
+        return msgspec.structs.replace(opened(granted), held=held(self._session, granted))
 
     async def fit(self, shell: Shell) -> None:
         """Opens the jail of a shell to what it may have by now, and to no more. A mount takes a new jail."""

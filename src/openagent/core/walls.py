@@ -1,6 +1,7 @@
 """Commands that were let run unasked because they seem to read, and the wall that holds them to it."""
 
 import re
+import shlex
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ _ABSOLUTE = re.compile(r"(?:^|[\s'\"‘`(=:])(/[^\s'\"’`:)]*)")
 _NAMED = re.compile(r"([^\s:'\"‘’`]+)['\"’`]?: (?:Permission denied|Read-only|Operation not)", re.IGNORECASE)
 _LINES_READ = 200
 _SHOWN = 160
+_PATIENCE = 10.0
 
 
 class ReadingShell:
@@ -92,6 +94,13 @@ async def met_the_wall(session: "Session", outcome: ToolOutcome) -> str:
         if not kept and _is_about(line, session.workspace, directory):
             return line.strip()[:_SHOWN]
     return ""
+
+
+async def go_back(session: "Session", directory: str) -> None:
+    """Before a second run of a command: `cd sub && make` begins where it began before."""
+    shell = await session.shell()
+    if directory and shell.directory != directory:
+        await shell.run(f"cd -- {shlex.quote(directory)}", timeout=_PATIENCE)
 
 
 def _is_about(line: str, workspace: Path, directory: Path) -> bool:

@@ -102,6 +102,8 @@ class BwrapJail:
         self._opener = opener or PortOpener()
         self._openings = openings
         self._ways_out: dict[str, WayOut] = {}
+        self._masonry: dict[str, Masonry] = {}
+        """Of what each session's commands that may write are in."""
         self._limits = limits or Limits()
         self._env = dict(env or {})
         self._hidden = tuple(hidden)
@@ -234,6 +236,8 @@ class BwrapJail:
         await asyncio.gather(*(self._survey.of(Path(folder)) for folder, _ in openings.folders))
         if way_out := self._ways_out.get(session):
             await way_out.set_ports(openings.ports)
+        if masonry := self._masonry.get(session):
+            masonry.hold([Path(path) for path in openings.held])
 
     def _opened_walls(self, openings: Openings) -> list[Wall]:
         """What lies in such a folder that a workspace would have walls for has them there."""
@@ -312,9 +316,10 @@ class BwrapJail:
         if read_only:
             openings = openings.to_read
         ground = self._survey.last(workspace)
+        held = [path for path in map(Path, openings.held) if path.is_relative_to(workspace)]
         walls = [
             *self._opened_walls(openings),
-            *workspace_walls(workspace, self._hidden, ground, writable=not read_only),
+            *workspace_walls(workspace, self._hidden, ground, writable=not read_only, held=held),
         ]
         beside = beside and can_stand_beside(workspace)
         argv = [
@@ -349,13 +354,17 @@ class BwrapJail:
             setup.append(confine_script())
         argv += ["--remount-ro", "/"]
         standing = Standing(workspace, walls)
-        masonry = Masonry(standing, walls, in_memory=() if group else _IN_MEMORY, read_only=read_only)
+        masonry = Masonry(standing, walls, in_memory=() if group else _IN_MEMORY, read_only=read_only, held=held)
+        if session and not read_only:
+            self._masonry[session] = masonry
 
         def on_end() -> None:
             if way_out is not None:
                 way_out.close()
                 if self._ways_out.get(session) is way_out:
                     del self._ways_out[session]
+            if self._masonry.get(session) is masonry:
+                del self._masonry[session]
             if group is not None:
                 group.retire()
             standing.end()

@@ -135,6 +135,11 @@ class Enclosure(ABC):
                 raise
 
     @property
+    def is_outdated(self) -> bool:
+        """Its walls are to be others by now."""
+        return self.masonry is not None and self.masonry.is_outdated
+
+    @property
     def secrets(self) -> Sequence[Path]:
         return self.masonry.secrets if self.masonry is not None else ()
 

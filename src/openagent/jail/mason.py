@@ -38,15 +38,18 @@ if os.fstat(owner).st_ino != os.stat("/proc/self/ns/user").st_ino:
 done(libc.setns(space, 0x20000))
 for order, source, path in orders:
     source, path = os.fsencode(source), os.fsencode(path)
+    if order in ("open", "hold") and not os.path.lexists(path):
+        continue
     if order == "open":
-        done(libc.umount2(path, 2))
+        if libc.umount2(path, 2) and ctypes.get_errno() != 22:
+            done(1)
     elif order == "inodes":
         libc.mount(None, path, None, 32 | 2 | 4, source)
     else:
         kept = os.statvfs(path).f_flag
         flags = 4096 | 32 | 2 | 4 | (kept & (8 | 1024 | 2048)) | (1 << 21 if kept & 4096 else 0)
-        done(libc.mount(source, path, None, 4096, None))
-        if order == "close":
+        done(libc.mount(source, path, None, 4096 | (16384 if order == "hold" else 0), None))
+        if order in ("close", "hold"):
             done(libc.mount(None, path, None, flags | 1, None))
 """
 
@@ -55,13 +58,26 @@ class Masonry:
     """The walls of one enclosure."""
 
     def __init__(
-        self, standing: Standing, walls: Sequence[Wall], *, in_memory: Sequence[str] = (), read_only: bool = False
+        self,
+        standing: Standing,
+        walls: Sequence[Wall],
+        *,
+        in_memory: Sequence[str] = (),
+        read_only: bool = False,
+        held: Sequence[Path] = (),
     ) -> None:
-        """`in_memory`: folders whose files no control group counts. `read_only`: no repository needs walls in it."""
+        """`in_memory`: folders whose files no control group counts. `read_only`: no repository needs walls in it.
+        `held`: what has a wall for as long as nobody allowed it to be written."""
+        self._held = {wall.path for wall in walls if wall.path in held}
+        self._to_hold = set(self._held)
         self._unbounded = tuple(in_memory)
         self._standing = standing
         self._workspace = workspace = standing.workspace
-        self._walls = [wall for wall in walls if not wall.writable and not wall.emptied and not wall.path.is_dir()]
+        self._walls = [
+            wall
+            for wall in walls
+            if not (wall.writable or wall.emptied or wall.path in self._held) and not wall.path.is_dir()
+        ]
         self._repository = read_only or any(wall.path == workspace / ".git" for wall in walls)
         self._pid = 0
         self._bounding: asyncio.Task[None] | None = None
@@ -74,6 +90,8 @@ class Masonry:
         if self._unbounded:
             unbounded, self._unbounded = self._unbounded, ()
             self._bounding = asyncio.create_task(self._bound(unbounded))
+        if self._held or self._to_hold:
+            await self._rehold()
         fallen = [wall for wall in self._walls if self._fell(wall)]
         new: list[Wall] = []
         if not self._repository and (self._workspace / ".git").exists():
@@ -84,6 +102,24 @@ class Masonry:
         if fallen:
             await self._order([_raising(wall) for wall in fallen])
             self._standing.add(new)
+
+    def hold(self, paths: Sequence[Path]) -> None:
+        """From the next command on: these, and no others."""
+        self._to_hold = {path for path in paths if path != self._workspace and path.is_relative_to(self._workspace)}
+
+    @property
+    def is_outdated(self) -> bool:
+        """Something else is to be held than what is."""
+        return self._to_hold != self._held
+
+    async def _rehold(self) -> None:
+        there = {path for path in self._to_hold if path.exists() and not path.is_symlink()}
+        let_go = [path for path in self._held - there if not self._fell(Wall(path))]
+        new = [path for path in there if path not in self._held or self._fell(Wall(path))]
+        self._held = there
+        if let_go or new:
+            orders = [("open", "", str(path)) for path in sorted(let_go, reverse=True)]
+            await self._order([*orders, *(("hold", str(path), str(path)) for path in sorted(new))])
 
     @property
     def secrets(self) -> list[Path]:

@@ -113,6 +113,8 @@ class PersistentShell:
         )
         async with self._lock:
             for enclosure in list(self._enclosures.values()):
+                if enclosure.is_outdated:
+                    await self._all_introduced()  # walls that are being built cannot be changed yet
                 await enclosure.mend()
             worked = self._bash.enclosure.worked
             try:

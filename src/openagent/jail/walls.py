@@ -81,15 +81,29 @@ def explain_walls(output: str, secrets: Sequence[Path] = ()) -> str | None:
 
 
 def workspace_walls(
-    workspace: Path, hidden: Sequence[Path], ground: Ground | None = None, *, writable: bool = True
+    workspace: Path,
+    hidden: Sequence[Path],
+    ground: Ground | None = None,
+    *,
+    writable: bool = True,
+    held: Sequence[Path] = (),
 ) -> list[Wall]:
     """A hook or a setting planted here would run outside, in the person's own git or daemon.
 
-    `ground` is what was found in the workspace that needs walls; `writable=False` makes all of it read-only.
+    `ground` is what was found in the workspace that needs walls; `writable=False` makes all of it read-only, and `held`
+    what undo could not bring back.
     """
     ground = ground or Ground()
     walls = [Wall(workspace, writable=writable)]
-    walls += git_walls(workspace, ground.repositories) if writable else _shared_by(workspace)
+    held = [path for path in held if path != workspace and not path.is_symlink() and path.exists()]
+    outside_git = [path for path in held if ".git" not in path.relative_to(workspace).parts]
+    walls += [Wall(path) for path in outside_git if writable]
+    if writable:
+        found = git_walls(workspace, ground.repositories)
+        walls += [wall._replace(writable=wall.writable and not _is_below(wall.path, outside_git)) for wall in found]
+        walls += [Wall(path) for path in held if path not in outside_git]
+    else:
+        walls += _shared_by(workspace)
     steering = [workspace / ".openagent", *ground.steering]
     walls += [Wall(path) for path in steering if writable and path.exists() and not path.is_symlink()]
     walls += [Wall(path, unreadable=True) for path in ground.secrets if path.is_file() and not path.is_symlink()]
@@ -98,6 +112,10 @@ def workspace_walls(
         if workspace in resolved.parents and resolved.exists():
             walls.append(Wall(resolved, emptied=True))
     return walls
+
+
+def _is_below(path: Path, places: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(place) for place in places)
 
 
 def _shared_by(workspace: Path) -> list[Wall]:

@@ -64,11 +64,13 @@ class Openings(Struct, frozen=True):
     """Of the machine's own loopback, on the jail's."""
     engine: bool = False
     credentials: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    """What of the workspace is not even to be written there, as long as nobody allowed it."""
 
     @property
     def needs_mounts(self) -> "Openings":
         """Without what can be opened while the jail stands."""
-        return replace(self, ports=())
+        return replace(self, ports=(), held=())
 
     @property
     def to_read(self) -> "Openings":

@@ -3,7 +3,7 @@
 Paths inside a workspace are given as text for people; bytes that are no UTF-8 appear as `\\xNN`.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -92,6 +92,15 @@ class Writes(Protocol):
 
     async def begin(self, workspace: Path, by: Caller, *, exact: bool = False) -> WriteWindow:
         """`exact`: the call says itself what it writes, and is quick. Every window must be ended."""
+        ...
+
+    async def unsaved(self, workspace: Path, session: str) -> Sequence[Path]:
+        """What in a workspace could not be brought back if that session changed it, because it is beyond the limits or
+        has no copy; the workspace itself when nothing could. What the session itself made is not among it."""
+        ...
+
+    def known_unsaved(self, workspace: Path, session: str) -> Sequence[Path]:
+        """The same without looking: as it was seen last."""
         ...
 
     async def end(self, window: WriteWindow) -> Checkpoint | None:

@@ -18,6 +18,8 @@ from openagent.policy.rules import Rule, RuleSet, listed
 from openagent.policy.units import Unit, is_command, units_of
 from openagent.protocol.sessions import GrantBy, GrantScope, Mode, PermissionChoice
 
+UNSAVED = "unsaved"
+"""What files are asked about as that undo could not bring back."""
 _OUTSIDE = {"folder": "Reading anything", "folder_write": "Reading and writing anything"}
 """What a folder outside is asked about as."""
 _BY_NAME = {"engine": "The {}", "credential": "The credential `{}`"}
@@ -163,10 +165,15 @@ def words(rule: Rule) -> str:
         return f"{told} and anything after {after}" + (f" to {hosts}" if hosts else "")
     if paths := listed(rule.path):
         what = _OUTSIDE.get(rule.tool) or f"Any `{rule.tool}`"
-        return f"{what} {_places(paths, rule.workspace)}"
+        return f"{what} {_places(paths, rule.workspace)}" if rule.tool != UNSAVED else _beyond_undo(rule, paths)
     if hosts:
         return f"Connections to {hosts}" if rule.tool == "network" else f"Any `{rule.tool}` of {hosts}"
     return f"Any call of `{rule.tool}`"
+
+
+def _beyond_undo(rule: Rule, paths: Sequence[str]) -> str:
+    places = " or ".join(f"`{_within(glob_text(path), rule.workspace)}`" for path in paths)
+    return f"Changing what undo cannot bring back in {places}"
 
 
 def _places(globs: Sequence[str], workspace: str) -> str:

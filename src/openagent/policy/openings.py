@@ -1,7 +1,8 @@
 """What a jail can be opened to: hosts, folders outside, ports of the machine, its container engine, credentials.
 
 Each is a rule like any other, so that what was granted, for a session or always, is listed and taken back in one place:
-`network` with a host, `folder` and `folder_write` with a path, `engine`, `credential` with a name as its text.
+`network` with a host, `folder` and `folder_write` with a path, `engine`, `credential` with a name as its text. So is
+`unsaved` with a path: what lies in the workspace, and undo could not bring back.
 """
 
 from collections.abc import Sequence
@@ -17,8 +18,9 @@ from openagent.policy.paths import glob_escape, glob_text
 from openagent.policy.rules import CompiledRule, Meeting, Rule, RuleSet, Target, listed
 from openagent.protocol.sessions import GrantBy, Mode, Risk
 
-OpeningKind = Literal["network", "folder", "folder_write", "engine", "credential"]
+OpeningKind = Literal["network", "folder", "folder_write", "engine", "credential", "unsaved"]
 KINDS: tuple[OpeningKind, ...] = get_args(OpeningKind)
+_PLACES = ("folder", "folder_write", "unsaved")
 Network = str | Sequence[str]
 """As in the settings: off, ask, on, or the hosts that may be reached."""
 _WEB = (80, 443)
@@ -82,6 +84,8 @@ def opening_widths(facts: CallFacts) -> list[tuple[GrantBy, Rule]]:
     match facts.tool:
         case "network":
             return [("host", replace(rule, host=[glob_escape(_named(*split_subject(facts.subject)))]))]
+        case "unsaved":
+            return [("folder", replace(rule, path=[glob_escape(facts.subject)]))]
         case "folder" | "folder_write":  # the folder itself, and all below it
             folder = glob_escape(facts.subject.rstrip("/"))
             return [("folder", replace(rule, path=[folder or "/", f"{folder}/**"]))]
@@ -99,7 +103,7 @@ def openings_of(rules: RuleSet, workspace: str) -> list[Opening]:
         match rule.tool:
             case "network":
                 found += [Opening("network", host) for host in _plain(rule.host) if own_port(host)]
-            case "folder" | "folder_write":
+            case "folder" | "folder_write" | "unsaved":
                 found += [Opening(rule.tool, path) for path in _plain(rule.path)]
             case "engine" | "credential":
                 found.append(Opening(rule.tool, rule.text))
@@ -123,7 +127,7 @@ def _meets(compiled: CompiledRule, facts: CallFacts) -> bool:
             return False
     elif not rule.tool:  # rules about files and commands are not about mounts
         return False
-    if facts.tool in ("folder", "folder_write"):
+    if facts.tool in _PLACES:
         paths = (facts.subject,)
     tools = (facts.tool, "folder_write") if facts.tool == "folder" and rule.decision == "allow" else (facts.tool,)
     return any(
@@ -150,4 +154,4 @@ def _plain(given: str | list[str]) -> list[str]:
 def _risk(facts: CallFacts) -> Risk:
     if facts.tool == "network":
         return "high" if facts.subject.startswith("localhost:") else "medium"
-    return "medium" if facts.tool == "folder" else "high"
+    return "medium" if facts.tool in ("folder", "unsaved") else "high"

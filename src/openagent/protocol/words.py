@@ -21,6 +21,7 @@ _VERBS = {
     "network": ("connect to", "connecting to", "connected to"),
     "folder": ("read the folder", "reading the folder", "read the folder"),
     "folder_write": ("write in the folder", "writing in the folder", "wrote in the folder"),
+    "unsaved": ("change, beyond undo,", "changing, beyond undo,", "changed, beyond undo,"),
     "engine": ("use the", "using the", "used the"),
     "credential": ("use the credential", "using the credential", "used the credential"),
 }

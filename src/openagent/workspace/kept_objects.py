@@ -27,6 +27,8 @@ class KeptObjects:
     def __init__(self, kept: Path) -> None:
         self._kept = kept
         self._seen: dict[str, int] = {}
+        self.without_copy: set[str] = set()
+        """Folders of objects in which one is neither linked nor copied."""
 
     def keep(self, repository: Path) -> None:
         """Folders that were not changed since are not listed again."""
@@ -39,9 +41,10 @@ class KeptObjects:
             target.mkdir(mode=0o700, parents=True, exist_ok=True)
             names = {entry.name for entry in os.scandir(folder.path) if entry.is_file(follow_symlinks=False)}
             known = set(os.listdir(target))
+            self.without_copy.discard(folder.name)
             for name in names - known:
-                if not name.startswith("tmp_"):
-                    _give(Path(folder.path, name), target / name)
+                if not name.startswith("tmp_") and not _give(Path(folder.path, name), target / name):
+                    self.without_copy.add(folder.name)
             for name in known - names:
                 _drop_old(target / name)
 
@@ -67,14 +70,20 @@ def _folders(objects: Path) -> Iterator[os.DirEntry[str]]:
                 yield entry
 
 
-def _give(source: Path, target: Path) -> None:
+def _give(source: Path, target: Path) -> bool:
+    """False when it is there, and cannot be given."""
     try:
         os.link(source, target, follow_symlinks=False)
+    except FileNotFoundError:
+        return True
     except OSError as problem:
-        if problem.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK) or source.stat().st_size > _LARGEST_COPY:
-            return
-        with suppress(OSError):
+        try:
+            if problem.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK) or source.stat().st_size > _LARGEST_COPY:
+                return False
             shutil.copy2(source, target, follow_symlinks=False)
+        except OSError:
+            return not source.exists()
+    return True
 
 
 def _drop_old(kept: Path) -> None:

@@ -57,6 +57,8 @@ class Index(Struct):
     left_out: list[tuple[bytes, str]] = []
     snapshot: bytes = b""
     """The object that holds all that was seen."""
+    made: dict[bytes, str] = {}
+    """What of `left_out` a session's own call made, so that nobody else's work is in it: the session."""
 
 
 def load_index(path: Path) -> Index:

@@ -18,8 +18,9 @@ from openagent.workspace.journal import OTHERS, Journal
 from openagent.workspace.kept_objects import KeptObjects, kept_objects
 from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
 from openagent.workspace.snapshots import Snapshot, Snapshots
-from openagent.workspace.states import Change, Draft, compare, inside, topmost
+from openagent.workspace.states import Change, Draft, compare, inside, state_at, topmost
 from openagent.workspace.tree import Folder, Manifest, join, write_trees
+from openagent.workspace.unsaved import in_few_places, unsaved
 from openagent.workspace.watch import Touched, Watch
 
 _NOTED = "noted"
@@ -45,9 +46,15 @@ class Trail:
         self._objects = KeptObjects(kept_objects(store.directory))
         self._watch: Watch | None = None
         self._pending = Touched()
+        self._unsaved: dict[str, list[bytes]] = {}
+        """By session, as long as what it was made from is the same."""
+        self._unsaved_of: list[tuple[bytes, str]] = []
+        self._unkept: frozenset[str] = frozenset()
         self.opened = False
         self.events = 0
         """How often the kernel had something to tell."""
+        self.maker = ""
+        """The one session whose calls may be at work, when it is one."""
         self.unclaimed: list[Change] = []
         """What changed since the last process that looked: a call that a crash cut off may have done it."""
 
@@ -159,6 +166,7 @@ class Trail:
             index.settled_files,
             index.settled_bytes,
             left_out,
+            made=self._made(left_out),
         )
         return changes
 
@@ -172,7 +180,7 @@ class Trail:
         left_out = sorted(scan.left_out)
         changes = self._differences(files, left_out)
         rules = ignore_rules(files)
-        fresh = Index(files, scan.started_at, ignore_rules=rules, left_out=left_out)
+        fresh = Index(files, scan.started_at, ignore_rules=rules, left_out=left_out, made=self._made(left_out))
         if rules == index.ignore_rules or looked:
             fresh.skipped, fresh.settled_files, fresh.settled_bytes = (
                 index.skipped,
@@ -225,6 +233,31 @@ class Trail:
         unknown = {path for path, _ in (*self._index.left_out, *left_out)}
         changes = compare(self._index.root, files)
         return [change for change in changes if not (unknown and inside(change.path, unknown))]
+
+    # What cannot be brought back
+
+    def unsaved(self, session: str) -> list[bytes]:
+        """Paths below the workspace: what a session must not change as if it could be taken back."""
+        unkept = frozenset(self._objects.without_copy)
+        if self._index.left_out is not self._unsaved_of or unkept != self._unkept:
+            self._unsaved_of, self._unkept = self._index.left_out, unkept
+            self._unsaved.clear()
+        if (known := self._unsaved.get(session)) is None:
+            made = self._index.made
+            lost = unsaved(self._unsaved_of, [b".git/objects/" + os.fsencode(name) for name in unkept])
+            known = in_few_places([path for path in lost if made.get(path) != session])
+            self._unsaved[session] = known
+        return known
+
+    def _made(self, left_out: list[tuple[bytes, str]]) -> dict[bytes, str]:
+        if not left_out:
+            return {}
+        before, index = {path for path, _ in self._index.left_out}, self._index
+        made = {path: index.made[path] for path, _ in left_out if path in index.made}
+        if self.maker:
+            new = [path for path, _ in left_out if path not in before and state_at(index.root, path) is None]
+            made |= dict.fromkeys(new, self.maker)
+        return made
 
     # The repository's own state
 

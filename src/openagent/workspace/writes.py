@@ -7,11 +7,13 @@ command in the background, cannot be told apart and is marked as shared.
 import asyncio
 import os
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from openagent.plugins.workspace import Caller, Checkpoint, FileChange, Restored, Writes, WriteWindow
+from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.git_guard import Disarmed, GitGuard
 from openagent.workspace.journal import OTHERS, Entry
@@ -81,6 +83,8 @@ class Kept:
         """What a session of another workspace around or inside this one wrote here."""
         self.claimed: tuple[str, int] | None = None
         self.patrolled = False
+        self.failed = False
+        """The last look did not come to its end: nothing can be brought back."""
 
 
 class WorkspaceWrites:
@@ -117,6 +121,27 @@ class WorkspaceWrites:
         if not exact:
             kept.lock.release()
         return window
+
+    async def unsaved(self, workspace: Path, session: str) -> Sequence[Path]:
+        if (seen := self._seen(workspace)) is None or not seen.trail.opened:
+            kept = self._keep(workspace)
+            async with kept.lock:
+                with suppress(OpenAgentError, OSError):  # whoever begins a call is told
+                    await self._look(kept)
+                    await _to_the_end(kept.trail.look_at_repository)
+        return self.known_unsaved(workspace, session)
+
+    def known_unsaved(self, workspace: Path, session: str) -> Sequence[Path]:
+        kept = self._seen(workspace)
+        if kept is None:
+            return ()
+        if kept.failed:
+            return (workspace,)
+        return [workspace / os.fsdecode(path) for path in kept.trail.unsaved(session)] if kept.trail.opened else ()
+
+    def _seen(self, workspace: Path) -> Kept | None:
+        directory = self._directories.get(str(workspace))
+        return self._kept.get(directory) if directory is not None else None
 
     async def end(self, window: WriteWindow) -> Checkpoint | None:
         assert isinstance(window, Window)
@@ -256,7 +281,15 @@ class WorkspaceWrites:
         return self.is_walled(repository)
 
     async def _look(self, kept: Kept, ending: Window | None = None) -> None:
-        """With the lock held. Nothing touched: nothing is read. Little was touched: not worth a thread."""
+        """With the lock held."""
+        try:
+            await self._look_if_touched(kept, ending)
+        except (OpenAgentError, OSError):
+            kept.failed = True
+            raise
+
+    async def _look_if_touched(self, kept: Kept, ending: Window | None) -> None:
+        """Nothing touched: nothing is read. Little was touched: not worth a thread."""
         trail = kept.trail
         if trail.opened:
             touched = trail.peek()
@@ -264,6 +297,7 @@ class WorkspaceWrites:
                 return
             if not touched.repository and trail.is_quick(touched):
                 self._look_now(kept, ending)
+                kept.failed = False
                 return
 
         def run() -> None:
@@ -275,10 +309,13 @@ class WorkspaceWrites:
                     self._look_now(kept, ending)
 
         await _to_the_end(run)
+        kept.failed = False
 
     def _look_now(self, kept: Kept, ending: Window | None) -> None:
         trail = kept.trail
         touched = trail.peek()
+        working = {window.by.session for window in kept.windows}
+        trail.maker = next(iter(working)) if len(working) == 1 else ""
         changes = trail.look()
         changes += self._guard(kept, touched, changes)
         self._assign(kept, changes, ending, self._repository_after(kept, touched))

@@ -162,6 +162,7 @@ const TITLES: Record<string, string> = {
   network: 'Let it connect?',
   folder: 'Let it read this folder?',
   folder_write: 'Let it write in this folder?',
+  unsaved: 'Let it change what undo cannot bring back?',
   engine: 'Let it use the container engine?',
   credential: 'Let it use this credential?',
 }

@@ -1,0 +1,152 @@
+"""What undo could not bring back is read-only in `auto`, until a person allows it: whole turns."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.jail.conftest import needs_bwrap
+
+from .doing import answer, asked, call, results_of, shell, turn, write
+from .house import house
+from .test_egress import begin, ended, questions
+
+pytestmark = [pytest.mark.anyio, needs_bwrap]
+LARGE = 11 << 20
+"""Larger than an ignored file may be that is kept."""
+
+
+def project(folder: Path) -> Path:
+    """With a file that undo does not keep, beside one that it does."""
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, env={"PATH": os.environ["PATH"]})
+    (folder / ".gitignore").write_text("data/\nbuild/\n")
+    (folder / "data").mkdir()
+    (folder / "data" / "large").write_text("precious")
+    os.truncate(folder / "data" / "large", LARGE)
+    (folder / "data" / "small").write_text("kept")
+    return folder
+
+
+def begins_with(path: Path, text: str) -> bool:
+    with path.open() as file:
+        return file.read(len(text)) == text
+
+
+async def test_a_file_beyond_the_limits_is_written_once_a_person_allowed_it(tmp_path: Path):
+    large = project(tmp_path / "workspace") / "data" / "large"
+    script = [
+        shell("cd data && echo new > small && echo lost | tee large; cat small"),
+        shell("echo more > large; echo more > small"),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client, mode="auto")
+        question = await asked(attachment)
+        assert (question.ask.tool, question.ask.summary) == ("unsaved", str(h.workspace / "data"))
+        assert "data/large" in question.ask.reason
+        assert begins_with(large, "precious")
+        assert "in `data`, for the rest of this session" in question.ask.choices[1].covers
+        await answer(client, question, decision="allow", scope="session")
+        assert questions(await ended(attachment)) == []
+        first, second = await results_of(client, session)
+        assert "lost\nnew" in first.text
+        assert "second run" in first.text
+        assert second.text == "[no output]"
+        assert large.read_text() == (h.workspace / "data" / "small").read_text() == "more\n"
+
+
+async def test_refused_it_stays_and_the_model_hears_why(tmp_path: Path):
+    large = project(tmp_path / "workspace") / "data" / "large"
+    script = [
+        shell("rm -rf data || true"),
+        shell("mv data/large elsewhere"),
+        write("data/large", "x"),
+        shell("touch made; echo ok"),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client, mode="auto")
+        for _ in range(3):
+            question = await asked(attachment)
+            assert question.ask.summary == str(h.workspace / "data")
+            await answer(client, question, decision="deny", reason="mine")
+        assert questions(await ended(attachment)) == []
+        removed, moved, written, last = await results_of(client, session)
+        for result in (removed, moved, written):
+            assert "Denied: undo could not bring data" in result.text
+            assert "mine" in result.text
+        assert last.text == "ok"
+        assert begins_with(large, "precious")
+        assert large.stat().st_size == LARGE
+
+
+async def test_what_the_session_made_itself_is_its_own_also_after_a_restart(tmp_path: Path):
+    project(tmp_path / "workspace")
+    make = shell("mkdir build && truncate -s 20M build/app && ln build/app build/other")
+    change = shell("echo changed > build/app && rm -r build && echo all changed")
+    script = [make, shell("echo again >> build/app; echo fine"), {"text": "."}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client, mode="auto")
+        assert questions(await ended(attachment)) == []
+        assert [result.text for result in await results_of(client, session)] == ["[no output]", "fine"]
+    async with house(tmp_path, [*script, change, {"text": "."}]) as h, await h.client(interactive=True) as client:
+        attachment = await client.attach(session)
+        _, seen = await turn(client, attachment)
+        assert questions(seen) == []
+        assert (await results_of(client, session))[-1].text.startswith("all changed")
+
+
+async def test_allowed_once_it_is_held_again_for_the_next_command(tmp_path: Path):
+    large = project(tmp_path / "workspace") / "data" / "large"
+    script = [shell("echo one > data/large"), shell("echo two > data/large"), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        _, attachment = await begin(h, client, mode="auto")
+        await answer(client, await asked(attachment), decision="allow", scope="once")
+        await answer(client, await asked(attachment), decision="deny")
+        await ended(attachment)
+        assert large.read_text() == "one\n"
+
+
+async def test_a_workspace_of_which_nothing_can_be_kept_is_asked_for_as_a_whole(
+    tmp_path: Path,
+):
+    script = [shell("echo x > a"), shell("echo y > b"), shell("cat a b"), write("c", "z"), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        (h.home / "checkpoints").write_text("no folder can be made here")
+        session, attachment = await begin(h, client, mode="auto")
+        question = await asked(attachment)
+        assert (question.ask.tool, question.ask.summary) == ("unsaved", str(h.workspace))
+        assert not (h.workspace / "a").exists()
+        await answer(client, question, decision="allow", scope="session")
+        assert questions(await ended(attachment)) == []
+        assert [(h.workspace / name).read_text() for name in "abc"] == ["x\n", "y\n", "z"]
+        assert (await results_of(client, session))[2].text == "x\ny"
+
+
+@pytest.mark.parametrize("mode", ["ask", "full"])
+async def test_elsewhere_than_in_auto_nothing_more_is_asked(tmp_path: Path, mode: str):
+    large = project(tmp_path / "workspace") / "data" / "large"
+    script = [shell("echo x > data/large"), {"text": "."}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        _, attachment = await begin(h, client, mode=mode)
+        if mode == "ask":
+            question = await asked(attachment)
+            assert question.ask.tool == "shell"
+            await answer(client, question, decision="allow")
+        assert questions(await ended(attachment)) == []
+        assert large.read_text() == "x\n"
+
+
+async def test_a_code_tool_meets_the_same_wall(tmp_path: Path):
+    large = project(tmp_path / "workspace") / "data" / "large"
+    code = "open('data/large', 'w').write('x')"
+    script = [call("execute_code", language="python", code=code), {"text": "."}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        _, attachment = await begin(h, client, mode="auto")
+        question = await asked(attachment)
+        assert question.ask.tool == "unsaved"
+        await answer(client, question, decision="allow", scope="once")
+        await ended(attachment)
+        assert large.read_text() == "x"

@@ -68,6 +68,32 @@ PLOTS = [
     ),
     Plot("a new repository", "git init -q; git config core.fsmonitor 'EVIL'", "nothing"),
     Plot(
+        "a new repository with its settings' way back taken",
+        "git init -q; git config core.fsmonitor 'EVIL'; touch .git/.config.openagent .git/.config; chmod 555 .git",
+        "nothing",
+    ),
+    Plot(
+        "a new repository with its hooks' way out taken",
+        "git init -q; echo a > a; git add a; mkdir -p .git/hooks/post-index-change.disarmed; "
+        "printf '#!/bin/sh\\nEVIL\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/*; chmod 555 .git/hooks; "
+        "touch a",
+        "nothing",
+    ),
+    Plot(
+        "a new repository behind many others",
+        "for i in $(seq 600); do mkdir a$i; touch a$i/config; done; "
+        "git init -q z; git -C z config core.fsmonitor 'EVIL'",
+        "nothing",
+        ("z",),
+    ),
+    Plot(
+        "a new repository in a folder with a long name",
+        "d=$(printf '\\360\\237\\231\\210%.0s' $(seq 50)); mkdir -p $d/$d/$d; git init -q $d/$d/$d/z; "
+        "ln -s $d/$d/$d/z here; git -C here config core.fsmonitor 'EVIL'",
+        "nothing",
+        ("here",),
+    ),
+    Plot(
         "a new repository from a template",
         "mkdir -p t/hooks; printf '#!/bin/sh\\nEVIL\\n' > t/hooks/post-index-change; chmod +x t/hooks/*; "
         "git init -q --template=t; echo a > a; git add a; touch a",

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 from msgspec import Struct, field
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.beneath import opened_folder, opened_root, put_file, status_of
+from openagent.workspace.beneath import make_writable, opened_folder, opened_root, put_file, status_of
 from openagent.workspace.git import run_git
 from openagent.workspace.git_harmless import Setting, is_harmless, parsed, written
 from openagent.workspace.states import Change
@@ -27,7 +28,6 @@ _DOT_GIT = b".git"
 _SETTINGS = (b"config", b"config.worktree")
 _TELLS_A_REPOSITORY = frozenset((b"HEAD", b"config", b"config.worktree", b"commondir", b"objects", b"refs"))
 _LARGEST = 1 << 20
-_MOST = 500
 _DISARMED = b".disarmed"
 _GITLINK = b"\x00\x00\xe0\x00"
 """The mode of an entry of the index that stands for another repository."""
@@ -88,7 +88,7 @@ class GitGuard:
             if repository or all_of_it:
                 places |= {b".git", *self._gitlinks(), *self._within(root)}
             found: list[Disarmed] = []
-            for place in sorted(places)[:_MOST]:
+            for place in sorted(places):  # all of them: what is passed over is what somebody would hide behind many
                 found += self._look_at(root, place)
             return found
 
@@ -96,7 +96,7 @@ class GitGuard:
         """Between calls, when what a call left running may still be at work, and the workspace may be gone: a copy that
         was merged, for one."""
         with suppress(FileNotFoundError, NotADirectoryError), opened_root(self._workspace) as root:
-            return [found for place in sorted(places)[:_MOST] for found in self._look_at(root, place)]
+            return [found for place in sorted(places) for found in self._look_at(root, place)]
         return []
 
     def is_open(self) -> bool:
@@ -129,20 +129,27 @@ class GitGuard:
         if self._is_walled(self._workspace / os.fsdecode(place)):
             self._known[place] = now  # nobody inside can have done it
             return
-        with suppress(OSError):
+        try:
             yield from self._disarm(root, place, known, now, followed)
+        except FileNotFoundError:
+            return  # it is being changed right now: it is looked at again, and nothing of it is taken for known
+        except OSError as problem:
+            why = problem.strerror or str(problem)
+            yield Disarmed(_shown(place), f"what git would run there could not be taken out ({why})", left=True)
+            return
         self._known[place] = self._read(root, place)
 
     def _disarm(self, root: int, place: bytes, known: Metadata, now: Metadata, followed: int) -> Iterator[Disarmed]:
-        shown = os.fsdecode(place) or "."
+        shown = _shown(place)
         if now.link and now.link != known.link:
             yield from self._follow(root, place, now.link, followed)
         if now.common and now.common != known.common and not self._leads_home(place, now.common):
             self._keep(place + b"/commondir", now.common)
             with opened_folder(root, place) as folder:
                 if b"/worktrees/" in place:
-                    put_file(folder, b"commondir", b".commondir.openagent", [b"../..\n"], 0o644)
+                    _put(folder, b"commondir", b"../..\n")
                 else:
+                    make_writable(folder)
                     os.unlink(b"commondir", dir_fd=folder)
             yield Disarmed(shown, f"it took its settings and hooks from {_text(now.common)!r} (commondir)")
         for name, content in now.settings.items():
@@ -150,13 +157,10 @@ class GitGuard:
                 yield from self._disarm_settings(root, place, name, content, known.settings.get(name, b""))
         new_hooks = [name for name, print_ in now.hooks.items() if known.hooks.get(name) != print_]
         for name in new_hooks:
-            with opened_folder(root, place) as folder:
-                if name == _ANY.encode():
-                    os.rename(b"hooks", b"hooks" + _DISARMED, src_dir_fd=folder, dst_dir_fd=folder)
-                else:
-                    with opened_folder(folder, b"hooks") as hooks:
-                        os.rename(name, name + _DISARMED, src_dir_fd=hooks, dst_dir_fd=hooks)
-            yield Disarmed(shown, f"the hook {_text(name)}, now {_text(name + _DISARMED)}")
+            inside, moved = (place, b"hooks") if name == _ANY.encode() else (join(place, b"hooks"), name)
+            with opened_folder(root, inside) as folder:
+                aside = _put_aside(folder, moved)
+            yield Disarmed(shown, f"the hook {_text(name)}, now {_text(aside)}")
         for other in sorted(now.others - known.others):
             yield Disarmed(shown, _text(other), left=True)
 
@@ -170,12 +174,12 @@ class GitGuard:
             return
         self._keep(join(place, name), content)
         with opened_folder(root, place) as folder:
-            put_file(folder, name, b".config.openagent", [written(kept)], 0o644)
+            _put(folder, name, written(kept))
         if settings is None:
-            yield Disarmed(os.fsdecode(place) or ".", f"{_text(name)}, which git could not have read")
+            yield Disarmed(_shown(place), f"{_text(name)}, which git could not have read")
             return
         for gone in [each for each in settings if each not in kept]:
-            yield Disarmed(os.fsdecode(place) or ".", f"the setting {gone.key}={gone.value or ''}"[:300])
+            yield Disarmed(_shown(place), f"the setting {gone.key}={gone.value or ''}"[:300])
 
     def _follow(self, root: int, place: bytes, link: bytes, followed: int) -> Iterator[Disarmed]:
         """A `.git` that is a file or a link is as harmless as what it leads to."""
@@ -193,6 +197,7 @@ class GitGuard:
             self._keep(place, link)
             parent, _, name = place.rpartition(b"/")
             with opened_folder(root, parent) as folder:
+                make_writable(folder)
                 os.unlink(name, dir_fd=folder)
             yield Disarmed(os.fsdecode(place), f"it led to {target}, and was removed")
 
@@ -225,8 +230,8 @@ class GitGuard:
 
     def _keep(self, path: bytes, content: bytes) -> None:
         self.kept.mkdir(mode=0o700, exist_ok=True)
-        name = f"{time.time_ns()}-{os.fsdecode(path).replace('/', '%')[-150:]}"
-        (self.kept / name).write_bytes(content)
+        name = b"%d-%s" % (time.time_ns(), path.replace(b"/", b"%")[-150:])
+        (self.kept / os.fsdecode(name)).write_bytes(content)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -270,6 +275,21 @@ class GitGuard:
         for entry in staged.stdout.split(b"\0"):
             if entry.startswith(b"160000 "):
                 yield join(entry.partition(b"\t")[2], _DOT_GIT)
+
+
+def _put(folder: int, name: bytes, content: bytes) -> None:
+    """Under way it has a name that nobody could have taken before, to be in its way."""
+    make_writable(folder)
+    put_file(folder, name, b".%s.%s" % (name, token_hex(8).encode()), [content], 0o644)
+
+
+def _put_aside(folder: int, name: bytes) -> bytes:
+    aside = name + _DISARMED
+    if status_of(folder, aside) is not None:
+        aside = b"%s.%s%s" % (name, token_hex(8).encode(), _DISARMED)
+    make_writable(folder)
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    return aside
 
 
 def _metadata(folder: int) -> Metadata:
@@ -354,6 +374,10 @@ def _in_tree(folder: Folder, path: bytes) -> Iterator[bytes]:
         yield join(path, _DOT_GIT)
     for name, below in folder.folders.items():
         yield from _in_tree(below, join(path, name))
+
+
+def _shown(place: bytes) -> str:
+    return os.fsdecode(place) or "."
 
 
 def _text(data: bytes) -> str:

@@ -14,7 +14,8 @@ import pytest
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.messages import Message, TextPart, ThinkingPart, ToolResultPart
-from openagent.protocol.ops import MessagePage, MessagesPage, UsageAsk
+from openagent.protocol.ops import AuditAsk, MessagePage, MessagesPage, UsageAsk
+from openagent.protocol.safety import AuditPage
 from openagent.protocol.usage import UsageReport
 from openagent.simulator import Simulator
 from tests.jail.conftest import needs_bwrap
@@ -98,6 +99,28 @@ async def test_a_call_that_ran_is_told_as_interrupted_and_the_one_after_it_as_ne
                 found = await results(client, attachment.session)
                 assert [result.ended for result in found] == ["interrupted", "not_run", "not_run"]
                 assert "unknown" in found[0].reason
+
+
+@needs_bwrap
+async def test_a_command_that_waited_for_a_host_is_told_as_one_that_ran(tmp_path: Path) -> None:
+    running = ("shell", {"command": "touch begun; curl -sS --max-time 60 http://far.test/"})
+    async with Simulator([calls(running), {"text": "Fine."}]) as sim:
+        with binary(tmp_path, sim.base_url) as program:
+            program.env["OPENAGENT_JAIL_KIND"] = "bwrap"
+            await asyncio.to_thread(program.serve)
+            async with await program.client() as client:
+                attachment = await begin(client, program, "auto")
+                await until(attachment, lambda event: isinstance(event, e.PermissionRequested))
+                await kill(program)
+            await asyncio.to_thread(program.serve)
+            async with await program.client() as client:
+                (result,) = await results(client, attachment.session)
+                assert (result.ended, "unknown" in result.reason) == ("interrupted", True)
+                page = await client.request(
+                    AuditAsk(id=client.next_id(), session=attachment.session, kind="command"), AuditPage
+                )
+                assert [row.detail["ended"] for row in page.entries] == ["interrupted"]
+        assert (program.workspace / "begun").exists()
 
 
 async def test_a_question_that_nobody_could_answer_any_more_is_told_as_such(tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ class OpenCalls:
                 self._calls.pop(part.call_id, None)
 
     def reached(self, call_id: str, stage: Stage) -> None:
-        self._stages[call_id] = stage
+        """One that was asked about again after it had run once has run all the same."""
+        if stage != "asked" or not self.has_begun(call_id):
+            self._stages[call_id] = stage
 
     def has_begun(self, call_id: str) -> bool:
         return self._stages.get(call_id) in ("begun", "questioned")

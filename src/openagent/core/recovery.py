@@ -191,13 +191,13 @@ def _told(events: Iterable[AnyEvent]) -> dict[str, Stage]:
             case MessageAdded() if event.message.role == "assistant":
                 known = {}
             case PermissionRequested():
-                known[event.ask.call_id] = "asked"
+                known.setdefault(event.ask.call_id, "asked")  # one that runs may ask too: for a host, to be let write
                 calls_of[event.ask.id] = event.ask.call_id
             case QuestionAsked():
                 known[event.question.call_id] = "questioned"
                 calls_of[event.question.id] = event.question.call_id
-            case PermissionResolved() if event.ask_id in calls_of:
-                known[calls_of[event.ask_id]] = "begun" if event.decision == "allow" else "asked"
+            case PermissionResolved() if event.ask_id in calls_of and event.decision == "allow":
+                known[calls_of[event.ask_id]] = "begun"
             case QuestionAnswered() if event.question_id in calls_of:
                 known[calls_of[event.question_id]] = "begun"
             case ToolStarted():

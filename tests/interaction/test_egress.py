@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +12,9 @@ import pytest
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.ops import AuditAsk, Done, ToolRan, ToolRun, TrustAdd
+from openagent.protocol.ops import AuditAsk, Done, SessionGet, ToolRan, ToolRun, TrustAdd
 from openagent.protocol.safety import AuditPage, TrustEntry
+from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened
 from tests.jail.conftest import needs_bwrap
 
@@ -169,6 +173,36 @@ async def test_a_program_that_gives_up_takes_its_question_back(tmp_path: Path):
             assert (await resolved(attachment)).by == "withdrawn"
             await ended(attachment)
             assert waiting(await client.attach(session)) == []
+
+
+async def test_a_program_that_gives_up_while_its_question_is_stored_leaves_none(tmp_path: Path):
+    script = [shell("cat gate; curl -sS --max-time 1 http://far.test/; echo over"), {"text": "done"}]
+    async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+        os.mkfifo(h.workspace / "gate")
+        session, attachment = await begin(h, client, mode="auto")
+        await until(attachment, lambda event: isinstance(event, e.ToolStarted))
+        with closing(sqlite3.connect(h.home / "openagent.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            await asyncio.to_thread((h.workspace / "gate").write_text, "through\n")
+            await until(attachment, lambda event: isinstance(event, e.ToolOutput) and "over" in event.text)
+            other.execute("ROLLBACK")
+        await ended(attachment)
+        assert waiting(await client.attach(session)) == []
+
+
+async def test_a_question_that_outlives_its_turn_leaves_the_session_idle(tmp_path: Path):
+    async with web_server() as far:
+        script = [shell(f"{curl('far.test', far.port)} & cat gate"), {"text": "done"}]
+        async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
+            os.mkfifo(h.workspace / "gate")
+            session, attachment = await begin(h, client, mode="auto")
+            question = await asked(attachment)
+            await asyncio.to_thread((h.workspace / "gate").write_text, "through\n")
+            await ended(attachment)
+            await answer(client, question, decision="allow")
+            await resolved(attachment)
+            info = await ask(client, SessionGet, SessionInfo, session=session)
+            assert info.status == "idle"
 
 
 async def test_a_cancelled_turn_and_a_stopping_daemon_leave_nothing_waiting(tmp_path: Path):

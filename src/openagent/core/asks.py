@@ -63,7 +63,7 @@ class Asks:
     def answer_permission(self, answer: PermissionAnswer, by: str, who: Actor | None = None) -> None:
         ask, future = self._permissions.get(answer.ask, (None, None))
         if ask is None or future is None or future.done():
-            raise _nobody_waits(answer.ask)
+            raise _nobody_waits()
         if answer.decision == "allow":
             _check_choice(ask, answer)
         future.set_result(Verdict(answer, by, who or actor()))
@@ -77,7 +77,7 @@ class Asks:
     def answer_question(self, question: str, reply: Reply) -> None:
         _, future = self._questions.get(question, (None, None))
         if future is None or future.done():
-            raise _nobody_waits(question)
+            raise _nobody_waits()
         future.set_result(reply)
 
 
@@ -92,7 +92,7 @@ def _check_choice(ask: PermissionAsk, answer: PermissionAnswer) -> None:
         )
 
 
-def _nobody_waits(ask: str) -> OpenAgentError:
+def _nobody_waits() -> OpenAgentError:
     return OpenAgentError(
-        "conflict", f"Nothing waits for an answer under {ask!r}: it was answered already, or its turn has ended."
+        "conflict", "Nothing waits for this answer any more: it was given already, or what asked for it has ended."
     )

@@ -13,7 +13,7 @@ from openagent.policy.facts import CallFacts
 from openagent.policy.grants import Offer
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
 from openagent.protocol.ops import PermissionAnswer
-from openagent.protocol.sessions import PermissionAsk, Status
+from openagent.protocol.sessions import PermissionAsk
 
 if TYPE_CHECKING:
     from openagent.core.asks import Verdict
@@ -38,16 +38,15 @@ async def ask_person(
     something waits for each with a patience of its own, and it is denied when nobody is there to answer."""
     ask = msgspec.structs.replace(ask, choices=[offer.choice for offer in offers])
     answered = session.asks.open_permission(ask, facts)
-    before = session.info.status
-    await session.record(
-        PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
-        StatusChanged(status="waiting_approval", detail=ask.summary),
-    )
     resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
     op_id = ""
     granted: list[KeptGrant] = []
     audit: list[AuditEntry] = []
     try:
+        await session.record(
+            PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
+            StatusChanged(status="waiting_approval", detail=ask.summary),
+        )
         async with asyncio.timeout(session.runtime.ask_timeout(session.workspace)):
             verdict = await (_while_somebody_is_there(session, answered) if aside else answered)
         answer, op_id = verdict.answer, verdict.answer.id
@@ -65,9 +64,12 @@ async def ask_person(
     except asyncio.CancelledError:
         answered.cancel()
         gone = PermissionResolved(ask_id=ask.id, decision="deny", by="withdrawn" if aside else "turn ended")
-        session.post(gone, *(_as_before(session, before) if aside else ()))
+        session.post(gone, *(_as_before(session) if aside else ()))
         raise
-    going_on = _as_before(session, before) if aside else [StatusChanged(status="executing_tool", detail=ask.tool)]
+    except BaseException:
+        answered.cancel()
+        raise
+    going_on = _as_before(session) if aside else [StatusChanged(status="executing_tool", detail=ask.tool)]
     await session.record(resolved, *going_on, op_id=op_id, audit=audit, granted=granted)
     return resolved
 
@@ -87,11 +89,11 @@ async def _while_somebody_is_there(session: "Session", answered: "asyncio.Future
     return answered.result()
 
 
-def _as_before(session: "Session", before: Status) -> list[StatusChanged]:
-    """Unless something else is being asked."""
-    if session.asks.permissions or session.asks.questions:
+def _as_before(session: "Session") -> list[StatusChanged]:
+    """Unless something else is being asked, or came meanwhile: a turn may have begun or ended since it was asked."""
+    if session.asks.permissions or session.asks.questions or session.info.status != "waiting_approval":
         return []
-    return [StatusChanged(status="executing_tool" if before == "waiting_approval" else before)]
+    return [StatusChanged(status="executing_tool" if session.busy else "idle")]
 
 
 def _chosen(offers: Sequence[Offer], answer: PermissionAnswer) -> Offer | None:

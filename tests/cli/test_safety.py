@@ -137,6 +137,17 @@ def test_the_audit_trail_is_shown_and_exported(machine: Machine) -> None:
     assert machine.run("audit", "--since", "whenever").returncode == 2
 
 
+def test_the_audit_trail_shows_no_number_that_nobody_knows(machine: Machine) -> None:
+    config = machine.root / "config.toml"
+    config.write_text("[jail]\nbackground_after = 0.1\n")
+    machine.extra = {"OPENAGENT_CONFIG": str(config)}
+    session = machine.turn("do it", script=[shell("sleep 60"), {"text": "ok"}])
+    shown = machine.run("audit", "--session", session, "--kind", "command").stdout
+    assert "sleep 60 (" in shown
+    assert "None" not in shown
+    assert "in the background" in shown
+
+
 def test_what_a_person_granted_is_listed_with_its_words_and_revoked(machine: Machine) -> None:
     machine.sim.reset([shell("make test -k"), {"text": "Tried."}])
     assert machine.run("grants").stdout == "Nothing is allowed beyond what the mode and the rules allow.\n"

@@ -23,6 +23,7 @@ from openagent.protocol.ops import (
 from openagent.protocol.safety import AuditPage, AuditRow
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.protocol.tokens import TokenCreated, TokensCreate
+from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, one_turn, shell, turn, write
 from .house import PATIENCE, house, new_session, until
@@ -165,6 +166,17 @@ async def test_the_end_of_a_command_in_the_background_is_in_it(tmp_path: Path) -
         begun, ended = await rows(client, session=session, kind="command")
         assert begun.detail["background"] == ended.detail["background"]
         assert (ended.subject, ended.detail["exit_code"]) == ("echo begun; sleep 0.6; exit 3", 3)
+
+
+@needs_bwrap
+async def test_a_command_in_the_background_that_a_change_of_mode_ended_is_in_it(tmp_path: Path) -> None:
+    script = [shell("echo begun; sleep 60"), {"text": "ok"}]
+    async with house(tmp_path, script, config="[jail]\nbackground_after = 0.2\n") as h, await h.client() as client:
+        session, _, _ = await one_turn(h, client)
+        await ask(client, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(mode="plan"))
+        begun, ended = await rows(client, session=session, kind="command")
+        assert begun.detail["background"] == ended.detail["background"]
+        assert (ended.subject, ended.detail["ended"]) == ("echo begun; sleep 60", "stopped")
 
 
 async def test_every_row_says_who_and_from_where(tmp_path: Path) -> None:

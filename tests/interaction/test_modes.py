@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.ops import Done, SessionUpdate, ToolRan, ToolRun, TrustAdd
-from openagent.protocol.safety import TrustEntry
+from openagent.protocol.ops import AuditAsk, Done, SessionUpdate, ToolRan, ToolRun, TrustAdd
+from openagent.protocol.safety import AuditPage, TrustEntry
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened
 
@@ -146,6 +146,9 @@ async def test_a_command_that_meets_the_wall_is_asked_for_and_run_again(place: P
         assert (denied.is_error, "not yet" in denied.text) == (True, True)
         assert (allowed.is_error, "differs" in allowed.text) == (False, True)
         assert listed.text.startswith("made")
+        page = await ask(client, AuditAsk, AuditPage, session=attachment.session, kind="decision")
+        told = [row.detail["decision"] for row in page.entries if row.subject == "git diff"]
+        assert told == ["allow", "allow", "deny", "allow"]  # the newest first: both times it was let read before
 
 
 async def test_a_second_run_begins_where_the_first_did(tmp_path: Path) -> None:

@@ -95,14 +95,19 @@ def _told(row: AuditRow) -> str:
         case "command" | "call" if cut := _CUT_SHORT.get(detail.get("ended", "")):
             facts = [cut, detail.get("reason")]
         case "command":
-            facts = [f"exit {detail.get('exit_code')}", f"{detail.get('output_bytes')} bytes"]
+            facts = [_counted("exit {}", detail.get("exit_code")), _counted("{} bytes", detail.get("output_bytes"))]
+            facts.append("in the background" if detail.get("background") else None)
         case "file_written":
-            facts = [f"{detail.get('bytes')} bytes"]
+            facts = [_counted("{} bytes", detail.get("bytes"))]
         case _:
             facts = [detail.get("scope"), detail.get("what"), detail.get("decision")]
     told = ", ".join(str(fact) for fact in facts if fact)
     subject = one_line(f"{detail.get('tool', '')} {row.subject}", 90)
     return f"{subject} ({told})" if told else subject
+
+
+def _counted(words: str, number: object) -> str | None:
+    return None if number is None else words.format(number)
 
 
 def _who(row: AuditRow) -> str:

@@ -119,7 +119,7 @@ class Conversation:
 
     def _background_finished(self, event: e.BackgroundFinished) -> None:
         if event.lost:
-            self.note(f"{event.command_id} was killed in the background: the daemon or its session ended.", YELLOW)
+            self.note(f"{event.command_id} was ended in the background; how far it had come is not known.", YELLOW)
 
     def _restored(self, event: e.CheckpointRestored) -> None:
         self.note(restored(event), YELLOW)

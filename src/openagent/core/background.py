@@ -50,7 +50,9 @@ class Background:
     def finished(self, event: BackgroundFinished) -> list[AuditEntry]:
         """What the audit trail is told: when the command's call had its result, it was still running."""
         work = self.end(event.command_id)
-        return [] if work is None else [_outcome(work, event, "failed" if event.exit_code else "done")]
+        if work is None:
+            return []
+        return [_outcome(work, event, "stopped" if event.lost else "failed" if event.exit_code else "done")]
 
     @property
     def has_news(self) -> bool:

@@ -211,6 +211,7 @@ async def _run_again(
     if decision.kind == "ask":
         decision = await _ask_person(session, tool, call, decision, None)
     if decision.kind == "deny":
+        session.post(audit=[audit_decision(call, decision, performed.summary)])
         return told(
             performed, f"Denied: it ran where nothing can be changed, and was not let run again: {decision.reason}"
         )

@@ -76,7 +76,6 @@ class SessionShell:
         running = [command.id for command in self._shell.background() if command.running] if self._shell else []
         await self._close()
         for command in running:
-            self._session.background.end(command)
             self._session.post(BackgroundFinished(command_id=command, exit_code=None, lost=True))
 
     async def _close(self) -> None:

@@ -459,7 +459,7 @@ class BackgroundFinished(Event, frozen=True, kw_only=True, tag="background.finis
     exit_code: int | None
     duration_ms: float = 0.0
     lost: bool = False
-    """It ended with the daemon, or when its session was put away; nobody knows how far it had come."""
+    """It ended with the daemon, when its session was put away or went to plan; nobody knows how far it had come."""
 
 
 class TerminalOutput(Event, frozen=True, kw_only=True, tag="terminal.output"):

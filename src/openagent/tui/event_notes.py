@@ -12,7 +12,7 @@ def note_for(event: e.AnyEvent) -> tuple[str, str] | None:  # noqa: PLR0911
         case e.BackgroundStarted():
             return f"{event.command_id} goes on in the background: {one_line(event.command)}", ""
         case e.BackgroundFinished(lost=True):
-            return f"{event.command_id} was killed in the background: the daemon or its session ended.", "warning"
+            return f"{event.command_id} was ended in the background; how far it had come is not known.", "warning"
         case e.RetryScheduled():
             return f"{event.error.message} Trying again in {event.delay_s:g} s.", "warning"
         case e.ProviderFailedOver():

@@ -432,7 +432,7 @@ function noteFor(event: AnyEvent): Said | null {
       if (event.lost)
         return {
           tone: 'warn',
-          text: `${event.command_id} was killed in the background: the daemon or its session ended.`,
+          text: `${event.command_id} was ended in the background; how far it had come is not known.`,
         }
       return { tone: 'plain', text: `The background command ended with exit code ${event.exit_code ?? '?'}.` }
     case 'error':

@@ -168,8 +168,9 @@ class _Analyser:
         if compound.kind == "group":
             return self._script(compound.blocks[0], given)
         if compound.kind in ("loop", "for"):
-            for name in assigned_names(compound.blocks):
-                state.forget(name)
+            for block in compound.blocks:
+                for name in assigned_names(block):
+                    state.forget(name)
         values: list[Value] = []
         if variable:
             values = self._expander.fields(compound.words)
@@ -345,12 +346,11 @@ def _findings(found: Iterable[Outcome]) -> list[Finding]:
 
 
 def _loop_values(values: list[Value]) -> list[Value]:
-    """What a loop's variable is, turn by turn; of many, those that matter."""
-    if len(values) <= _MAX_LOOP_VALUES:
-        return values or [Value("", known=False)]
-    telling = [value for value in values if value.text[:1] in ("/", "~", "-", ".") or not value.known]
-    last = Value("", known=False) if len(telling) > _MAX_LOOP_VALUES else values[-1]
-    return [*telling[:_MAX_LOOP_VALUES], values[0], last]
+    """What a loop's variable is, turn by turn; of many, those that matter, and any."""
+    if 0 < len(values) <= _MAX_LOOP_VALUES:
+        return values
+    telling = [value for value in values if value.text[:1] in ("/", "~", "-", ".")]
+    return [*telling[:_MAX_LOOP_VALUES], Value("", known=False)]
 
 
 def _subscript_code(values: Iterable[Value]) -> Iterator[Outcome]:

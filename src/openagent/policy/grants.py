@@ -91,7 +91,7 @@ def _asked_about(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[Unit]:
 
 def _for_command(base: Rule, facts: CallFacts, asked: Sequence[Unit]) -> list[tuple[GrantBy, Rule]]:
     exact = replace(base, text=facts.subject)
-    if len(asked) == 1 and _isglob_text(asked[0]):  # by its words it is also met beside others
+    if len(asked) == 1 and _is_plain(asked[0]):  # by its words it is also met beside others
         exact = replace(base, argv=list(asked[0].argv))
     engines = _engines(base, asked)
     prefixes = list(dict.fromkeys(_prefix(unit) for unit in asked))
@@ -119,7 +119,7 @@ def _proposed(facts: CallFacts, unit: Unit, prefix: tuple[str, ...]) -> str:
     given: Sequence[str] = facts.arguments.get("prefix_rule") or ()
     words = tuple(given)
     fits = len(prefix) < len(words) < len(unit.argv) and unit.argv[: len(words)] == words
-    return shlex.join(words) if fits and _isglob_text(unit) else ""
+    return shlex.join(words) if fits and _is_plain(unit) else ""
 
 
 def _prefix(unit: Unit) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def _prefix(unit: Unit) -> tuple[str, ...]:
     return prefix_of(unit.argv) if not unit.redirection and unit.level <= Level.ASK else ()
 
 
-def _isglob_text(unit: Unit) -> bool:
+def _is_plain(unit: Unit) -> bool:
     """Its words are what they seem, today and tomorrow."""
     same = unit.known and not any(character in word for word in unit.argv for character in "*?[")
     return same and not unit.redirection and unit.level is Level.ASK

@@ -5,7 +5,6 @@ Each is a rule like any other, so that what was granted, for a session or always
 `unsaved` with a path: what lies in the workspace, and undo could not bring back.
 """
 
-from collections.abc import Sequence
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
@@ -21,8 +20,6 @@ from openagent.protocol.sessions import GrantBy, Mode, Risk
 OpeningKind = Literal["network", "folder", "folder_write", "engine", "credential", "unsaved"]
 KINDS: tuple[OpeningKind, ...] = get_args(OpeningKind)
 _PLACES = ("folder", "folder_write", "unsaved")
-Network = str | Sequence[str]
-"""As in the settings: off, ask, on, or the hosts that may be reached."""
 _WEB = (80, 443)
 _BY_RULE = ("user:", "project:", "session:")
 _IN_PLAN = "Plan mode has no way out of the jail: put this step into the plan instead of doing it."

@@ -90,9 +90,9 @@ def locate(path: str, cwd: str | None, workspace: str) -> Place:
     if _NULL.fullmatch(resolved):
         return "null"
     broad = workspace == "/" or bool(_HOME.fullmatch(workspace))
-    elsewhere = _outside(resolved)
-    if not is_inside(resolved, workspace) or (broad and elsewhere in ("startup", "system", "device")):
-        return elsewhere
+    inner = is_inside(resolved, workspace)
+    if not inner or (broad and _outside(resolved) in ("startup", "system", "device")):
+        return _outside(resolved)
     inside = resolved[len(workspace.rstrip("/")) :].lstrip("/")
     if UNKNOWN in inside and "/../" in f"/{path}/":
         return "unknown"

@@ -21,7 +21,8 @@ from openagent.policy.shell.values import SENSITIVE, Value
 
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
-_MARKS = ("harmless", "recursive", "inplace", "listing", "new", "staged", "worktree", "inline", "stdin")
+_ROLES, _HANDLERS = (frozenset(name for name in dir(each) if name[0] != "_") for each in (Roles, Handlers))
+_MARKS = {"harmless", "recursive", "inplace", "listing", "new", "staged", "worktree", "inline", "stdin"}
 """What an option may be marked with beside rules, for the roles to see."""
 _ENDING = ("code", "rest")
 """An option with one of these takes all that follows."""
@@ -125,10 +126,10 @@ def _compiled(entry: Description) -> Command:
     operands = entry.operands
     roles = None if operands is None else tuple((role.rstrip("*"), role.endswith("*")) for role in operands.split())
     says = tuple((re.compile(pattern, re.DOTALL), tuple(met.split())) for pattern, met in entry.says.items())
-    _check("rule", [entry.finds, *itertools.chain(*(met for _, met in says))], {*rules(), "script"})
-    _check("role", [*(option.role for option in options.values()), *(role for role, _ in roles or ())], dir(Roles))
-    _check("mark", [option.mark for option in options.values()], {*rules(), *_MARKS})
-    _check("handler", [entry.handler], dir(Handlers))
+    _check("rule", [entry.finds, *itertools.chain(*(met for _, met in says))], rules().keys() | {"script"})
+    _check("role", [*(option.role for option in options.values()), *(role for role, _ in roles or ())], _ROLES)
+    _check("mark", [option.mark for option in options.values()], rules().keys() | _MARKS)
+    _check("handler", [entry.handler], _HANDLERS)
     version = {"--version", "--help"} if entry.version else set[str]()
     version.update(entry.version.split() if entry.version != "none" else ())
     free = "*" in options or (entry.options is None and bool(entry.finds))
@@ -136,7 +137,7 @@ def _compiled(entry: Description) -> Command:
 
 
 def _check(what: str, used: Iterable[str], known: Container[str]) -> None:
-    if unknown := next((name for name in used if name and (name not in known or name[0] == "_")), None):
+    if unknown := next((name for name in used if name and name not in known), None):
         raise ValueError(f"there is no {what} {unknown!r}")
 
 

@@ -238,10 +238,6 @@ class Roles:
         mirrored = deletes(self._call, values[-1:], recursive=True) if "recursive" in self._marks else []
         return [*self.read(values[:-1]), *self.write(values[-1:]), *mirrored]
 
-    def sshoption(self, values: Values) -> Iterable[Outcome]:
-        proxied = (re.match(r"\s*(?:ProxyCommand|LocalCommand)[= ](.*)", value.text) for value in values)
-        return [InnerScript(command[1]) for command in proxied if command]
-
     def mount(self, values: Values) -> Iterable[Outcome]:
         for value in values:
             source = Value(re.sub(r".*(?:src|source)=([^,]*).*", r"\1", value.text).partition(":")[0])

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 import tree_sitter_bash
@@ -98,25 +98,27 @@ class _Reader:
 
     # lists and pipelines
 
-    def _sequence(self, nodes: Iterable[Node]) -> Script:
+    def _sequence(self, nodes: list[Node]) -> Script:
         """Statements and what stands between them."""
         pipelines: list[Pipeline] = []
-        end, separated = -1, True
-        for node in nodes:
-            gap = self._source[end : node.start_byte] if end >= 0 else b"\n"
-            if gap.strip():
-                raise NotUnderstood(f"{gap.decode(errors='replace').strip()!r} stands where it is not expected")
-            end = node.end_byte
-            if node.is_named and node.type != "comment":
-                if not (separated or b"\n" in gap):
+        end, separated = 0, True
+        for node in self._whole(nodes):
+            if node.is_named:
+                if not (separated or b"\n" in self._source[end : node.start_byte]):
                     raise NotUnderstood("a command stands where another should end")
                 pipelines.extend(self._statement(node))
-                separated = False
-            elif node.type in _SEPARATORS or not node.is_named:
-                separated = True
-                if node.type == "&" and pipelines:
-                    pipelines[-1] = replace(pipelines[-1], background=True)
+            elif node.type == "&" and pipelines:
+                pipelines[-1] = replace(pipelines[-1], background=True)
+            end, separated = node.end_byte, not node.is_named
         return tuple(pipelines)
+
+    def _whole(self, nodes: list[Node], blanks: bytes = b" \t\n") -> list[Node]:
+        """The tree must leave nothing out. A command ends with its line, and an array with its word."""
+        for before, node in itertools.pairwise(nodes):
+            gap = self._source[before.end_byte : node.start_byte]
+            if gap.strip(blanks) or (not gap and before.type == "variable_assignment" and node.is_named):
+                raise NotUnderstood("something stands where it is not expected")
+        return nodes
 
     def _statement(self, node: Node) -> list[Pipeline]:
         self._depth, outer = self._deeper(), self._depth
@@ -129,17 +131,14 @@ class _Reader:
         """Read in the order it is written: `|` binds closer than `&&` wherever the tree has it."""
         spine: list[Node] = []
         while node.type in ("list", "pipeline"):
-            children = node.children
-            if any(self._source[a.end_byte : b.start_byte].strip() for a, b in itertools.pairwise(children)):
-                raise NotUnderstood("something stands where it is not expected")
-            spine.extend(reversed(children[1:]))
-            node = children[0]
+            node, *others = self._whole(node.children)
+            spine.extend(reversed(others))
         result = self._statement(node)
         operator = ""
         for each in reversed(spine):
             if not each.is_named:
                 operator = each.type
-            elif each.type != "comment":
+            else:
                 first, *rest = self._statement(each)
                 if operator in ("|", "|&"):
                     result[-1] = replace(result[-1], stages=(*result[-1].stages, *first.stages))
@@ -165,9 +164,9 @@ class _Reader:
         return [Pipeline((command,))]
 
     def _redirected(self, node: Node) -> list[Pipeline]:
-        children = self._on_one_line(node.children)
+        children = self._whole(node.children, b" \t")
         redirects, words = self._redirects([child for child in children if child.type == "file_redirect"])
-        body = [child for child in children if child.type not in ("file_redirect", "comment")]
+        body = [child for child in children if child.type != "file_redirect"]
         if len(body) > 1 or any(not child.is_named for child in body):
             raise NotUnderstood("a redirection stands where none is expected")
         pipelines = self._statement(body[0]) if body else [Pipeline((Simple(()),))]
@@ -190,7 +189,7 @@ class _Reader:
         for node in nodes:
             operator, descriptor = "", ""
             targets: list[list[Node]] = []
-            for child in self._on_one_line(node.children):
+            for child in self._whole(node.children, b" \t"):
                 if child.type == "file_descriptor":
                     descriptor = self._of(child)
                 elif not child.is_named and not operator:
@@ -220,28 +219,20 @@ class _Reader:
         text = Preparer(document.text, self._documents).prepared(document=True)
         return _Reader(text, self._documents, self._deeper()).quoted_parts()
 
-    def _on_one_line(self, nodes: list[Node]) -> list[Node]:
-        """A command ends with its line, and an array with its word."""
-        for before, node in itertools.pairwise(nodes):
-            gap = self._source[before.end_byte : node.start_byte]
-            if gap.strip(b" \t") or (not gap and before.type == "variable_assignment"):
-                raise NotUnderstood("something stands where it is not expected")
-        return nodes
-
     # commands
 
     def _simple(self, nodes: list[Node]) -> Simple:
         words: list[list[Node]] = []
         assignments: list[Assignment] = []
         redirects: list[Node] = []
-        for node in self._on_one_line(nodes):
+        for node in self._whole(nodes, b" \t"):
             if node.type == "command_name" and _RESERVED.fullmatch(self._of(node)):
                 raise NotUnderstood("a word of the grammar stands where a command should")
             if node.type == "variable_assignment" and _ASSIGNED.match(self._of(node)):
                 assignments.append(self._assignment(node))
             elif node.type == "file_redirect":
                 redirects.append(node)
-            elif node.type != "comment":
+            else:
                 _add_adjacent(words, node)
         found, more = self._redirects(redirects)
         if more and words and redirects[-1].end_byte > words[0][0].start_byte:
@@ -255,7 +246,7 @@ class _Reader:
         if name.type == "subscript" and not _SUBSCRIPT.fullmatch(self._of(name)):
             raise NotUnderstood("a subscript can hold anything")
         if value and value[0].type == "array":
-            elements = tuple(self._word([each]) for each in value[0].children[1:-1] if each.type != "comment")
+            elements = tuple(self._word([each]) for each in value[0].children[1:-1])
             return Assignment(label, None, append, elements)
         return Assignment(label, self._word(value) if value else (plain(""),), append)
 

@@ -1,7 +1,7 @@
 """The syntax tree of a shell command, as far as policy needs it."""
 
-import os.path
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -75,35 +75,28 @@ class Pipeline(Struct, frozen=True):
 Script = tuple[Pipeline, ...]
 
 
-def command_names(script: Script) -> Iterator[str]:
+def stages_of(script: Script) -> Iterator[Command]:
+    """All commands, at any depth; not those of substitutions."""
     for pipeline in script:
         for stage in pipeline.stages:
-            if isinstance(stage, Simple) and stage.words:
-                yield os.path.basename("".join(part.text if part.kind == "text" else "\0" for part in stage.words[0]))
-            elif isinstance(stage, Compound):
-                for block in stage.blocks:
-                    yield from command_names(block)
+            yield stage
+            for block in stage.blocks if isinstance(stage, Compound) else ():
+                yield from stages_of(block)
 
 
 def calls_itself_twice(function: Function) -> bool:
     """`f() { f | f & }`: it starts more of itself than it ends."""
-    if not isinstance(function.body, Compound):
-        return False
-    for block in function.body.blocks:
-        for pipeline in block:
-            names = [name for name in command_names((pipeline,)) if name == function.name]
-            if len(names) > 1 or (names and pipeline.background):
-                return True
+    for pipeline in itertools.chain(*function.body.blocks) if isinstance(function.body, Compound) else ():
+        simple = [stage for stage in stages_of((pipeline,)) if isinstance(stage, Simple) and stage.words]
+        calls = sum("".join(part.text for part in stage.words[0]) == function.name for stage in simple)
+        if calls > 1 or (calls and pipeline.background):
+            return True
     return False
 
 
-def assigned_names(blocks: Iterable[Script]) -> Iterator[str]:
-    for block in blocks:
-        for pipeline in block:
-            for stage in pipeline.stages:
-                if isinstance(stage, Simple):
-                    yield from (assignment.name for assignment in stage.assignments)
-                elif isinstance(stage, Compound):
-                    yield from assigned_names(stage.blocks)
-                    if stage.variable:
-                        yield stage.variable
+def assigned_names(script: Script) -> Iterator[str]:
+    for stage in stages_of(script):
+        if isinstance(stage, Simple):
+            yield from (assignment.name for assignment in stage.assignments)
+        elif isinstance(stage, Compound) and stage.variable:
+            yield stage.variable

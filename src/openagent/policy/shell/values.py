@@ -123,14 +123,11 @@ class Expander:
     def _split(self, parts: Word) -> list[Value]:
         """What an expansion without quotes brings is parted at its blanks."""
         known, glob, text = True, False, ""
+        *quotes, last = parts
+        listed = self._listed(last) if all(part.kind == "text" and not part.text for part in quotes) else None
+        if listed is not None:
+            return list(listed)
         for part in parts:
-            listed = self._listed(part)
-            if listed is not None:
-                if all(other is part or not (other.text or other.kind != "text") for other in parts):
-                    return list(listed)
-                known = known and all(value.known for value in listed)
-                text += _BREAK.join(value.text + _HELD for value in listed)
-                continue
             piece, piece_known = self._part(part)
             known = known and piece_known
             glob = glob or (not part.quoted and bool(_GLOB.search(piece)))

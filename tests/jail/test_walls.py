@@ -1,6 +1,7 @@
 """What of the machine a jailed command sees, and what it is refused."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 
 from openagent.jail.bwrap import BwrapJail
 from openagent.jail.jailed_shell import JailedShell
+from openagent.jail.mounts import knows_descriptors
 from openagent.jail.toolchains import find_toolchains
+from openagent.plugins.jail import Openings
 from openagent.protocol.errors import OpenAgentError
 from tests.jail.conftest import needs_bwrap
 
@@ -186,3 +189,81 @@ async def test_what_git_cannot_write_is_explained_and_what_it_can_is_done(worksp
     assert (name.stdout, name.notes) == ("Bob\n", ())
     assert (workspace / ".git/config").read_text() == settings
     await shell.close()
+
+
+class Swapped:
+    """A folder that is replaced by a link to another one, whenever it is told to."""
+
+    def __init__(self, folder: Path, elsewhere: Path) -> None:
+        self._folder, self._elsewhere = folder, elsewhere
+        self.aside = folder.with_name("aside")
+
+    def swap(self) -> None:
+        self._folder.rename(self.aside)
+        self._folder.symlink_to(self._elsewhere)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "secret").write_text("s3cret\n")
+    return folder
+
+
+@needs_bwrap
+async def test_a_link_that_takes_a_workspaces_place_after_it_was_checked_is_not_followed(
+    workspace: Path, elsewhere: Path
+):
+    swapped, calls = Swapped(workspace, elsewhere), list[str]()
+
+    def openings(session: str) -> Openings:
+        calls.append(session)
+        if len(calls) == 2:  # the first is before, the second after the check
+            swapped.swap()
+        return Openings()
+
+    with pytest.raises(OpenAgentError, match="is not what it was") as caught:
+        await BwrapJail(openings=openings).open("session", workspace)
+    assert caught.value.info.code == "jail_error"
+    assert os.listdir(elsewhere) == ["secret"]
+
+
+@needs_bwrap
+async def test_a_jail_has_the_folder_that_was_looked_at_whatever_is_in_its_place_when_it_is_mounted(
+    workspace: Path, elsewhere: Path
+):
+    if not knows_descriptors(shutil.which("bwrap") or ""):
+        pytest.skip("this bubblewrap mounts by path alone")
+    swapped = Swapped(workspace, elsewhere)
+    (workspace / ".git").mkdir()
+
+    def room(_: Path) -> None:
+        swapped.swap()
+
+    shell = await BwrapJail(room=room).open("session", workspace)
+    result = await shell.run("ls -A; touch planted; ls -l /proc/*/fd | grep -c workspace")
+    await shell.close()
+    assert result.stdout == ".git\n0\n"
+    assert (swapped.aside / "planted").exists()
+    assert os.listdir(elsewhere) == ["secret"]
+
+
+@needs_bwrap
+async def test_a_folder_outside_that_leads_elsewhere_by_now_is_looked_at_again(
+    workspace: Path, tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path / "ada"))
+    keys = tmp_path / "ada" / ".ssh"
+    keys.mkdir(parents=True)
+    (keys / "id").write_text("s3cret\n")
+    named = tmp_path / "named"
+    named.symlink_to(elsewhere)
+    opened = Openings(folders=((str(named), True),))
+    for leads_to, told in ((elsewhere, "secret\n"), (keys, "")):
+        named.unlink()
+        named.symlink_to(leads_to)
+        shell = await BwrapJail(openings=lambda _: opened).open("session", workspace)
+        result = await shell.run(f"ls {named}/")
+        await shell.close()
+        assert result.stdout == told

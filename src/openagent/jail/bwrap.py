@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.egress import PROXY_PORT, held_while_asking, only, proxy_env
-from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure, unreadable_file
+from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.git_walls import Standing, Wall
 from openagent.jail.ground import GroundSurvey
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, proxied_ssh, read_git_identity, settings_files
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
 from openagent.jail.mason import Masonry
+from openagent.jail.mounts import knows_descriptors, mounts_of
 from openagent.jail.openings import exports, mounts, why_not
 from openagent.jail.ports import PortOpener
 from openagent.jail.reading import FILTER_FILE, can_stand_beside, confine_script, installation_inside, metadata_filter
@@ -66,6 +67,8 @@ class _Host(NamedTuple):
     """What was found on this machine, once."""
 
     bwrap: str
+    by_descriptor: bool
+    """Whether bubblewrap mounts what is open, and need not be told its path."""
     toolchains: Toolchains
     git_identity: list[tuple[str, str]]
 
@@ -215,7 +218,8 @@ class BwrapJail:
             raise OpenAgentError("jail_error", "There is no bubblewrap (bwrap) on this machine.", hint=_GET_IT)
         if self._host is None:
             toolchains = find_toolchains(os.environ, home_directories())
-            self._host = _Host(bwrap, toolchains, await asyncio.to_thread(read_git_identity))
+            identity = await asyncio.to_thread(read_git_identity)
+            self._host = _Host(bwrap, knows_descriptors(bwrap), toolchains, identity)
         return self._host
 
     def _way_out(self, ask: AskHost | None, ports: Sequence[int]) -> WayOut | None:
@@ -240,17 +244,18 @@ class BwrapJail:
             masonry.hold([Path(path) for path in openings.held])
 
     def _opened_walls(self, openings: Openings) -> list[Wall]:
-        """What lies in such a folder that a workspace would have walls for has them there."""
-        there = [(Path(path), writable) for path, writable in openings.folders if os.path.exists(path)]
-        return [
-            wall
-            for path, writable in there
-            for wall in (
-                workspace_walls(path, self._hidden, self._survey.last(path), writable=writable)
-                if path.is_dir()
-                else [Wall(path, writable=writable)]
-            )
-        ]
+        """What lies in such a folder that a workspace would have walls for has them there. Where it leads was looked at
+        when a person was asked, and may be elsewhere by now."""
+        walls: list[Wall] = []
+        for path, writable in ((Path(path), writable) for path, writable in openings.folders):
+            real = Path(os.path.realpath(path))
+            if self.why_not("folder_write" if writable else "folder", str(real)):
+                continue
+            found = [Wall(path, writable=writable)]
+            if path.is_dir():
+                found = workspace_walls(path, self._hidden, self._survey.last(path), writable=writable)
+            walls += [_found_at(wall, path, real) for wall in found] if path != real else found
+        return walls
 
     # --- what is inside --------------------------------------------------------------------------------------------
 
@@ -322,19 +327,19 @@ class BwrapJail:
             *workspace_walls(workspace, self._hidden, ground, writable=not read_only, held=held),
         ]
         beside = beside and can_stand_beside(workspace)
+        mounted, fds = mounts_of(walls, by_descriptor=host.by_descriptor)
         argv = [
             *(
                 *self._namespaces(own_session, read_only=read_only),
                 *self._file_system(host.toolchains),
                 *mounts(openings, os.environ),
                 *(installation_inside() if beside else ()),
-                *_mounts(walls),
+                *mounted,
             ),
             *(("--ro-bind", str(log_dir), str(log_dir)) if log_dir is not None else ()),
             *(("--ro-bind", str(pipes), PIPES) if pipes is not None else ()),
             *("--chdir", str(workspace)),
         ]
-        fds: list[int] = []
         for path, source in self._copied_files(host.git_identity):
             fds.append(source)
             argv += ["--perms", "0644", "--file", str(source), path]
@@ -386,19 +391,9 @@ class BwrapJail:
         return copies
 
 
-def _mounts(walls: Sequence[Wall]) -> list[str]:
-    arguments: list[str] = []
-    for wall in walls:
-        path = str(wall.path)
-        if wall.unreadable:
-            arguments += ["--ro-bind", str(unreadable_file()), path]
-        elif not wall.emptied:
-            arguments += ["--bind" if wall.writable else "--ro-bind", path, path]
-        elif wall.path.is_dir():
-            arguments += ["--tmpfs", path, "--remount-ro", path]
-        else:
-            arguments += ["--ro-bind", "/dev/null", path]
-    return arguments
+def _found_at(wall: Wall, named: Path, real: Path) -> Wall:
+    below = wall.path.is_relative_to(named)
+    return wall._replace(source=real / wall.path.relative_to(named)) if below else wall
 
 
 def _confinement(limits: Limits, group: ControlGroup | None) -> list[str]:

@@ -34,6 +34,8 @@ class Wall(NamedTuple):
     """There is nothing to be seen in it."""
     unreadable: bool = False
     """It is seen, and cannot be read."""
+    source: Path | None = None
+    """Where it is outside, when a link leads there."""
 
 
 class GitSetting(NamedTuple):

@@ -92,7 +92,11 @@ async def test_read_only_calls_of_one_step_are_answered_in_the_order_of_the_call
     ("call", "said"),
     [
         ({"name": "no_such_tool", "arguments": {}}, "There is no tool named 'no_such_tool'"),
-        ({"name": "shell", "arguments": {"cmd": "ls"}}, "do not fit"),
+        ({"name": "shell", "arguments": {"cmd": "ls"}}, "does not know cmd. Perhaps you mean command for cmd."),
+        (
+            {"name": "edit_file", "arguments": {"file_path": "a", "old_str": "a", "new_string": "b"}},
+            "Perhaps you mean path for file_path, old for old_str, new for new_string.",
+        ),
         ({"name": "shell", "arguments": '{"command": '}, "not a JSON object"),
         ({"name": "read_file", "arguments": {"path": "../../etc/passwd"}}, "outside the workspace"),
         ({"name": "read_file", "arguments": {"path": "missing.txt"}}, "does not exist"),

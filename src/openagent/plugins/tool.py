@@ -9,7 +9,8 @@ signature and the docstring.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
@@ -161,12 +162,28 @@ class FunctionTool:
         try:
             msgspec.convert(arguments, self._arguments)
         except msgspec.ValidationError as problem:
-            return f"{problem}."
+            return f"{problem}.{_names_told(arguments, self._arguments.__struct_fields__)}"
         return None
 
     async def run(self, context: ToolContext, arguments: Mapping[str, Any]) -> ToolOutcome:
         values = msgspec.convert(arguments, self._arguments)
         return await self._function(context, **{name: getattr(values, name) for name in values.__struct_fields__})
+
+
+def _names_told(given: Iterable[str], known: Sequence[str]) -> str:
+    """Models know other programs' tools, whose arguments have other names: `old_str`, `file_path`, `cmd`."""
+    unknown = [name for name in given if name not in known]
+    if not unknown:
+        return ""
+    meant = [f"{nearest} for {name}" for name in unknown[:_MOST_TOLD] if (nearest := _nearest(name, known))]
+    perhaps = f" Perhaps you mean {', '.join(meant)}." if meant else ""
+    return f" It takes {', '.join(known) or 'none'}, and does not know {', '.join(unknown[:_MOST_TOLD])}.{perhaps}"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    words = set(name.lower().split("_"))
+    shared = [each for each in known if words & set(each.split("_"))]
+    return next(iter(shared or get_close_matches(name.lower(), known, 1)), "")
 
 
 def tool(
@@ -182,6 +199,7 @@ def tool(
 
 _known: dict[object, tuple[type[Struct], dict[str, Any]]] = {}
 _MOST_KNOWN = 512
+_MOST_TOLD = 8
 
 
 def _arguments_of(function: ToolFunction) -> tuple[type[Struct], dict[str, Any]]:

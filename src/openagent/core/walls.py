@@ -5,12 +5,11 @@ import shlex
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from openagent.plugins.jail import BackgroundCommand, CommandResult, KeepsSecrets, OnOutput, Shell, offers
+from openagent.plugins.jail import BackgroundCommand, CommandResult, KeepsSecrets, Shell, offers
 from openagent.plugins.tool import ToolOutcome
 from openagent.policy.facts import Decision
-from openagent.protocol.sessions import Wall
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -46,27 +45,9 @@ class ReadingShell:
     def directory(self) -> str:
         return self._shell.directory
 
-    async def run(
-        self,
-        command: str,
-        *,
-        timeout: float | None = None,
-        on_output: OnOutput | None = None,
-        cwd: str | None = None,
-        interactive: bool = False,
-        merged: bool = False,
-        wall: Wall = "read",
-    ) -> CommandResult:
-        del wall  # not for those who run behind it to choose
-        return await self._shell.run(
-            command,
-            timeout=timeout,
-            on_output=on_output,
-            cwd=cwd,
-            interactive=interactive,
-            merged=merged,
-            wall="read",
-        )
+    async def run(self, command: str, **how: Any) -> CommandResult:
+        how.pop("wall", None)  # not for those who run behind it to choose
+        return await self._shell.run(command, **how, wall="read")
 
     def secrets(self) -> Sequence[Path]:
         return self._shell.secrets() if offers(self._shell, KeepsSecrets) else ()

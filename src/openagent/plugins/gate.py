@@ -99,3 +99,28 @@ class OpenGate:
 
     async def before_end(self, scene: Scene, answer: str, *, again: bool) -> str:
         return ""
+
+
+class FrontGate:
+    """In front of another one, which does whatever this one does not do itself."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def opening(self, workspace: Path) -> Sequence[NotePart]:
+        return self._gate.opening(workspace)
+
+    async def admit(self, scene: Scene, text: str) -> Admission:
+        return await self._gate.admit(scene, text)
+
+    async def before_call(self, scene: Scene, call: ToolCallPart) -> Ruling:
+        return await self._gate.before_call(scene, call)
+
+    async def before_ask(self, scene: Scene, call: ToolCallPart) -> Ruling:
+        return await self._gate.before_ask(scene, call)
+
+    async def after_call(self, scene: Scene, call: ToolCallPart, outcome: ToolOutcome) -> Sequence[NotePart]:
+        return await self._gate.after_call(scene, call, outcome)
+
+    async def before_end(self, scene: Scene, answer: str, *, again: bool) -> str:
+        return await self._gate.before_end(scene, answer, again=again)

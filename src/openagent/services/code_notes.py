@@ -13,11 +13,10 @@ import msgspec
 from openagent.config.settings import IndexSettings
 from openagent.index.walk import decoded, read
 from openagent.plugins.context import text_tokens
-from openagent.plugins.gate import Admission, Gate, Ruling, Scene
+from openagent.plugins.gate import Admission, FrontGate, Gate, Scene
 from openagent.plugins.index import Hit, Index
-from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.messages import NotePart, ToolCallPart
+from openagent.protocol.messages import NotePart
 
 _CANDIDATES = 8
 _MAX_LINES = 40
@@ -27,7 +26,7 @@ _MAP = "The definitions of this workspace that are used most, by file:\n"
 _CODE = "Code of this workspace that may have to do with this message (found by search, not chosen by the user):\n"
 
 
-class CodeGate:
+class CodeGate(FrontGate):
     """Adds what the index knows to what another gate lets in."""
 
     def __init__(
@@ -37,13 +36,10 @@ class CodeGate:
         settings: Callable[[Path], IndexSettings],
         was_shown: Callable[[str, Path], None],
     ) -> None:
-        self._gate = gate
+        super().__init__(gate)
         self._index = index
         self._settings = settings
         self._was_shown = was_shown
-
-    def opening(self, workspace: Path) -> Sequence[NotePart]:
-        return self._gate.opening(workspace)
 
     async def admit(self, scene: Scene, text: str) -> Admission:
         admission = await self._gate.admit(scene, text)
@@ -54,18 +50,6 @@ class CodeGate:
         except OpenAgentError:  # never indexed, or not readable just now: the turn goes on without
             return admission
         return msgspec.structs.replace(admission, notes=[*admission.notes, *notes]) if notes else admission
-
-    async def before_call(self, scene: Scene, call: ToolCallPart) -> Ruling:
-        return await self._gate.before_call(scene, call)
-
-    async def before_ask(self, scene: Scene, call: ToolCallPart) -> Ruling:
-        return await self._gate.before_ask(scene, call)
-
-    async def after_call(self, scene: Scene, call: ToolCallPart, outcome: ToolOutcome) -> Sequence[NotePart]:
-        return await self._gate.after_call(scene, call, outcome)
-
-    async def before_end(self, scene: Scene, answer: str, *, again: bool) -> str:
-        return await self._gate.before_end(scene, answer, again=again)
 
     async def _notes(self, scene: Scene, text: str) -> list[NotePart]:
         settings = self._settings(scene.workspace)

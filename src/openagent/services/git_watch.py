@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openagent.core.audit import entry
-from openagent.plugins.gate import Admission, Gate, Ruling, Scene
+from openagent.plugins.gate import Admission, FrontGate, Gate, Ruling, Scene
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.events import ErrorRaised
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _SHOWN = 8
 
 
-class GitWatch:
+class GitWatch(FrontGate):
     """Another gate, which also tells the model what became of the repositories its call wrote to."""
 
     def __init__(self, gate: Gate, loaded: "Callable[[str], Session | None]") -> None:
         """Made on the event loop, or before it runs; `loaded` is asked on it."""
-        self._gate = gate
+        super().__init__(gate)
         self._loaded = loaded
         self._loop: asyncio.AbstractEventLoop | None = None
         self._untold: dict[str, list[Disarmed]] = {}
@@ -56,9 +56,6 @@ class GitWatch:
 
     # --- a gate -----------------------------------------------------------------------------------------------------
 
-    def opening(self, workspace: Path) -> Sequence[NotePart]:
-        return self._gate.opening(workspace)
-
     async def admit(self, scene: Scene, text: str) -> Admission:
         self._loop = asyncio.get_running_loop()
         return await self._gate.admit(scene, text)
@@ -67,17 +64,11 @@ class GitWatch:
         self._loop = asyncio.get_running_loop()
         return await self._gate.before_call(scene, call)
 
-    async def before_ask(self, scene: Scene, call: ToolCallPart) -> Ruling:
-        return await self._gate.before_ask(scene, call)
-
     async def after_call(self, scene: Scene, call: ToolCallPart, outcome: ToolOutcome) -> Sequence[NotePart]:
         notes = await self._gate.after_call(scene, call, outcome)
         if found := self._untold.pop(scene.info.id, None):
             return [*notes, NotePart("git", _told(found))]
         return notes
-
-    async def before_end(self, scene: Scene, answer: str, *, again: bool) -> str:
-        return await self._gate.before_end(scene, answer, again=again)
 
 
 def _told(found: Sequence[Disarmed]) -> str:

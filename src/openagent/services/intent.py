@@ -6,7 +6,7 @@ way: where it is not installed, unsure, slow or failing, the turn goes on as it 
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from openagent.config.settings import IntentSettings
-from openagent.plugins.gate import Admission, Gate, Ruling, Scene
+from openagent.plugins.gate import Admission, FrontGate, Gate, Scene
 from openagent.plugins.provider import ModelRequest
-from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.events import IntentDetected
 from openagent.protocol.intent import Intent
-from openagent.protocol.messages import Message, NotePart, TextPart, ToolCallPart
+from openagent.protocol.messages import Message, NotePart, TextPart
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -103,7 +102,7 @@ class _Engine:
         pass
 
 
-class IntentGate:
+class IntentGate(FrontGate):
     """Finds out a message's intent, and lets another gate search by it."""
 
     def __init__(
@@ -112,13 +111,10 @@ class IntentGate:
         settings: Callable[[Path], IntentSettings],
         loaded: "Callable[[str], Session | None]",
     ) -> None:
-        self._gate = gate
+        super().__init__(gate)
         self._settings = settings
         self._loaded = loaded
         self._router = IntentRouter()
-
-    def opening(self, workspace: Path) -> Sequence[NotePart]:
-        return self._gate.opening(workspace)
 
     async def admit(self, scene: Scene, text: str) -> Admission:
         settings, session = self._settings(scene.workspace), self._loaded(scene.info.id)
@@ -153,18 +149,6 @@ class IntentGate:
         used = intent.confidence >= settings.min_confidence
         note = "" if used else f"Unsure: {intent.confidence:.2f} of {settings.min_confidence:g}."
         return IntentDetected(intent=intent, used=used, tools=TOOLS[intent.type] if used else [], note=note)
-
-    async def before_call(self, scene: Scene, call: ToolCallPart) -> Ruling:
-        return await self._gate.before_call(scene, call)
-
-    async def before_ask(self, scene: Scene, call: ToolCallPart) -> Ruling:
-        return await self._gate.before_ask(scene, call)
-
-    async def after_call(self, scene: Scene, call: ToolCallPart, outcome: ToolOutcome) -> Sequence[NotePart]:
-        return await self._gate.after_call(scene, call, outcome)
-
-    async def before_end(self, scene: Scene, answer: str, *, again: bool) -> str:
-        return await self._gate.before_end(scene, answer, again=again)
 
 
 class _Asking:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ async def test_no_token_makes_a_session_where_keys_and_settings_are(tmp_path: Pa
         (h.home / "copies").mkdir(exist_ok=True)
         kept = [h.home, h.home / "logs", h.home / "copies", tmp_path / ".ssh", tmp_path / ".config" / "openagent"]
         kept += [Path(each) for each in ("/", "/etc", "/usr/lib", "/proc/self", "/var/lib", "/home")]
-        kept += [each for each in (Path("/root/.ssh"),) if os.access(each.parent, os.X_OK)]
+        kept.append(Path(pwd.getpwuid(os.getuid()).pw_dir) / ".ssh")
         async with await h.client() as owner:
             made = TokensCreate(id=owner.next_id(), name="all", scopes=["chat", "approve"], roots=["/"])
             everywhere = (await owner.request(made, TokenCreated)).secret

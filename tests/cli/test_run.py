@@ -152,7 +152,8 @@ def test_a_run_that_is_to_stop_at_a_question_is_exit_code_3(machine: Machine) ->
     ran = machine.run("run", "--mode", "ask", "--if-asked", "stop", "make it")
     assert ran.returncode == 3
     assert "needs approval: run touch made" in ran.stderr
-    assert "--mode full" in ran.stderr
+    assert "nobody here can allow it to run touch made" in ran.stderr
+    assert "a wider --mode or a rule" in ran.stderr
     assert not (machine.workspace / "made").exists()
 
 
@@ -260,7 +261,9 @@ def test_a_host_that_nobody_can_be_asked_about_is_refused_at_once_and_the_model_
     assert (ran.returncode, ran.stdout) == (0, "I could not.\n")
     assert "! refused, for nobody is here to approve it: connect to far.test:80" in ran.stderr
     told = json.dumps(machine.sim.requests[-1].json()["messages"])
-    assert "far.test:80 was not reached, because the command wants to connect to far.test:80" in told
+    assert "far.test:80 was not reached, because it needs a person's approval, and nobody is here" in told
     machine.sim.reset([fetch, {"text": "never"}])
     ran = machine.run("run", "--mode", "full", "--if-asked", "stop", "fetch it")
     assert ran.returncode == 3
+    assert "nobody here can allow it to connect to far.test:80" in ran.stderr
+    assert "--mode" not in ran.stderr  # no mode would let it

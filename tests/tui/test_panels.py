@@ -9,6 +9,7 @@ from openagent.tui.pager import Lines, Pager
 from openagent.tui.said import Said
 
 from ..interaction.doing import call, results_of, shell, turn, write
+from ..jail.conftest import needs_bwrap
 from .screens import focused, screens
 
 pytestmark = pytest.mark.anyio
@@ -34,6 +35,16 @@ async def test_an_edit_that_waits_for_permission_shows_what_it_would_change(tmp_
     async with screens(tmp_path, [*script, {"text": "over"}], mode="ask") as seen:
         await seen.write("go")
         await seen.until_shown("edit a.py", "-one = 1", "+one = 2")
+
+
+@needs_bwrap
+async def test_a_host_that_is_asked_for_says_who_wants_to_reach_it(tmp_path: Path) -> None:
+    async with screens(tmp_path, [shell("curl -sS http://far.test/"), {"text": "over"}], mode="auto") as seen:
+        await seen.write("go")
+        await seen.until_shown("running curl", "connect to far.test:80", "The command wants to connect to far.test:80.")
+        await seen.until(lambda: seen.view.asks.permission and seen.view.asks.permission.armed)
+        await seen.pilot.press("d")
+        await seen.until_shown("over")
 
 
 async def test_the_files_are_a_tree_and_a_file_goes_into_the_input(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent
 from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
-from openagent.protocol.words import call_to_come, choice_lines, subject_of, ways_to_allow
+from openagent.protocol.words import answer_told, call_to_come, choice_lines, subject_of, ways_to_allow
 
 
 class Conversation:
@@ -235,9 +235,7 @@ class Conversation:
 
     def _resolved(self, event: e.PermissionResolved) -> None:
         self._asks.pop(event.ask_id, None)
-        said = "allowed" if event.decision == "allow" else "denied"
-        covers = f": {event.covers}" if event.covers else f" ({event.scope})"
-        self.note(f"  {said} by {event.by or 'nobody'}{covers}", DIM)
+        self.note(f"  {answer_told(event.decision, event.by, event.scope, event.covers)}", DIM)
 
     def _question(self, question: Question) -> None:
         self._questions[question.id] = question

@@ -10,7 +10,7 @@ from openagent.client.launch import DaemonDidNotStart
 from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
-from openagent.protocol.words import call_to_come, choice_lines, turn_ended, ways_to_allow
+from openagent.protocol.words import LEAVING, call_to_come, choice_lines, turn_ended, ways_to_allow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ OPTIONS: dict[str, str] = {
     "--continue": "go on with the newest session of this directory",
     "--cwd": "DIR  the workspace; this directory when left out",
     "--template": "NAME  start from a template; `openagent templates list` shows them",
-    "--mode": "plan|ask|edits|full  what the agent may do unasked",
+    "--mode": "plan|ask|edits|auto|full  what the agent may do unasked",
     "--if-asked": "refuse|stop  what follows a question that nobody is here to answer: a refusal when left out",
     "--output": "text|json|stream-json  what is printed",
     "--max-steps": "N  model requests the turn may take",
@@ -188,6 +188,7 @@ class Run:
         self._streamed = ""
         self._prose = Prose(prose_width())
         self._needs_approval = False
+        self._unanswered = "", "do that"
         self._refusals: set[str] = set()
         self._problem = ""
         self._started: dict[str, str] = {}
@@ -401,12 +402,14 @@ class Run:
 
     def _refuse(self, ask: Event, wanted: str) -> None:
         """Nobody will answer. The model is told why, and finds another way or says what is in its way."""
+        self._unanswered = ask["tool"], wanted
         if self._arguments.if_asked == "stop":
             self._note(f"! needs approval: {wanted}", True)
             self._stop()
             return
         self._note(f"! refused, for nobody is here to approve it: {wanted}", True)
-        reason = f"{ask.get('reason', '')} It needs a person's approval, and nobody is here to give it: {_NO_PERSON}"
+        why = "" if ask["tool"] in LEAVING else ask.get("reason", "")
+        reason = f"{why} It needs a person's approval, and nobody is here to give it: {_NO_PERSON}"
         fields = {"decision": "deny", "reason": reason.strip()}
         self._refusals.add(self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields))
         self._client.flush()
@@ -440,8 +443,13 @@ class Run:
 
     def _exit_code(self, reason: str, error: Event | None) -> int:
         if self._needs_approval:
-            hint = f"Run it with --mode full, or attach with `openagent attach {self._session}` and approve there."
-            return complain(f"The agent needs an approval that nobody can give here. {hint}", NEEDS_APPROVAL)
+            tool, wanted = self._unanswered
+            unasked = "a rule in policy.toml" if tool in LEAVING else "a wider --mode or a rule in policy.toml"
+            return complain(
+                f"The turn was stopped, for nobody here can allow it to {wanted}. You can answer where "
+                f"`openagent attach {self._session}` goes on with it; {unasked} lets it run unasked.",
+                NEEDS_APPROVAL,
+            )
         if error is not None:
             return complain(explain(error), DONE if reason == "done" else LIMIT if reason in _LIMITS else FAILED)
         if reason == "done":

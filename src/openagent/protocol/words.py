@@ -87,6 +87,24 @@ def turn_mark(reason: str) -> str:
     return "✗" if reason in ("error", "refused") else "■"
 
 
+LEAVING = frozenset(("network", "folder", "folder_write", "engine", "credential"))
+"""What is asked for beside a call: who wants it and what for stands in the reason alone."""
+_UNANSWERED = {
+    "timeout": "not answered in time, so it was denied",
+    "turn ended": "no longer asked: the turn has ended",
+    "withdrawn": "no longer asked: what wanted it has given up",
+}
+
+
+def answer_told(decision: str, by: str, scope: str, covers: str) -> str:
+    """What became of a request for permission."""
+    if by in _UNANSWERED:
+        return _UNANSWERED[by]
+    if decision == "deny":
+        return f"denied by {by or 'nobody'}"
+    return f"allowed by {by or 'nobody'}: {covers}" if covers else f"allowed by {by or 'nobody'} ({scope})"
+
+
 _KEYS = {"once": "a", "session": "s", "always": "A"}
 _PLAIN_CHOICES = (
     ("once", "once", "Only this, this one time."),

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from openagent.client.text import clean
 from openagent.protocol.sessions import PermissionAsk
-from openagent.protocol.words import call_to_come, ways_to_allow
+from openagent.protocol.words import LEAVING, call_to_come, ways_to_allow
 from openagent.tui.clicks import Hints, hint
 from openagent.tui.diff import change_in, coloured
 
@@ -84,6 +84,8 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def _what(self) -> Content:
         shown = self.ask.summary if self.ask.tool == "shell" else call_to_come(self.ask.tool, self.ask.summary)
+        if self.ask.tool in LEAVING and self.ask.reason:
+            shown = f"{shown}\n{self.ask.reason}"
         what = Content(clean(shown))
         diff = change_in(self.ask.arguments)
         return Content("\n").join([what, coloured(diff)]) if diff else what

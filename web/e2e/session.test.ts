@@ -23,6 +23,13 @@ const SCRIPT = {
       steps: [{ tool_calls: [call('shell', { command: 'make test -k' })] }, { text: 'The tool said: {last_result}' }],
     },
     {
+      match: 'reach it',
+      steps: [
+        { tool_calls: [call('shell', { command: 'curl -sS http://far.test/' })] },
+        { text: 'The tool said: {last_result}' },
+      ],
+    },
+    {
       match: 'change it',
       steps: [
         { tool_calls: [call('edit_file', { path: 'greeting.txt', old: 'hello', new: 'good day' })] },
@@ -122,6 +129,18 @@ it('says what each answer would cover, and lists and revokes what was granted', 
   await page.getByText('Nothing was granted').waitFor()
 })
 
+it('says who wants to reach a host and that the command runs', async () => {
+  const { path } = await house.session({ mode: 'auto' })
+  const page = await house.visit(path)
+  await send(page, 'reach it')
+  const ask = page.getByRole('region', { name: 'Permission needed' })
+  await ask.getByText('The command wants to connect to far.test:80.').waitFor()
+  expect(await page.getByText('wants to run').count()).toBe(0)
+  await page.getByRole('img', { name: 'running' }).waitFor()
+  await ask.getByRole('button', { name: /^Deny d/ }).click()
+  await answers(page).getByText('the user said no').first().waitFor()
+})
+
 it('denies with a reason that the model is told', async () => {
   const { path } = await house.session({ mode: 'ask' })
   const page = await house.visit(path)
@@ -132,12 +151,13 @@ it('denies with a reason that the model is told', async () => {
   await answers(page).getByText('use the Makefile').waitFor()
 })
 
-it('answers a question by its number', async () => {
+it('answers a question by its number, whatever else the number does on that page', async () => {
   const { path } = await house.session()
   const page = await house.visit(path)
   await send(page, 'ask me')
   await page.getByRole('region', { name: 'The agent asks' }).getByText('Which colour?').waitFor()
-  await page.getByRole('button', { name: 'blue' }).click()
+  await page.waitForTimeout(500) // keys pressed as it appears are not meant for it
+  await page.keyboard.press('2')
   await answers(page).getByText('You chose blue.').waitFor()
 })
 

@@ -23,13 +23,22 @@ export interface Binding {
 const SEQUENCE_WAIT = 900
 let pending = ''
 let pendingAt = 0
-const layers: { where: string; bindings: Binding[] }[] = []
+const layers: { where: string; bindings: Binding[]; above: boolean }[] = []
 
 /** These keys work while the component is there. The newest comes first. */
 export function useKeys(where: string, bindings: Binding[]): void {
+  useLayer(where, bindings, false)
+}
+
+/** These come before those of the page around them, however often either is drawn again. */
+export function useKeysAbove(where: string, bindings: Binding[]): void {
+  useLayer(where, bindings, true)
+}
+
+function useLayer(where: string, bindings: Binding[], above: boolean): void {
   useEffect(() => {
-    const layer = { where, bindings }
-    layers.unshift(layer)
+    const layer = { where, bindings, above }
+    layers.splice(above ? 0 : layers.filter((one) => one.above).length, 0, layer)
     renew()
     return () => {
       layers.splice(layers.indexOf(layer), 1)

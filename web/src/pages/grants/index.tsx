@@ -72,7 +72,11 @@ function GrantRow({ grant }: { grant: Grant }) {
   const name = useOverview((state) => (grant.session ? state.cards[grant.session]?.info.name : undefined))
   return (
     <Row
-      name={<Words text={grant.covers} />}
+      name={
+        <span>
+          <Words text={grant.covers} />
+        </span>
+      }
       chips={grant.by ? <Chip>{grant.by}</Chip> : null}
       about={
         <>

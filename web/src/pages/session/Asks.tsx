@@ -1,11 +1,11 @@
 import { Button, TextInput } from '@mantine/core'
-import { useEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { Diff } from '@/parts/Diff'
 import { CodeBlock } from '@/parts/Markdown'
 import { Words } from '@/parts/Words'
 import type { PermissionAsk, PermissionChoice, Question } from '@/protocol/types'
-import { useKeys } from '@/shell/shortcuts'
+import { useKeysAbove } from '@/shell/shortcuts'
 import type { Conversation } from '@/state/conversation'
 import './asks.css'
 
@@ -22,6 +22,22 @@ export function Asks({ conversation }: { conversation: Conversation }) {
   return null
 }
 
+function useSettled() {
+  const appeared = useRef(performance.now())
+  return (run: () => void) => () => {
+    if (performance.now() - appeared.current > SETTLING) run()
+  }
+}
+
+/** Its keys work at once, unless the person is writing something. */
+function useAttention(box: RefObject<HTMLElement | null>) {
+  useEffect(() => {
+    const typing = document.activeElement
+    const idle = typing === document.body || (typing instanceof HTMLTextAreaElement && typing.value === '')
+    if (idle) box.current?.focus()
+  }, [box])
+}
+
 function Permission(props: { session: string; cwd: string; ask: PermissionAsk; behind: number }) {
   const { session, ask } = props
   const risk = ask.risk ?? 'medium'
@@ -30,13 +46,8 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
   const [denying, setDenying] = useState(false)
   const [reason, setReason] = useState('')
   const [busy, setBusy] = useState(false)
-  const appeared = useRef(performance.now())
-
-  useEffect(() => {
-    const typing = document.activeElement
-    const idle = typing === document.body || (typing instanceof HTMLTextAreaElement && typing.value === '')
-    if (idle) box.current?.focus()
-  }, [])
+  const settled = useSettled()
+  useAttention(box)
 
   const ways = waysToAllow(ask.choices)
   const answer = async (decision: 'allow' | 'deny', choice?: PermissionChoice) => {
@@ -52,10 +63,7 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
     }
     if (!(await act('permission.answer', given))) setBusy(false)
   }
-  const settled = (run: () => void) => () => {
-    if (performance.now() - appeared.current > SETTLING) run()
-  }
-  useKeys('A request for permission', [
+  useKeysAbove('A request for permission', [
     ...ways
       .filter(({ key }) => key)
       .map(({ key, choice }) => ({
@@ -76,6 +84,7 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
         {ask.rule && <span className="dim mono cut">{ask.rule}</span>}
         {props.behind > 0 && <span className="dim">{props.behind} more</span>}
       </header>
+      {LEAVES.has(ask.tool) && ask.reason && <p className="ask-reason">{ask.reason}</p>}
       <Subject ask={ask} />
       {why && <Why ask={ask} cwd={props.cwd} />}
       {denying ? (
@@ -166,6 +175,8 @@ const TITLES: Record<string, string> = {
   engine: 'Let it use the container engine?',
   credential: 'Let it use this credential?',
 }
+/** What is asked for while something else runs: who wants it, and what for, is not to be seen from the thing itself. */
+const LEAVES = new Set(['network', 'folder', 'folder_write', 'engine', 'credential'])
 const KEYS: Record<string, string> = { once: 'a', session: 's', always: 'A' }
 const APPROVE = { once: 'Approve once', session: 'Approve for this session', always: 'Approve always' }
 const LABELS = { once: 'Once', session: 'This session', always: 'Always' }
@@ -188,6 +199,13 @@ function waysToAllow(choices: PermissionChoice[] = []) {
 /** The exact command or change. */
 function Subject({ ask }: { ask: PermissionAsk }) {
   const { command, path, old, new: fresh, content } = ask.arguments
+  if (LEAVES.has(ask.tool))
+    return (
+      <>
+        <CodeBlock code={ask.summary} language="" />
+        {typeof command === 'string' && <CodeBlock code={command} language="bash" />}
+      </>
+    )
   if (typeof command === 'string') return <CodeBlock code={command} language="bash" />
   if (typeof path === 'string' && typeof fresh === 'string')
     return <Diff patch={replacement(typeof old === 'string' ? old : '', fresh)} label={`Change of ${path}`} />
@@ -226,16 +244,19 @@ function Asked({ session, question, behind }: { session: string; question: Quest
   const [own, setOwn] = useState('')
   const choices = question.choices ?? []
   const answer = (text: string) => void act('question.answer', { session, question: question.id, answer: text })
-  useKeys(
+  const box = useRef<HTMLElement>(null)
+  const settled = useSettled()
+  useAttention(box)
+  useKeysAbove(
     'A question',
     choices.slice(0, 9).map((choice, index) => ({
       keys: String(index + 1),
       what: `Answer: ${choice}`,
-      run: () => answer(choice),
+      run: settled(() => answer(choice)),
     })),
   )
   return (
-    <section className="ask ask-question" aria-label="The agent asks" aria-live="assertive">
+    <section ref={box} className="ask ask-question" tabIndex={-1} aria-label="The agent asks" aria-live="assertive">
       <header className="ask-head">
         <strong>{question.text}</strong>
         {behind > 0 && <span className="dim">{behind} more</span>}

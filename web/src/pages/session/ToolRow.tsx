@@ -60,8 +60,8 @@ export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, res
 function phaseOf(state: Call | null, result: ToolResultPart | null, asking: boolean): Phase {
   if (result) return endOf(result)
   if (state?.finished) return state.finished.ended
-  if (asking) return 'asking'
-  return state ? 'running' : 'waiting'
+  if (state) return 'running' // also while it waits for something that it asks for itself, a host
+  return asking ? 'asking' : 'waiting'
 }
 
 const MARKS: Record<CallEnd, { sign: string; colour: string }> = {

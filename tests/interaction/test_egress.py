@@ -175,8 +175,9 @@ async def test_a_program_that_gives_up_takes_its_question_back(tmp_path: Path):
             assert waiting(await client.attach(session)) == []
 
 
-async def test_a_program_that_gives_up_while_its_question_is_stored_leaves_none(tmp_path: Path):
-    script = [shell("cat gate; curl -sS --max-time 1 http://far.test/; echo over"), {"text": "done"}]
+async def test_a_program_that_gives_up_while_its_question_is_stored_stands_in_nobodys_way(tmp_path: Path):
+    get = "curl -sS --max-time {} http://far.test/"
+    script = [shell(f"cat gate; {get.format(1)}; {get.format(20)}"), {"text": "done"}]
     async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
         os.mkfifo(h.workspace / "gate")
         session, attachment = await begin(h, client, mode="auto")
@@ -184,8 +185,10 @@ async def test_a_program_that_gives_up_while_its_question_is_stored_leaves_none(
         with closing(sqlite3.connect(h.home / "openagent.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             await asyncio.to_thread((h.workspace / "gate").write_text, "through\n")
-            await until(attachment, lambda event: isinstance(event, e.ToolOutput) and "over" in event.text)
+            await asked(attachment)
+            second = await asked(attachment)
             other.execute("ROLLBACK")
+        await answer(client, second, decision="deny")
         await ended(attachment)
         assert waiting(await client.attach(session)) == []
 

@@ -178,7 +178,7 @@ class Leaving:
             call_id = "" if program else self.call_id
             task = asyncio.create_task(self._ask_person(opening, facts, decision, arguments, call_id))
             question = self._questions[opening] = _Question(task)
-            task.add_done_callback(lambda _: self._questions.pop(opening, None))
+            task.add_done_callback(lambda _, asked=question: self._over(opening, asked))
         question.waiting += 1
         try:
             await asyncio.wait([question.task])
@@ -186,9 +186,14 @@ class Leaving:
             question.waiting -= 1
             if not question.waiting:
                 question.task.cancel()
+                self._over(opening, question)  # who comes while it is being taken back is asked about anew
         if question.task.cancelled():
             return msgspec.structs.replace(decision, kind="deny", reason="The session ended before anybody answered.")
         return question.task.result()
+
+    def _over(self, opening: Opening, question: _Question) -> None:
+        if self._questions.get(opening) is question:
+            del self._questions[opening]
 
     async def _ask_person(
         self, opening: Opening, facts: CallFacts, decision: Decision, arguments: dict[str, Any], call_id: str

@@ -23,7 +23,7 @@ MODES = {
     "ask": "asks before anything that changes something",
     "edits": "edits files unasked, asks before other commands",
     "auto": "works unasked in the jail, asks before anything leaves it",
-    "full": "asks nothing",
+    "full": "asks for hosts and what your rules want asked, nothing else",
 }
 
 

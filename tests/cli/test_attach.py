@@ -52,7 +52,7 @@ def test_a_person_allows_one_call_and_denies_the_next(machine: Machine, session:
         terminal.until("✓ ran touch allowed")
         terminal.until("? The agent wants to run touch denied")
         terminal.enter("d\n")
-        terminal.until("denied by attach\n")
+        terminal.until("denied by attach")
         terminal.until("✗ denied: run touch denied (the user said no)")
         terminal.until("Finished.")
     assert (machine.workspace / "allowed").exists()

@@ -127,6 +127,8 @@ it('makes a token, shows it once, and revokes it', async () => {
   await page.getByRole('button', { name: 'New token' }).click()
   await dialog(page).getByLabel('Name').fill('nightly build')
   await dialog(page).getByRole('checkbox', { name: 'chat' }).check()
+  expect(await dialog(page).getByRole('button', { name: 'Create' }).isEnabled()).toBe(false) // it could do nothing
+  await dialog(page).getByLabel('Works below').fill(house.workspace)
   await dialog(page).getByRole('button', { name: 'Create' }).click()
   const secret = await dialog(page).getByLabel('The token').inputValue()
   const asked = () => fetch(`${house.url}/api/me`, { headers: { authorization: `Bearer ${secret}` } })
@@ -137,6 +139,7 @@ it('makes a token, shows it once, and revokes it', async () => {
     .getByRole('listitem')
     .filter({ hasText: 'nightly build' })
   await row.getByText('chat').waitFor()
+  await row.getByText(`works below ${house.workspace}`).waitFor()
   expect(await page.content()).not.toContain(secret)
   await row.getByRole('button', { name: 'Revoke nightly build' }).click()
   await dialog(page).getByRole('button', { name: 'Revoke' }).click()

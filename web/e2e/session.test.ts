@@ -136,7 +136,7 @@ it('says who wants to reach a host and that the command runs', async () => {
   const ask = page.getByRole('region', { name: 'Permission needed' })
   await ask.getByText('The command wants to connect to far.test:80.').waitFor()
   expect(await page.getByText('wants to run').count()).toBe(0)
-  await page.getByRole('img', { name: 'running' }).waitFor()
+  await page.getByRole('img', { name: 'running', exact: true }).waitFor()
   await ask.getByRole('button', { name: /^Deny d/ }).click()
   await answers(page).getByText('the user said no').first().waitFor()
 })

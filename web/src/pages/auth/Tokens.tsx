@@ -215,6 +215,7 @@ function CreateToken({ done }: { done: () => void }) {
         value={folders}
         onChange={(event) => setFolders(event.currentTarget.value)}
         autosize
+        required
         classNames={{ input: 'mono' }}
       />
       <Select
@@ -233,7 +234,7 @@ function CreateToken({ done }: { done: () => void }) {
         <Button variant="default" onClick={done}>
           Cancel
         </Button>
-        <Button type="submit" loading={busy} disabled={!name.trim() || scopes.length === 0}>
+        <Button type="submit" loading={busy} disabled={!name.trim() || scopes.length === 0 || !folders.trim()}>
           Create
         </Button>
       </div>

@@ -176,6 +176,7 @@ def build_manager(
         network=outside.rule,
         remember_grant=team.lineage.remember,
         ask_timeout=configs.ask_timeout,
+        away_timeout=configs.away_timeout,
         explain_cache=lambda session, model, request, usage: (
             caches.observe(session, model, request, usage, time.time()).detail
         ),

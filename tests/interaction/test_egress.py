@@ -428,3 +428,17 @@ async def test_a_sub_agents_host_is_asked_for_where_its_caller_is_watched(tmp_pa
             await answer(client, question, decision="allow", scope="session")
             assert questions(await ended(attachment)) == []  # what is allowed in one holds for the whole tree
             assert len(far.requests) == 2
+
+
+async def test_nobody_there_to_answer_is_a_no(tmp_path: Path):
+    async with web_server() as far:
+        script = [shell(curl("far.test", far.port)), {"text": "done"}]
+        config = f"{NAMES}[limits]\naway_timeout = 0.05\n"
+        async with house(tmp_path, script, config=config) as h, await h.client() as client:
+            session, attachment = await begin(h, client)
+            said = await resolved(attachment)
+            assert (said.decision, said.reason) == ("deny", "Nobody is there to answer.")
+            await ended(attachment)
+            [result] = await results_of(client, session)
+            assert "was not reached, because nobody is there to answer" in result.text
+            assert far.requests == []

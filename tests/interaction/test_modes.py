@@ -151,6 +151,19 @@ async def test_a_command_that_meets_the_wall_is_asked_for_and_run_again(place: P
         assert told == ["allow", "allow", "deny", "allow"]  # the newest first: both times it was let read before
 
 
+async def test_a_refused_write_that_a_command_hides_is_told_to_the_model(place: Path) -> None:
+    repository(place / "workspace")
+    (place / "workspace" / "log").write_text("touch: cannot touch 'a' in 1 of 2 places\n")
+    steps = [shell("git diff || echo never mind"), shell("cat log"), DONE]
+    async with house(place, steps) as h, await h.client(interactive=True) as client:
+        session, _, seen = await one_turn(h, client, mode="ask")
+        assert not [event for event in seen if isinstance(event, e.PermissionRequested)]
+        hidden, plain = await results_of(client, session)
+        assert "a write was refused, though it ended as if all were well (touch: cannot touch 'made'" in hidden.text
+        assert plain.text == "touch: cannot touch 'a' in 1 of 2 places"
+        assert not (h.workspace / "made").exists()
+
+
 async def test_a_second_run_begins_where_the_first_did(tmp_path: Path) -> None:
     repository(tmp_path / "workspace")
     (tmp_path / "workspace" / "sub").mkdir()

@@ -97,6 +97,9 @@ class ConfigCache:
     def ask_timeout(self, workspace: Path) -> float:
         return self.load(workspace).settings.limits.ask_timeout
 
+    def away_timeout(self, workspace: Path) -> float:
+        return self.load(workspace).settings.limits.away_timeout
+
     def notices(self, workspace: Path) -> list[ErrorInfo]:
         """What of a project's own settings was left out."""
         try:

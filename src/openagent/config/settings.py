@@ -247,6 +247,9 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     """Seconds a turn may take. Left out: no limit."""
     ask_timeout: Seconds = 600.0
     """Seconds after which something that nobody allowed counts as denied."""
+    away_timeout: Seconds = 15.0
+    """Seconds after which a program that waits for an answer (a connection to a host) is refused when nobody is there
+    who could give one: time to come back."""
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):

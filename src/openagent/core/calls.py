@@ -17,7 +17,7 @@ from openagent.core.secrets import open_what_is_named
 from openagent.core.seen import CallFiles
 from openagent.core.unreadable import syntax_error
 from openagent.core.unsaved import look_for_unsaved, run_held, told
-from openagent.core.walls import IN_PLAN, RUN_AGAIN, ReadingShell, go_back, met_the_wall, to_ask
+from openagent.core.walls import HID_IT, IN_PLAN, RUN_AGAIN, ReadingShell, go_back, hid_the_wall, met_the_wall, to_ask
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import ReadingJail, Shell, offers
@@ -196,7 +196,8 @@ async def _run_reading(
     """Where it can change nothing, and what follows when it meets that wall."""
     performed = await _run_decided(session, tool, call, decision, op_id)
     if not (line := await met_the_wall(session, performed.outcome)):
-        return performed
+        hidden = await hid_the_wall(session, performed.outcome) if session.permits.mode != "plan" else ""
+        return told(performed, HID_IT.format(line=hidden)) if hidden else performed
     if session.permits.mode == "plan":
         return told(performed, IN_PLAN)
     return await _run_again(session, tool, call, performed, line=line, op_id=op_id, began_in=began_in)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from openagent.core.session import Session
 
 
-NOBODY_FOR = 15.0
-"""Seconds after which nobody counts as there: time to come back."""
 _LOOK_EVERY = 0.5
 
 
@@ -79,12 +77,13 @@ class _NobodyThereError(Exception):
 
 
 async def _while_somebody_is_there(session: "Session", answered: "asyncio.Future[Verdict]") -> "Verdict":
+    patience = session.runtime.away_timeout(session.workspace)
     seen = time.monotonic()
     while not answered.done():
-        await asyncio.wait([answered], timeout=_LOOK_EVERY)
+        await asyncio.wait([answered], timeout=min(_LOOK_EVERY, patience))
         if session.someone_can_answer():
             seen = time.monotonic()
-        elif not answered.done() and time.monotonic() - seen >= NOBODY_FOR:
+        elif not answered.done() and time.monotonic() - seen >= patience:
             raise _NobodyThereError
     return answered.result()
 

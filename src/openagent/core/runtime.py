@@ -135,4 +135,5 @@ class Runtime:
     opening: Pace = field(default_factory=lambda: Pace(1))
     """Of shells: starting one holds everybody up for milliseconds."""
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
+    away_timeout: Callable[[Path], float] = lambda _workspace: 15.0
     """Seconds after which a permission request that nobody answered is denied."""

@@ -21,6 +21,15 @@ IN_PLAN = (
 RUN_AGAIN = (
     "[It seemed to only read, so it ran on read-only files first. This is its second run, which a person allowed.]"
 )
+HID_IT = (
+    "[openagent: it ran on read-only files, because it seemed to only read, and a write was refused, though it ended "
+    "as if all were well ({line}). Without what hides the failure (`|| true`, `; echo`) the user is asked, and it is "
+    "run again.]"
+)
+_COMPLAINT = re.compile(
+    r"^[\w./+-]+: .*(?:Read-only file system|Permission denied|Operation not permitted)\W*$", re.IGNORECASE
+)
+"""As programs tell an error: their name, what they did, and why not."""
 _REFUSAL = re.compile(
     r"Read-only file system|Permission denied|Operation not permitted|\b(?:EROFS|EACCES|EPERM)\b", re.IGNORECASE
 )
@@ -65,13 +74,23 @@ class ReadingShell:
 
 async def met_the_wall(session: "Session", outcome: ToolOutcome) -> str:
     """The line of a failed command's output that says it was kept from changing the workspace; empty when none does."""
-    if outcome.display.exit_code in (0, None) or not _REFUSAL.search(outcome.text):
+    return "" if outcome.display.exit_code == 0 else await _refusal(session, outcome, _REFUSAL)
+
+
+async def hid_the_wall(session: "Session", outcome: ToolOutcome) -> str:
+    """The same of one that ended with success all the same: its output may also be what it read, so that nobody is
+    asked because of it."""
+    return await _refusal(session, outcome, _COMPLAINT) if outcome.display.exit_code == 0 else ""
+
+
+async def _refusal(session: "Session", outcome: ToolOutcome, pattern: re.Pattern[str]) -> str:
+    if outcome.display.exit_code is None or not _REFUSAL.search(outcome.text):
         return ""
     shell = await session.shell()
     directory = Path(shell.directory)
     secrets = shell.secrets() if offers(shell, KeepsSecrets) else ()
     for line in outcome.text.splitlines()[-_LINES_READ:]:
-        kept = not _REFUSAL.search(line) or any(path.name in line for path in secrets)
+        kept = not pattern.search(line) or any(path.name in line for path in secrets)
         if not kept and _is_about(line, session.workspace, directory):
             return line.strip()[:_SHOWN]
     return ""

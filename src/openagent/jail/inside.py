@@ -67,6 +67,10 @@ def _git_setting(setting: tuple[str, str]) -> str:
     return f'[{section}]\n\t{name} = "{escaped}"\n'
 
 
+_PATIENCE_S = 30.0
+"""On a machine that is busy with builds git takes seconds, and what it did not tell is missing from every commit."""
+
+
 def read_git_identity() -> list[tuple[str, str]]:
     """Who commits; nothing else of the person's git configuration is let in."""
     try:
@@ -74,7 +78,7 @@ def read_git_identity() -> list[tuple[str, str]]:
             ("git", "config", "--global", "--null", "--get-regexp", r"^user\.(name|email)$"),
             capture_output=True,
             text=True,
-            timeout=5,
+            timeout=_PATIENCE_S,
             check=False,
             cwd="/",
         )

@@ -1,10 +1,14 @@
 """Hooks, in files as Claude Code users have them, seen through the client."""
 
 import asyncio
+import contextlib
+import gc
 import json
 import os
 import shlex
 import time
+from asyncio.subprocess import PIPE
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +16,11 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.customizing import Hooks, HooksList, HooksTest, HooksTried
+from openagent.protocol.customizing import Hook, Hooks, HooksList, HooksTest, HooksTried
 from openagent.protocol.messages import NotePart
 from openagent.protocol.ops import Done, SessionDelete, TrustAdd
 from openagent.protocol.safety import TrustEntry
+from openagent.services.customizing.hook_runs import run_hook
 
 from ..interaction.doing import ask, call, messages_of, one_turn, results_of, shell, turn, write
 from ..interaction.house import PATIENCE, House, house, new_session
@@ -76,6 +81,19 @@ async def test_our_own_names_meet_matchers_too(tmp_path: Path) -> None:
     async with house(tmp_path, [shell("true"), {"text": "ok"}]) as h, await h.client() as client:
         own_hooks(h, hook("PreToolUse", "exit 0", "shell"))
         assert ran((await one_turn(h, client))[2]) == [("PreToolUse", "done")]
+
+
+async def test_a_hook_that_reads_nothing_is_no_defect(tmp_path: Path) -> None:
+    async def start(_: Path, argv: Sequence[str], *__: object) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        with contextlib.suppress(ChildProcessError):  # over before it is told anything, and before the loop knows
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        return process
+
+    deaf = Hook("PreToolUse", "exit 0", origin="project")
+    run = await run_hook(deaf, tmp_path, {}, start)
+    assert (run.outcome, run.exit_code) == ("done", 0)
+    gc.collect()  # which is when a failure that nobody looked at is told
 
 
 async def test_a_hook_may_change_what_a_call_is_made_with_and_policy_sees_the_change(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ _REAPED = 5.0
 
 _log = logging.getLogger(__name__)
 
+_closings: set[asyncio.Task[None]] = set()
+
 StartInJail = Callable[[Path, Sequence[str], Mapping[str, str], Requester], Awaitable[asyncio.subprocess.Process]]
 
 
@@ -127,6 +129,9 @@ async def _communicate(process: asyncio.subprocess.Process, facts: bytes, stdout
     with contextlib.suppress(OSError, RuntimeError):  # it has ended already; uvloop says so in its own way
         process.stdin.write(facts + b"\n")
         process.stdin.close()
+    closing = asyncio.create_task(_closed(process.stdin))
+    _closings.add(closing)
+    closing.add_done_callback(_closings.discard)
     readers = [
         asyncio.create_task(_read(process.stdout, stdout)),
         asyncio.create_task(_read(process.stderr, stderr)),
@@ -143,6 +148,12 @@ async def _communicate(process: asyncio.subprocess.Process, facts: bytes, stdout
     finally:
         for reader in readers:
             reader.cancel()
+
+
+async def _closed(stdin: asyncio.StreamWriter) -> None:
+    """That a hook ended and read nothing is told here alone; where nobody listens it is logged as a defect of ours."""
+    with contextlib.suppress(OSError, RuntimeError):
+        await stdin.wait_closed()
 
 
 async def _read(stream: asyncio.StreamReader, kept: bytearray) -> None:

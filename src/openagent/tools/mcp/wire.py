@@ -279,10 +279,13 @@ async def _end(process: asyncio.subprocess.Process, tasks: list[asyncio.Task[Non
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:
-    """What nobody read keeps a pipe open."""
+    """What nobody read keeps a pipe open. That one of them broke is no news by now, and must be heard all the same."""
     for stream in (process.stdout, process.stderr):
         while stream is not None and await stream.read(1 << 18):
             pass
+    if process.stdin is not None:
+        with contextlib.suppress(OSError, RuntimeError):
+            await process.stdin.wait_closed()
 
 
 async def _lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:

@@ -24,11 +24,13 @@ def kind_of(command: str) -> Kind:
 
 def test_a_command_is_added_by_writing_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kind_of("frob -q x a.txt") == "unknown"
+    assert decided("frob -q x a.txt").rule == "builtin:unknown-command"
     file = tmp_path / "frob.toml"
     file.write_text(NEWCOMER)
     for name, command in described(file.read_text(), file.name).items():
         monkeypatch.setitem(COMMANDS, name, command)
     assert kind_of("frob -qv --format=short x a.txt | head") == "read"
+    assert (decided("frob -q x b.txt").kind, decided("frob -q x b.txt").wall) == ("allow", "read")
     assert kind_of("frob -q x .env") == "leave"
     assert kind_of("frob -q --form=short x a.txt") == "unknown", "an abbreviation is not described"
     assert kind_of("frob -qz x a.txt") == "unknown"

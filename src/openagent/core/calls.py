@@ -53,7 +53,6 @@ _log = logging.getLogger(__name__)
 async def run_calls(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
     """Read-only calls that stand next to each other run side by side; the others run in order."""
     session = turn.session
-    session.post(StatusChanged(status="executing_tool", detail=", ".join(dict.fromkeys(call.name for call in calls))))
     await session.seen.begin_step()
     *earlier, last = _groups(session, calls)
     for group in earlier:

@@ -21,6 +21,7 @@ from openagent.plugins.workspace import Checkpoints, Writes
 from openagent.policy.facts import Kind
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.events import Event
 from openagent.protocol.sessions import Mode, SessionInfo
 from openagent.protocol.usage import Usage
 
@@ -38,6 +39,16 @@ class ResolvedModel(Struct, frozen=True):
 class ModelResolver(Protocol):
     def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
         """Raises OpenAgentError('config_error') when no such provider is configured."""
+        ...
+
+
+class Audience(Protocol):
+    """Who hears of a session."""
+
+    def publish(self, event: Event) -> None: ...
+
+    def flush(self, session: str) -> None:
+        """All that happened to it in this moment was published."""
         ...
 
 

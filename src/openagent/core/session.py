@@ -25,7 +25,7 @@ from openagent.core.outbox import Outbox
 from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
 from openagent.core.recovery import recover_calls, recover_turn
-from openagent.core.runtime import Frozen, ResolvedModel, Runtime
+from openagent.core.runtime import Audience, Frozen, ResolvedModel, Runtime
 from openagent.core.seen import SeenFiles
 from openagent.core.shells import SessionShell
 from openagent.core.turn import Turn
@@ -91,7 +91,7 @@ class Session:
         self,
         stored: StoredSession,
         runtime: Runtime,
-        publish: Callable[[Event], None],
+        audience: Audience,
         someone_can_answer: Callable[[], bool],
     ) -> None:
         self.id = stored.info.id
@@ -115,7 +115,7 @@ class Session:
         """Held while something is stored and published, and while a client takes its snapshot."""
         self.numbering = asyncio.Lock()
         """Held from choosing a message's number to its being stored, where several could want the same."""
-        self._publish = publish
+        self._audience = audience
         self._published = stored.info.seq
         self._open_turn = stored.open_turn
         self._below = stored.below
@@ -207,7 +207,7 @@ class Session:
 
     def show(self, event: Event) -> None:
         """Publish a delta: live only."""
-        self._publish(msgspec.structs.replace(self._stamp(event), seq=self._published))
+        self._audience.publish(msgspec.structs.replace(self._stamp(event), seq=self._published))
 
     async def record(
         self,
@@ -348,7 +348,8 @@ class Session:
             self._take_in_collection(batch.collection)
         for event in batch.events:
             self._published = event.seq  # whoever hears it may show something at once
-            self._publish(event)
+            self._audience.publish(event)
+        self._audience.flush(self.id)
         self._published = self.info.seq
 
     def _take_in_collection(self, collection: CollectionRecord) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from openagent.core.asking import Asking
@@ -26,7 +26,7 @@ from openagent.protocol.events import (
     TurnCompleted,
     UsageUpdated,
 )
-from openagent.protocol.messages import Message, NotePart, Part, StopReason
+from openagent.protocol.messages import Message, NotePart, Part, StopReason, ToolCallPart
 from openagent.protocol.sessions import TurnEnd
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -193,6 +193,11 @@ class Turn:
             await self.session.record(
                 MessageAdded(message=message),
                 UsageUpdated(usage=usage, last=used, last_cost_usd=message.cost_usd, cache_miss=cache_miss),
+                *(
+                    [StatusChanged(status="executing_tool", detail=_names(calls))]
+                    if (calls := message.tool_calls)
+                    else ()
+                ),
                 messages=[message],
                 raw=RawAnswer(message.number, answer.raw_request, answer.raw_response),
                 usage=records,
@@ -267,3 +272,7 @@ class Turn:
             audit=audit_closed(session.tools, closed),
             changes={"usage": usage},
         )
+
+
+def _names(calls: Sequence[ToolCallPart]) -> str:
+    return ", ".join(dict.fromkeys(call.name for call in calls))

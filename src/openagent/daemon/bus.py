@@ -58,6 +58,10 @@ class Outlet(Protocol):
 class Attendant(Outlet, Protocol):
     """One that follows a session."""
 
+    def flush(self) -> None:
+        """All there is to say in this moment was said, and need not wait for company."""
+        ...
+
     def hear(self, event: Event, body: bytes) -> None:
         """`send`, for one who may be spared a part of what is only shown live."""
         ...
@@ -137,6 +141,12 @@ class EventBus:
             watcher(event)
         for hear in self._subscribers.get(type(event), ()):
             hear(event)
+
+    def flush(self, session: str) -> None:
+        """What was published of it leaves in this turn of the event loop, not in the next one: with many sessions at
+        work, one takes milliseconds."""
+        for outlet in list(self._attached.get(session, ())):
+            outlet.flush()
 
     def _send(self, event: Event) -> None:
         outlets = self._attached.get(event.session)

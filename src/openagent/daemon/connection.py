@@ -40,6 +40,10 @@ class Line(Protocol):
 
     def send(self, body: bytes) -> None: ...
 
+    def flush(self) -> None:
+        """What was sent leaves with this turn of the event loop at the latest."""
+        ...
+
     def pause_reading(self) -> None: ...
 
     def resume_reading(self) -> None: ...
@@ -81,6 +85,9 @@ class Connection:
     def send(self, body: bytes) -> None:
         if not self._closed:
             self._line.send(body)
+
+    def flush(self) -> None:
+        self._line.flush()
 
     def hear(self, event: Event, body: bytes) -> None:
         if isinstance(event, ToolOutput):

@@ -166,7 +166,7 @@ class SessionManager:
         await self._load_parent(stored.info)
         if (real := _real(stored.info.cwd)) != stored.info.cwd:
             stored = msgspec.structs.replace(stored, info=msgspec.structs.replace(stored.info, cwd=real))
-        session = Session(stored, self.runtime, self._bus.publish, lambda: self._someone_can_answer(stored.info))
+        session = Session(stored, self.runtime, self._bus, lambda: self._someone_can_answer(stored.info))
         await session.recover()
         return session
 

@@ -40,6 +40,9 @@ class _Receiver:
     def send(self, body: bytes) -> None:
         self._bodies.put_nowait(body)
 
+    def flush(self) -> None:
+        """It is there already."""
+
     def pause_reading(self) -> None:
         """Nothing to pause: the sender shares our event loop."""
 

@@ -88,7 +88,7 @@ class IpcLine(asyncio.Protocol):
         data = frame(body)
         if not self._paused:
             if not self._fresh:
-                asyncio.get_running_loop().call_soon(self._write_fresh)
+                asyncio.get_running_loop().call_soon(self.flush)
             self._fresh.append(data)
             return
         self._unsent.append(data)
@@ -103,7 +103,7 @@ class IpcLine(asyncio.Protocol):
                 )
             )
 
-    def _write_fresh(self) -> None:
+    def flush(self) -> None:
         fresh, self._fresh = self._fresh, []
         if fresh and not self._transport.is_closing():
             self._transport.write(b"".join(fresh))
@@ -115,7 +115,7 @@ class IpcLine(asyncio.Protocol):
         self._transport.resume_reading()
 
     def hang_up(self) -> None:
-        self._write_fresh()
+        self.flush()
         self._transport.close()
 
     def _take(self, body: bytes) -> None:
@@ -127,7 +127,7 @@ class IpcLine(asyncio.Protocol):
     def _end(self, error: ErrorInfo) -> None:
         self._ending = True
         self._connection.close()
-        self._write_fresh()
+        self.flush()
         self._transport.write(frame(encode_event(ConnectionClosing(at=time.time(), error=error))))
         self._transport.close()
         asyncio.get_running_loop().call_later(GOODBYE_GRACE, self._transport.abort)

@@ -41,6 +41,9 @@ class WebSocketLine:
         else:
             self._unsent.put_nowait(body)
 
+    def flush(self) -> None:
+        """Its writer has been woken."""
+
     def pause_reading(self) -> None:
         self._may_read.clear()
 

@@ -41,6 +41,9 @@ class NoLine:
     def send(self, body: bytes) -> None:
         """Progress of a long op: nobody listens."""
 
+    def flush(self) -> None:
+        """Nobody listens."""
+
     def pause_reading(self) -> None:
         """There is one op."""
 

@@ -71,6 +71,9 @@ class EventLine:
         else:
             self._bodies.put_nowait(body)
 
+    def flush(self) -> None:
+        """Its reader has been woken."""
+
     def pause_reading(self) -> None:
         """Nothing is read."""
 

@@ -232,7 +232,7 @@ async def test_the_first_answer_to_a_permission_request_wins(tmp_path: Path, all
             assert asked.answerable
             await until(other, lambda event: isinstance(event, e.PermissionRequested))
             await one.answer_permission(session, asked.ask.id, allow=allow)
-            with pytest.raises(OpenAgentError, match="answered already"):
+            with pytest.raises(OpenAgentError, match="given already"):
                 await two.answer_permission(session, asked.ask.id, allow=not allow)
             _, rest = await other.until_turn_ends()
             resolved = next(event for event in rest if isinstance(event, e.PermissionResolved))

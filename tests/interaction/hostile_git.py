@@ -94,6 +94,23 @@ PLOTS = [
         ("here",),
     ),
     Plot(
+        "a new repository that cannot be listed",
+        "git init -q; git config core.fsmonitor 'EVIL'; chmod 311 .git",
+        "nothing",
+    ),
+    Plot(
+        "a new repository whose hooks cannot be listed",
+        "git init -q; echo a > a; git add a; printf '#!/bin/sh\\nEVIL\\n' > .git/hooks/post-index-change; "
+        "chmod +x .git/hooks/*; chmod 311 .git/hooks; touch a",
+        "nothing",
+    ),
+    Plot(
+        "a new repository in a folder that cannot be listed",
+        "mkdir sub; git init -q sub; git -C sub config core.fsmonitor 'EVIL'; chmod 311 sub",
+        "nothing",
+        ("sub",),
+    ),
+    Plot(
         "a new repository from a template",
         "mkdir -p t/hooks; printf '#!/bin/sh\\nEVIL\\n' > t/hooks/post-index-change; chmod +x t/hooks/*; "
         "git init -q --template=t; echo a > a; git add a; touch a",

@@ -17,7 +17,7 @@ from secrets import token_hex
 from msgspec import Struct, field
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.beneath import make_writable, opened_folder, opened_root, put_file, status_of
+from openagent.workspace.beneath import make_writable, opened_folder, opened_root, put_file, set_mode, status_of
 from openagent.workspace.git import run_git
 from openagent.workspace.git_harmless import Setting, is_harmless, parsed, written
 from openagent.workspace.states import Change
@@ -123,10 +123,13 @@ class GitGuard:
 
     def _look_at(self, root: int, place: bytes, *, followed: int = 0) -> Iterator[Disarmed]:
         known = self._known.get(place, _NOTHING)
+        walled = self._is_walled(self._workspace / os.fsdecode(place))
+        if not walled:
+            _make_listable(root, place)
         now = self._read(root, place)
         if now == known:
             return
-        if self._is_walled(self._workspace / os.fsdecode(place)):
+        if walled:
             self._known[place] = now  # nobody inside can have done it
             return
         try:
@@ -275,6 +278,21 @@ class GitGuard:
         for entry in staged.stdout.split(b"\0"):
             if entry.startswith(b"160000 "):
                 yield join(entry.partition(b"\t")[2], _DOT_GIT)
+
+
+def _make_listable(root: int, place: bytes) -> None:
+    """Git reads settings and runs hooks in folders that it may enter and not list; who looks after them must list."""
+    if os.geteuid() == 0:  # who may list everything
+        return
+    names = [*place.split(b"/"), b"hooks"] if place else [b"hooks"]
+    with suppress(OSError):
+        for depth, name in enumerate(names):
+            with opened_folder(root, b"/".join(names[:depth])) as folder:
+                status = status_of(folder, name)
+                if status is None or not stat.S_ISDIR(status.st_mode):
+                    return
+                if status.st_mode & 0o700 != 0o700 and status.st_uid == os.geteuid():
+                    set_mode(folder, name, stat.S_IMODE(status.st_mode) | 0o700)
 
 
 def _put(folder: int, name: bytes, content: bytes) -> None:

@@ -330,6 +330,8 @@ class WorkspaceWrites:
                 guard.learn(tree, None if everything else named)
             return []
         found = guard.look(tree, changes, repository=touched.repository, all_of_it=everything)
+        if unlisted := guard.places_in(touched):  # folders that cannot be listed are in no change
+            found += guard.look_at(unlisted)
         if not found:
             return []
         self._tell(kept, found)

@@ -5,6 +5,7 @@ import time
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.plugins.places import lies_in
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Op
 from openagent.protocol.scopes import ALL_SCOPES, needed
@@ -30,7 +31,7 @@ class Caller(Struct, frozen=True):
 
     def works_in(self, folder: str) -> bool:
         """This real path is one of their folders, or below one."""
-        return self.everywhere or any(folder == root or folder.startswith(f"{root}/") for root in self.roots)
+        return self.everywhere or lies_in(folder, self.roots)
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes

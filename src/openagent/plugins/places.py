@@ -7,7 +7,7 @@ lie, that would be more than work on files.
 import contextlib
 import os
 import pwd
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from openagent.protocol import locations
@@ -97,3 +97,8 @@ def _is_within(path: str, folder: str) -> bool:
 
 Problem = Callable[[str], str]
 """From a real path to why it can be no workspace."""
+
+
+def lies_in(folder: str, folders: Iterable[str]) -> bool:
+    """It is one of them, or below one. Real paths, for a link is no way around."""
+    return any(folder == each or folder.startswith(f"{each.rstrip('/')}/") for each in folders)

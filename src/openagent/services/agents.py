@@ -19,6 +19,7 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
+from openagent.plugins.places import lies_in
 from openagent.plugins.store import BackgroundWork
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
 from openagent.plugins.workspace import Caller, Copy, Merged
@@ -151,7 +152,7 @@ class AgentService:
                         await self._manager.get(each.id)
             found += self._tree(info, family)
         if (within := await connection.within()) is not None:  # a session above may be in a folder of others
-            found = [each for each in found if _is_within(each.session.cwd, within)]
+            found = [each for each in found if lies_in(each.session.cwd, within)]
         ends = await store.last_ends([each.session.id for each in found])
         return AgentTree([msgspec.structs.replace(each, ended=ends.get(each.session.id)) for each in found])
 
@@ -410,7 +411,3 @@ def _finished(info: SessionInfo, report: Report, duration_ms: float = 0.0) -> Su
         copy=report.copy,
         error=report.error,
     )
-
-
-def _is_within(cwd: str, folders: Sequence[str]) -> bool:
-    return any(cwd == folder or cwd.startswith(f"{folder}/") for folder in folders)

@@ -10,6 +10,7 @@ from openagent.core.session import Session
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
+from openagent.plugins.places import lies_in
 from openagent.plugins.store import Batch, KeptGrant
 from openagent.policy.grants import words
 from openagent.policy.rules import Rule
@@ -46,7 +47,7 @@ class GrantService:
             permanent = [rule for rule in permanent if rule.workspace in ("", origin)]
         grants = [*(_permanent(rule) for rule in permanent), *_told(kept)]
         if (within := await connection.within()) is not None:
-            grants = [each for each in grants if each.workspace in within or each.workspace.startswith(_below(within))]
+            grants = [each for each in grants if lies_in(each.workspace, within)]
         return Grants(grants, notices)
 
     async def workspace_of(self, grant: str) -> str:
@@ -105,10 +106,6 @@ class GrantService:
         if taken := rules.get(grant):
             told = entry("grant", words(taken.rule), what="revoked", scope="session", given_by=taken.by)
             await session.record(revoked=[grant], audit=[told])
-
-
-def _below(folders: list[str]) -> tuple[str, ...]:
-    return tuple(f"{folder}/" for folder in folders)
 
 
 def _permanent(rule: Rule) -> Grant:

@@ -1,12 +1,12 @@
 """Tasks through the daemon: `tasks.*` and `task.*`."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.plugins.places import lies_in
 from openagent.plugins.tasks import TaskStore
 from openagent.protocol.events import TaskUpdated
 from openagent.protocol.op import Done, Op
@@ -51,7 +51,7 @@ class TaskService:
     async def _list(self, connection: Connection, op: TasksList) -> TaskList:
         tasks = await self.board.all(cwd=op.cwd, state=op.state)
         within = await connection.within()
-        return TaskList(tasks if within is None else [task for task in tasks if _is_within(task.cwd, within)])
+        return TaskList(tasks if within is None else [task for task in tasks if lies_in(_real(task.cwd), within)])
 
     async def _get(self, connection: Connection, op: TaskGet) -> TaskInfo:
         return await self.board.get(op.task)
@@ -70,7 +70,5 @@ class TaskService:
         return await self.file.sync(op.cwd)
 
 
-def _is_within(cwd: str, folders: Sequence[str]) -> bool:
-    """Where the folder really is: a link to it is no way around."""
-    real = os.path.realpath(cwd) if cwd else ""
-    return any(real == folder or real.startswith(f"{folder}/") for folder in folders)
+def _real(cwd: str) -> str:
+    return os.path.realpath(cwd) if cwd else ""

@@ -58,3 +58,24 @@ async def test_who_gives_up_waiting_takes_nobodys_place() -> None:
         await asyncio.sleep(0)
     await stays
     assert entered == ["stays"]
+
+
+@pytest.mark.anyio
+async def test_who_is_let_in_and_cancelled_in_the_same_moment_passes_the_place_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(paces, "_LONGEST_S", 3600.0)
+    pace, entered = Pace(1), list[str]()
+
+    async def enter(name: str) -> None:
+        async with pace.place():
+            entered.append(name)
+
+    async with pace.place():
+        gone, stays = asyncio.create_task(enter("gone")), asyncio.create_task(enter("stays"))
+        await asyncio.sleep(0)
+    gone.cancel()
+    late = asyncio.create_task(enter("late"))
+    async with asyncio.timeout(10):
+        await asyncio.gather(stays, late)
+    assert (entered, pace.is_crowded) == (["stays", "late"], False)

@@ -21,7 +21,7 @@ class Pace:
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._at_once = at_once
         self._inside = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[asyncio.Future[bool]] = deque()
 
     @property
     def is_crowded(self) -> bool:
@@ -31,31 +31,40 @@ class Pace:
     async def place(self) -> AsyncGenerator[None]:
         if self._inside >= self._at_once:
             await self._wait()
-        self._inside += 1
+        else:
+            self._inside += 1
         try:
             yield
         finally:
-            self._inside -= 1
-            self._let_in()
+            self._leave()
 
     async def _wait(self) -> None:
+        """Until somebody leaves their place to us, or for too long."""
         loop = asyncio.get_running_loop()
-        place = loop.create_future()
+        place: asyncio.Future[bool] = loop.create_future()
         self._waiting.append(place)
-        alarm = loop.call_later(_LONGEST_S, _let_in, place)
+        alarm = loop.call_later(_LONGEST_S, _give, place, False)
         try:
-            await place
+            was_left = await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled() and place.result():
+                self._leave()
+            raise
         finally:
             alarm.cancel()
+        if not was_left:
+            self._inside += 1
 
-    def _let_in(self) -> None:
+    def _leave(self) -> None:
+        """To whoever waits longest, so that nobody who comes now is before them."""
         while self._waiting:
-            place = self._waiting.popleft()
-            if not place.done():
-                place.set_result(None)
+            if _give(self._waiting.popleft(), True):
                 return
+        self._inside -= 1
 
 
-def _let_in(place: "asyncio.Future[None]") -> None:
-    if not place.done():
-        place.set_result(None)
+def _give(place: "asyncio.Future[bool]", was_left: bool) -> bool:
+    if place.done():
+        return False
+    place.set_result(was_left)
+    return True

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -267,3 +268,13 @@ async def test_a_folder_outside_that_leads_elsewhere_by_now_is_looked_at_again(
         result = await shell.run(f"ls {named}/")
         await shell.close()
         assert result.stdout == told
+
+
+@needs_bwrap
+async def test_a_workspace_below_var_tmp_is_one_like_any_other():
+    with TemporaryDirectory(dir="/var/tmp", prefix="openagent-test-") as folder:
+        shell = await BwrapJail().open("session", Path(folder))
+        result = await shell.run("echo made > file; pwd; ls -A /var/tmp; cat file")
+        await shell.close()
+        assert result.stdout == f"{folder}\n{Path(folder).name}\nmade\n"
+        assert (Path(folder) / "file").read_text() == "made\n"

@@ -267,7 +267,7 @@ class BwrapJail:
             *(("--share-net",) if self._network == "on" and not read_only else ()),
         ]
 
-    def _file_system(self, toolchains: Toolchains) -> list[str]:
+    def _file_system(self, toolchains: Toolchains, workspace: Path) -> list[str]:
         arguments: list[str] = []
         for directory in SYSTEM:
             if os.path.islink(directory):
@@ -281,7 +281,10 @@ class BwrapJail:
         arguments += ["--proc", "/proc", *(("--remount-ro", "/proc") if os.geteuid() == 0 else ())]
         for directory in _IN_MEMORY:
             arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
-        arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
+        if workspace.is_relative_to("/var/tmp"):  # noqa: S108 -- nothing can be mounted below a link
+            arguments += ["--size", str(self._limits.disk), "--tmpfs", "/var/tmp"]  # noqa: S108
+        else:
+            arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
         for directory in toolchains.readable:
             arguments += ["--ro-bind-try", directory, directory]
         return arguments
@@ -331,7 +334,7 @@ class BwrapJail:
         argv = [
             *(
                 *self._namespaces(own_session, read_only=read_only),
-                *self._file_system(host.toolchains),
+                *self._file_system(host.toolchains, workspace),
                 *mounts(openings, os.environ),
                 *(installation_inside() if beside else ()),
                 *mounted,

@@ -137,12 +137,12 @@ def test_the_audit_trail_is_shown_and_exported(machine: Machine) -> None:
     assert machine.run("audit", "--since", "whenever").returncode == 2
 
 
-def test_the_audit_trail_shows_no_number_that_nobody_knows(machine: Machine) -> None:
-    config = machine.root / "config.toml"
+def test_the_audit_trail_shows_no_number_that_nobody_knows(fresh: Machine) -> None:
+    config = fresh.root / "config.toml"
     config.write_text("[jail]\nbackground_after = 0.1\n")
-    machine.extra = {"OPENAGENT_CONFIG": str(config)}
-    session = machine.turn("do it", script=[shell("sleep 60"), {"text": "ok"}])
-    shown = machine.run("audit", "--session", session, "--kind", "command").stdout
+    fresh.extra = {"OPENAGENT_CONFIG": str(config)}
+    session = fresh.turn("do it", script=[shell("sleep 60"), {"text": "ok"}])
+    shown = fresh.run("audit", "--session", session, "--kind", "command").stdout
     assert "sleep 60 (" in shown
     assert "None" not in shown
     assert "in the background" in shown

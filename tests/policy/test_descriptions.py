@@ -93,6 +93,6 @@ def test_what_is_not_described_is_not_believed_to_read(command: str) -> None:
 
 
 def test_no_part_of_a_daemons_start_loads_the_grammar_or_the_descriptions() -> None:
-    loaded = "import sys, openagent.policy.decision, openagent.policy.grants; print(*sys.modules)"
+    loaded = "import sys, openagent.policy.decision, openagent.grants.offers; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True).stdout.split()
     assert not {"tree_sitter", "tree_sitter_bash", "openagent.policy.builtin.describing"} & set(modules)

@@ -2,10 +2,10 @@
 
 import pytest
 
+from openagent.grants.offers import offers
 from openagent.policy.decision import decide
 from openagent.policy.explain import check_builtin_examples, check_examples, explain, load_rules
 from openagent.policy.facts import CallFacts, Decision, Effect
-from openagent.policy.grants import offers
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import GrantScope, Mode

@@ -15,10 +15,10 @@ from openagent.core.audit import entry
 from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, hosts_named, opened, wishes
 from openagent.core.permission import ask_person
 from openagent.core.unsaved import held
+from openagent.grants.openings import Opening, own_port
 from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell, offers
 from openagent.plugins.store import AuditEntry
 from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.openings import Opening, own_port
 from openagent.policy.units import command_text, units_of
 from openagent.protocol.sessions import PermissionAsk
 

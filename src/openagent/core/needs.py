@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from openagent.grants.openings import Opening, own_port
 from openagent.plugins.addresses import address_of
 from openagent.plugins.jail import HOST_NAME, OpenableJail, Openings
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts
-from openagent.policy.openings import Opening, own_port
 from openagent.policy.units import units_of
 
 ENGINE = Opening("engine", "container engine")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from openagent.core.audit import acting, entry
+from openagent.grants.offers import Offer
 from openagent.plugins.store import AuditEntry, KeptGrant
 from openagent.policy.facts import CallFacts
-from openagent.policy.grants import Offer
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
 from openagent.protocol.ops import PermissionAnswer
 from openagent.protocol.sessions import PermissionAsk

@@ -10,11 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from openagent.core.leaving import Leaving
-from openagent.plugins.store import KeptGrant
-from openagent.policy.decision import decide
-from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.grants import Offer, offers, offers_of
-from openagent.policy.openings import (
+from openagent.grants.offers import Offer, offers, offers_of
+from openagent.grants.openings import (
     Opening,
     behind_network,
     decide_opening,
@@ -24,6 +21,9 @@ from openagent.policy.openings import (
     openings_of,
     split_subject,
 )
+from openagent.plugins.store import KeptGrant
+from openagent.policy.decision import decide
+from openagent.policy.facts import CallFacts, Decision
 from openagent.policy.paths import names_credentials
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo, OpenAgentError

@@ -13,10 +13,10 @@ import msgspec
 
 from openagent.core.audit import Performed
 from openagent.core.walls import met_the_wall
+from openagent.grants.openings import Opening
 from openagent.plugins.jail import ReadingJail, offers
 from openagent.plugins.tool import ToolOutcome
 from openagent.policy.facts import CallFacts, Decision
-from openagent.policy.openings import Opening
 from openagent.policy.units import command_text, units_of
 from openagent.protocol.sessions import Wall
 

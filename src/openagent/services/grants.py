@@ -10,9 +10,9 @@ from openagent.core.session import Session
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
+from openagent.grants.offers import words
 from openagent.plugins.places import lies_in
 from openagent.plugins.store import Batch, KeptGrant
-from openagent.policy.grants import words
 from openagent.policy.rules import Rule
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError

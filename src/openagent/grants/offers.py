@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.grants.prefixes import is_program, prefix_of
 from openagent.policy.builtin.catalogue import Level
 from openagent.policy.builtin.network import host_of
 from openagent.policy.decision import about
 from openagent.policy.facts import CallFacts
 from openagent.policy.paths import glob_escape, glob_text, is_inside
-from openagent.policy.prefixes import is_program, prefix_of
 from openagent.policy.rules import Rule, RuleSet, listed
 from openagent.policy.units import Unit, is_command, units_of
 from openagent.protocol.sessions import GrantBy, GrantScope, Mode, PermissionChoice

@@ -1,11 +1,11 @@
-"""The first words of a command by which a person can allow it; `builtin/prefixes.toml` lists them."""
+"""The first words of a command by which a person can allow it; `prefixes.toml` lists them."""
 
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
 
-_FILE = Path(__file__).parent / "builtin" / "prefixes.toml"
+_FILE = Path(__file__).with_name("prefixes.toml")
 _WORD = re.compile(r"[A-Za-z0-9][\w.:@+/-]*")
 """What a subcommand or a script's name looks like: no option, no glob, nothing unknown."""
 _PROGRAM = re.compile(r"[A-Za-z0-9][\w.+-]*")

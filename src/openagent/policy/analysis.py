@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 
 from msgspec.structs import replace
+from tree_sitter import Node
 
 from openagent.policy import paths
 from openagent.policy.builtin.calls import Call, Flow, Inner, InnerScript, Outcome, reads, writes
@@ -14,24 +15,15 @@ from openagent.policy.builtin.describing import COMMANDS, outcomes
 from openagent.policy.builtin.output import DECODERS, static_output
 from openagent.policy.builtin.programs import code_findings
 from openagent.policy.builtin.variables import assigns
-from openagent.policy.shell.preparing import NotUnderstood
-from openagent.policy.shell.reading import parse
-from openagent.policy.shell.syntax import (
-    Assignment,
-    Command,
-    Compound,
-    Function,
-    Pipeline,
-    Redirect,
-    Script,
-    Simple,
-    assigned_names,
-    calls_itself_twice,
-)  # fmt: skip
-from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, Expander, State, Value
+from openagent.policy.shell.preparing import MAX_DEPTH, NotUnderstood
+from openagent.policy.shell.reading import Pipeline, Redirect, Script, Stage, Text
+from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, State, Value
 from openagent.policy.units import Unit
 
 _MAX_UNITS = 400
+_SIMPLE = frozenset(
+    ("command", "variable_assignment", "variable_assignments", "declaration_command", "unset_command", "file_redirect")
+)
 _EVALUATING = frozenset(
     ("test", "printf", "read", "unset", "let", "declare", "typeset", "local", "export", "readonly", "mapfile", "wait")
 )
@@ -71,9 +63,10 @@ class _Analyser:
         self.units: list[Unit] = []
         self._workspace = workspace.rstrip("/") or "/"
         self._state = State(cwd)
-        self._expander = Expander(self._state, self._substitute)
         self._depth = 0
-        self._running: list[Command] = []
+        self._nested = 0
+        self._functions: dict[str, Stage] = {}
+        self._running: list[Stage] = []
 
     def add(
         self, argv: tuple[str, ...], findings: list[Finding], *, known: bool = True, redirection: bool = False
@@ -99,9 +92,12 @@ class _Analyser:
     # scripts
 
     def text(self, text: str, given: Flow | None = None) -> Flow:
+        nested = self._nested
         try:
-            return self._script(parse(text), given or Flow())
+            read = Text(text, self._state, self._substitute)
+            return self._script(read.script(read.root.children), given or Flow())
         except NotUnderstood as problem:
+            self._nested = nested
             self.add((text,), [hit("not-understood", str(problem))], known=False)
             return _SOMETHING
 
@@ -114,6 +110,9 @@ class _Analyser:
             self.add((tool, code), [hit("not-understood", str(problem))], known=False)
 
     def _script(self, script: Script, given: Flow) -> Flow:
+        if self._nested >= MAX_DEPTH:
+            raise NotUnderstood("it is nested too deeply")
+        self._nested += 1
         outputs: list[Flow] = []
         moved_when_sure = self._state.cwd
         for pipeline in script:
@@ -123,65 +122,72 @@ class _Analyser:
                 outputs.append(self._pipeline(pipeline, given))
             if not pipeline.conditional:
                 moved_when_sure = self._state.cwd
+        self._nested -= 1
         return _together(outputs)
 
     def _pipeline(self, pipeline: Pipeline, given: Flow) -> Flow:
         if len(pipeline.stages) == 1:
-            return self._command(pipeline.stages[0], given)
+            return self._stage(pipeline.stages[0], given)
         for stage in pipeline.stages:
             with self._aside(stays=True):
-                given = self._command(stage, given)
+                given = self._stage(stage, given)
         return given
 
-    def _command(self, command: Command, given: Flow) -> Flow:
-        if isinstance(command, Simple):
-            return self._simple(command, given)
-        if isinstance(command, Function):
-            self._define(command)
+    def _stage(self, stage: Stage, given: Flow) -> Flow:
+        node = stage.node
+        if node is None or node.type in _SIMPLE:
+            return self._simple(stage, given)
+        if node.type == "function_definition":
+            self._define(stage, node)
             return _NOTHING
-        return self._compound(command, given)
+        return self._compound(stage, node, given)
 
-    def _define(self, function: Function) -> None:
-        if calls_itself_twice(function):
-            self.add((function.name,), [hit("fork-bomb", function.name)])
+    def _define(self, stage: Stage, node: Node) -> None:
+        name, body = stage.text.function(node)
+        if stage.redirects:
+            raise NotUnderstood("a redirection of a function's definition")
+        itself = rf"(?<![\w-]){re.escape(name)}\s*"
+        if body.node and re.search(rf"{itself}(?:&(?!&)|\|\s*{itself})", body.text.of(body.node)):
+            self.add((name,), [hit("fork-bomb", name)])
             return
-        if function.name in COMMANDS:
-            self.add((function.name,), [hit("steers-shell", f"a function named {function.name}")])
-        self._state.functions[function.name] = function.body
+        if name in COMMANDS:
+            self.add((name,), [hit("steers-shell", f"a function named {name}")])
+        self._functions[name] = body
         with self._aside(stays=True):
-            self._call_function(function.body, None)
+            self._call_function(body, None)
 
-    def _call_function(self, body: Command, arguments: tuple[Value, ...] | None) -> Flow:
+    def _call_function(self, body: Stage, arguments: tuple[Value, ...] | None) -> Flow:
         if any(body is running for running in self._running):
             return _SOMETHING
         outer, self._state.positional = self._state.positional, arguments
         self._running.append(body)
         with self._aside():
-            output = self._command(body, Flow())
+            output = self._stage(body, Flow())
         self._running.pop()
         self._state.positional = outer
         return output
 
-    def _compound(self, compound: Compound, given: Flow) -> Flow:
-        given = self._redirects(compound.redirects, given)
+    def _compound(self, stage: Stage, node: Node, given: Flow) -> Flow:
+        redirects, words = stage.text.redirects(stage.redirects)
+        if words:
+            raise NotUnderstood("words stand behind a compound command")
+        given = self._redirects(stage.text, redirects, given)
+        compound = stage.text.compound(node)
         state, variable, cwd = self._state, compound.variable, self._state.cwd
         if compound.kind == "group":
             return self._script(compound.blocks[0], given)
         if compound.kind in ("loop", "for"):
-            for block in compound.blocks:
-                for name in assigned_names(block):
-                    state.forget(name)
-        values: list[Value] = []
+            for name in stage.text.assigned(node):
+                state.forget(name)
         if variable:
-            values = self._expander.fields(compound.words)
             if steered := _findings(assigns(variable, Value("", known=False))):
                 self.add((compound.kind, variable), steered)
-        elif found := list(_subscript_code([self._expander.single(word) for word in compound.words])):
+        elif found := list(_subscript_code(compound.values)):
             self.add((compound.kind,), _findings(found))
             self._follow(found)
         outputs: list[Flow] = []
         with self._aside():
-            for value in _loop_values(values):
+            for value in _loop_values(compound.values) if variable else [Value("")]:
                 if variable:
                     state.forget(variable)
                     if value.known:
@@ -200,39 +206,40 @@ class _Analyser:
 
     # simple commands
 
-    def _simple(self, simple: Simple, given: Flow) -> Flow:
-        values = self._expander.fields(simple.words) if simple.words else []
-        given = self._redirects(simple.redirects, given)
+    def _simple(self, stage: Stage, given: Flow) -> Flow:
+        text = stage.text
+        words, assignments, redirects = text.simple(stage)
+        values = text.fields(words)
+        given = self._redirects(text, redirects, given)
         declares = bool(values) and values[0].text in ("export", "declare", "typeset", "local", "readonly")
-        findings = self._assignments(simple.assignments, persist=declares or not values)
+        findings: list[Finding] = []
+        for assignment in assignments:
+            findings.extend(self._assignment(*text.assignment(assignment), persist=declares or not values))
         while self._state.set_on_the_way:
             findings.extend(_findings(assigns(self._state.set_on_the_way.pop(), Value("", known=False))))
         if findings:
-            self.add(tuple(assignment.name + "=" for assignment in simple.assignments), findings)
+            self.add(tuple(text.of(each).partition("=")[0] + "=" for each in assignments), findings)
         if not values:  # `$(<file)`, or nothing but assignments
-            return replace(given, given=True) if simple.redirects else _NOTHING
-        if declares and simple.assignments and len(values) == 1:
+            return replace(given, given=True) if redirects else _NOTHING
+        if declares and assignments and len(values) == 1:
             values = [*values, Value("-g")]
         output = self._run(tuple(values), given)
-        diverted = any(each.operator[0] in ">&" and each.descriptor in ("", "1") for each in simple.redirects)
+        diverted = any(each.operator[0] in ">&" and each.descriptor in ("", "1") for each in redirects)
         return replace(output, text=None) if diverted else output
 
-    def _assignments(self, assignments: Iterable[Assignment], *, persist: bool) -> list[Finding]:
-        found: list[Finding] = []
-        for assignment in assignments:
-            value = self._expander.single(assignment.value) if assignment.value else Value("", known=False)
-            elements = tuple(self._expander.fields(assignment.elements)) if assignment.elements else ()
-            if steering := assigns(assignment.name, value):
-                found.extend([*_findings(steering), *self._follow(steering)])
-            if paths.names_credentials(value.text):
-                found.append(hit("reads-credentials", value.text))
-            if re.search(r"\$\(|`", value.text) and value.known:
-                found.append(hit("dynamic", "code kept in a variable"))
-            if persist:
-                self._state.assign(assignment.name, value.text, known=value.known and not assignment.append)
-                if assignment.value is None and not assignment.append:
-                    self._state.arrays[assignment.name] = elements
-        return found
+    def _assignment(
+        self, name: str, append: bool, value: Value, elements: tuple[Value, ...] | None, *, persist: bool
+    ) -> Iterator[Finding]:
+        if steering := assigns(name, value):
+            yield from [*_findings(steering), *self._follow(steering)]
+        if paths.names_credentials(value.text):
+            yield hit("reads-credentials", value.text)
+        if re.search(r"\$\(|`", value.text) and value.known:
+            yield hit("dynamic", "code kept in a variable")
+        if persist:
+            self._state.assign(name, value.text, known=value.known and not append)
+            if elements is not None and not append:
+                self._state.arrays[name] = elements
 
     def _run(self, values: tuple[Value, ...], given: Flow) -> Flow:
         if len(self.units) > _MAX_UNITS:
@@ -242,9 +249,9 @@ class _Analyser:
         folder, slash, name = first.text.rpartition("/")
         if not first.known or first.glob or UNKNOWN in first.text:
             return self._dynamic(values, argv)
-        if first.text in self._state.functions:
+        if first.text in self._functions:
             self.add(argv, [], known=known)
-            return self._call_function(self._state.functions[first.text], arguments)
+            return self._call_function(self._functions[first.text], arguments)
         if alias := self._state.aliases.pop(first.text, ""):
             with self._aside(depth=1):
                 output = self.text(f"{alias} {shlex.join(argv[1:])}", given)
@@ -308,12 +315,12 @@ class _Analyser:
 
     # redirections and substitutions
 
-    def _redirects(self, redirects: Iterable[Redirect], given: Flow) -> Flow:
+    def _redirects(self, text: Text, redirects: Iterable[Redirect], given: Flow) -> Flow:
         for redirect in redirects:
-            target, operator = self._expander.single(redirect.target), redirect.operator
+            operator, target = text.target(redirect)
             if operator in ("<<", "<<<"):
-                text = target.text if operator == "<<" else target.text + "\n"
-                given = Flow(text, given=True, sensitive=SENSITIVE in text)
+                told = target.text if operator == "<<" else target.text + "\n"
+                given = Flow(told, given=True, sensitive=SENSITIVE in told)
                 continue
             if operator in (">&", "<&") and re.fullmatch(r"\d*-?", target.text):
                 continue

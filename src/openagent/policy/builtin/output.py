@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable
 
 from openagent.policy.builtin.calls import Call
-from openagent.policy.shell.reading import decode_escapes
-from openagent.policy.shell.values import UNKNOWN
+from openagent.policy.shell.values import UNKNOWN, decode_escapes
 
 
 def static_output(call: Call) -> str | None:

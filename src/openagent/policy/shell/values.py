@@ -2,13 +2,12 @@
 
 import os.path
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from openagent.policy.paths import UNKNOWN
 from openagent.policy.shell.preparing import NotUnderstood
-from openagent.policy.shell.syntax import Command, Part, Script, Word, plain
 
 FROM_NETWORK = "\1"
 """Beside UNKNOWN: it comes off the network."""
@@ -17,16 +16,20 @@ SENSITIVE = "\2"
 
 MAX_FIELDS = 128
 _MAX_TEXT = 64 * 1024
-_NEEDS_CARE = re.compile(r"[*?\[{~]")
 _GLOB = re.compile(r"[*?]|\[[^\]]+\]")
 _RANGE = re.compile(r"\{-?\w+\.\.-?\w+(?:\.\.-?\d+)?\}")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _KEPT = 0xE100
-"""From here on, characters stand for the parts of a word that are not plain text."""
+"""From here on, characters stand for the pieces of a word that are not plain text."""
 _BREAK, _HELD = "\ue0f0", "\ue0f1"
 """Where a word is parted, and where it is one though it may be empty."""
 _SUM = re.compile(r"\d+(?:[+-]\d+){0,9}")
 _STORED_CODE = re.compile(r"\$\(|`|\$\{")
+_WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash", "SHELL": "/bin/bash"}  # noqa: S108
+_ANSI_ESCAPE = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_ANSI_SIMPLE = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class Value(Struct, frozen=True):
@@ -40,6 +43,19 @@ class Value(Struct, frozen=True):
     """It names a process substitution."""
 
 
+class Piece(Struct, frozen=True):
+    """A part of a word: text, or what an expansion brings."""
+
+    text: str
+    known: bool = True
+    quoted: bool = False
+    splits: bool = False
+    """It is parted at its blanks."""
+    process: bool = False
+    listed: tuple[Value, ...] | None = None
+    """`"$@"` and `"${a[@]}"` stay the words they are."""
+
+
 class State:
     """What the commands before have set."""
 
@@ -47,7 +63,6 @@ class State:
         self.variables: dict[str, str] = {}
         self.uncertain: set[str] = set()
         self.arrays: dict[str, tuple[Value, ...]] = {}
-        self.functions: dict[str, Command] = {}
         self.aliases: dict[str, str] = {}
         self.positional: tuple[Value, ...] | None = None
         self.cwd: str | None = cwd
@@ -91,150 +106,99 @@ class State:
         """Where commands may run."""
         return (self.cwd,) if self.cwd is not None else (None, *self.possible)
 
+    # words
 
-Substitute = Callable[[Script], tuple[str, bool]]
-"""Looks at the commands of a substitution: their output, and whether it is known."""
-
-
-class Expander:
-    def __init__(self, state: State, substitute: Substitute) -> None:
-        self._state = state
-        self._substitute = substitute
-
-    def fields(self, words: tuple[Word, ...]) -> list[Value]:
-        values: list[Value] = []
-        for word in words:
-            first = word[0]
-            if len(word) == 1 and first.kind == "text" and (first.quoted or not _NEEDS_CARE.search(first.text)):
-                values.append(Value(first.text))
-            else:
-                for parts in _braces(word):
-                    values.extend(self._split(parts))
-            if len(values) > MAX_FIELDS * 8:
-                raise NotUnderstood("it has too many words")
-        return values
-
-    def single(self, word: Word) -> Value:
-        """A word that is not split: of an assignment, a redirection or a here-document."""
-        pieces = [self._part(part) for part in word]
-        text, known = "".join(text for text, _ in pieces), all(known for _, known in pieces)
-        return Value(text, known, process=any(part.kind == "process" for part in word))
-
-    def _split(self, parts: Word) -> list[Value]:
-        """What an expansion without quotes brings is parted at its blanks."""
-        known, glob, text = True, False, ""
-        *quotes, last = parts
-        listed = self._listed(last) if all(part.kind == "text" and not part.text for part in quotes) else None
-        if listed is not None:
-            return list(listed)
-        for part in parts:
-            piece, piece_known = self._part(part)
-            known = known and piece_known
-            glob = glob or (not part.quoted and bool(_GLOB.search(piece)))
-            if part.quoted or part.kind not in ("variable", "command"):
-                text += piece + _HELD
-            else:
-                known = known and "IFS" not in self._state.variables and "IFS" not in self._state.uncertain
-                text += re.sub(r"\s+", _BREAK, piece)
-        process = any(part.kind == "process" for part in parts)
+    def parted(self, pieces: list[Piece]) -> list[Value]:
+        """The fields of a word: what an expansion without quotes brings is parted at its blanks."""
+        *before, last = pieces
+        if last.listed is not None and not any(piece.text or piece.splits for piece in before):
+            return list(last.listed)
+        known, glob = all(piece.known for piece in pieces), False
+        text = ""
+        for piece in pieces:
+            glob = glob or (not piece.quoted and bool(_GLOB.search(piece.text)))
+            if piece.splits:
+                known = known and "IFS" not in self.variables and "IFS" not in self.uncertain
+            text += re.sub(r"\s+", _BREAK, piece.text) if piece.splits else piece.text + _HELD
+        process = any(piece.process for piece in pieces)
         return [Value(field.replace(_HELD, ""), known, glob, process) for field in text.split(_BREAK) if field]
 
-    def _listed(self, variable: Part) -> tuple[Value, ...] | None:
-        """`"$@"` and `"${a[@]}"` stay the words they are."""
-        if variable.kind != "variable" or not variable.quoted:
-            return None
-        if variable.text == "@" and not variable.operator:
-            return self._state.positional
-        return self._state.arrays.get(variable.text) if variable.operator == "[@]" else None
+    def expanded(self, name: str, operator: str, argument: Value, *, quoted: bool) -> Piece:
+        """`${name<operator><argument>}`"""
+        listed = None
+        if quoted and operator in ("", "[@]"):
+            listed = self.arrays.get(name) if operator else self.positional if name == "@" else None
+        text, known = self._expanded(name, operator, argument)
+        return Piece(text, known, quoted, splits=not quoted, listed=listed)
 
-    def _part(self, part: Part) -> tuple[str, bool]:
-        match part.kind:
-            case "text":
-                return part.text, True
-            case "variable":
-                return self._variable(part)
-            case "command":
-                output, known = self._substitute(part.script)
-                return output.rstrip("\n"), known
-            case "process":
-                output, _ = self._substitute(part.script)
-                return "/dev/fd/63" + (FROM_NETWORK if FROM_NETWORK in output else ""), True
-            case "arithmetic":
-                return self._arithmetic(part), True
-
-    def _arithmetic(self, part: Part) -> str:
-        """The number, or one in its place: it is neither an option nor a path."""
-        text = self.single(part.parts).text
-        for name in re.findall(r"[A-Za-z_]\w*", text):
-            if _STORED_CODE.search(self._state.variables.get(name, "")):
-                raise NotUnderstood("arithmetic would run code kept in a variable")
-        text = re.sub(r"[A-Za-z_]\w*", lambda name: self._state.variables.get(name[0], "0"), text)
-        text = re.sub(r"\s", "", text)
-        return str(sum(map(int, re.findall(r"[+-]?\d+", text)))) if _SUM.fullmatch(text) else "0"
-
-    def _variable(self, variable: Part) -> tuple[str, bool]:
-        text, known = self._named(variable.text)
-        operator = variable.operator
-        if operator in ("", ":?", "?"):
-            return text, known
-        if operator in ("[@]", "[*]") and (elements := self._state.arrays.get(variable.text)) is not None:
-            return " ".join(element.text for element in elements), all(element.known for element in elements)
-        argument = self.single(variable.parts)
-        if operator in (":-", "-", ":=", "="):
-            if known and text:
-                return text, True
-            if "=" in operator:
-                self._state.set_on_the_way.add(variable.text)
-            return argument.text, argument.known and known and variable.text not in self._state.uncertain
-        if operator in (":+", "+"):
-            return argument.text, argument.known and known and bool(text)
-        return UNKNOWN, False
+    def _expanded(self, name: str, operator: str, argument: Value) -> tuple[str, bool]:
+        text, known = self._named(name)
+        match operator:
+            case "" | ":?" | "?":
+                return text, known
+            case "[@]" | "[*]" if name in self.arrays:
+                return _listing(self.arrays[name])
+            case ":-" | "-" | ":=" | "=":
+                if known and text:
+                    return text, True
+                if "=" in operator:
+                    self.set_on_the_way.add(name)
+                return argument.text, argument.known and known and name not in self.uncertain
+            case ":+" | "+":
+                return argument.text, argument.known and known and bool(text)
+            case _:
+                return UNKNOWN, False
 
     def _named(self, name: str) -> tuple[str, bool]:
-        state = self._state
-        if name in state.variables:
-            return state.variables[name], name not in state.uncertain
-        if name in state.uncertain:
+        if name in self.variables:
+            return self.variables[name], name not in self.uncertain
+        if name in self.uncertain:
             return UNKNOWN, False
-        if name.isdigit() or name in ("@", "*"):
-            return self._positional(name)
+        if self.positional is not None and (name in "@*" or (name.isdigit() and name != "0")):
+            return _listing(self.positional if name in "@*" else self.positional[int(name) - 1 :][:1])
         if name in "?#$":
             return "0", True
-        if name == "PWD" and state.cwd is not None:
-            return state.cwd, True
+        if name == "PWD" and self.cwd is not None:
+            return self.cwd, True
         return _WELL_KNOWN.get(name, UNKNOWN), name in _WELL_KNOWN
 
-    def _positional(self, name: str) -> tuple[str, bool]:
-        given = self._state.positional
-        if given is None:
-            return UNKNOWN, False
-        if name in ("@", "*"):
-            return " ".join(value.text for value in given), all(value.known for value in given)
-        index = int(name) - 1
-        if 0 <= index < len(given):
-            return given[index].text, given[index].known
-        return "", index >= 0
+
+def _listing(values: tuple[Value, ...]) -> tuple[str, bool]:
+    return " ".join(value.text for value in values), all(value.known for value in values)
 
 
-_WELL_KNOWN = {"HOME": "~", "IFS": " \t\n", "TMPDIR": "/tmp", "BASH": "/bin/bash", "SHELL": "/bin/bash"}  # noqa: S108
+def joined(pieces: Iterable[Piece]) -> Value:
+    pieces = list(pieces)
+    text, process = "".join(piece.text for piece in pieces), any(piece.process for piece in pieces)
+    return Value(text, all(piece.known for piece in pieces), process=process)
 
 
-def _braces(parts: Word) -> list[Word]:
-    if not any(part.kind == "text" and not part.quoted and "{" in part.text for part in parts):
-        return [parts]
-    kept: list[Part] = [Part("variable", "*range*", quoted=True)]
+def calculated(text: str, variables: dict[str, str]) -> str:
+    """The number, or one in its place: it is neither an option nor a path."""
+    for name in re.findall(r"[A-Za-z_]\w*", text):
+        if _STORED_CODE.search(variables.get(name, "")):
+            raise NotUnderstood("arithmetic would run code kept in a variable")
+    text = re.sub(r"[A-Za-z_]\w*", lambda name: variables.get(name[0], "0"), text)
+    text = re.sub(r"\s", "", text)
+    return str(sum(map(int, re.findall(r"[+-]?\d+", text)))) if _SUM.fullmatch(text) else "0"
+
+
+def braces(pieces: list[Piece]) -> Iterable[list[Piece]]:
+    """The words that `a{b,c}d` stands for."""
+    plain = [not piece.quoted and not piece.splits and not piece.process for piece in pieces]
+    if not any(each and "{" in piece.text for each, piece in zip(plain, pieces, strict=True)):
+        return [pieces]
+    kept = [Piece(UNKNOWN, known=False, quoted=True)]
     text = ""
-    for part in parts:
-        if part.kind == "text" and not part.quoted:
-            text += part.text
-        else:
-            text += chr(_KEPT + len(kept))
-            kept.append(part)
-    return [tuple(_restored(alternative, kept)) for alternative in _alternatives(_RANGE.sub(chr(_KEPT), text))]
+    for each, piece in zip(plain, pieces, strict=True):
+        text += piece.text if each else chr(_KEPT + len(kept))
+        if not each:
+            kept.append(piece)
+    return [list(_restored(each, kept)) for each in _alternatives(_RANGE.sub(chr(_KEPT), text))]
 
 
 def _alternatives(text: str) -> list[str]:
-    """Of `a{b,c}d`, innermost braces first."""
+    """Innermost braces first."""
     pending, done = [text], list[str]()
     while pending:
         text = pending.pop(0)
@@ -248,7 +212,24 @@ def _alternatives(text: str) -> list[str]:
     return done
 
 
-def _restored(text: str, kept: list[Part]) -> Iterable[Part]:
+def _restored(text: str, kept: list[Piece]) -> Iterable[Piece]:
     for piece in filter(None, re.split(f"([{chr(_KEPT)}-{chr(_KEPT + len(kept))}])", text)):
         index = ord(piece[0]) - _KEPT
-        yield kept[index] if 0 <= index < len(kept) else plain(piece)
+        yield kept[index] if 0 <= index < len(kept) else Piece(piece)
+
+
+def decode_escapes(text: str) -> str:
+    """Backslash escapes, as in `$'…'`."""
+    return _ANSI_ESCAPE.sub(_decoded, text)
+
+
+def _decoded(escape: re.Match[str]) -> str:
+    hexadecimal = escape[1] or escape[2] or escape[3]
+    if hexadecimal:
+        number = int(hexadecimal, 16)
+        return chr(number) if number <= 0x10FFFF else ""
+    if escape[4]:
+        return chr(int(escape[4], 8) & 0xFF)
+    if escape[5]:
+        return chr(ord(escape[5].upper()) & 0x1F)
+    return _ANSI_SIMPLE.get(escape[6], escape[6] if escape[6] in "\\'\"?" else "\\" + escape[6])

@@ -22,7 +22,7 @@ from openagent.policy.shell.values import SENSITIVE, Value
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
 _ROLES, _HANDLERS = (frozenset(name for name in dir(each) if name[0] != "_") for each in (Roles, Handlers))
-_MARKS = {"harmless", "recursive", "inplace", "listing", "new", "staged", "worktree", "inline", "stdin"}
+_MARKS = {"harmless", "recursive", "inplace", "listing", "inline", "stdin"}
 """What an option may be marked with beside rules, for the roles to see."""
 _ENDING = ("code", "rest")
 """An option with one of these takes all that follows."""

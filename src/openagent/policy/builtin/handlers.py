@@ -19,7 +19,6 @@ _INPUT_FILE = re.compile(r"-|/dev/stdin|/dev/fd/\d|/proc/[^/]+/fd/\d")
 _TOOL_MODULES = frozenset(("pip", "twine", "build", "uv", "poetry", "ruff", "coverage", "pytest", "mypy", "black"))
 _READING_MODULES = frozenset(("json.tool", "tokenize", "platform", "sysconfig", "this"))
 _SHELL_OPTION = re.compile(r"[-+][euxfnvCo]+|pipefail|errexit|nounset|xtrace|noglob|noclobber")
-_EDITOR_COMMAND = re.compile(r"!\s*(.+)|system\(['\"](.*?)['\"]\)", re.DOTALL)
 
 
 class Handlers:
@@ -67,16 +66,6 @@ class Handlers:
         return found if self._call.known else [*found, hit("dynamic", text)]
 
     # commands for each of many
-
-    def parallel(self) -> list[Outcome]:
-        texts = self._call.texts
-        while texts and texts[0].startswith("-"):
-            texts = texts[1:]
-        template = texts[: next((index for index, text in enumerate(texts) if text.startswith(":::")), len(texts))]
-        arguments = [text for text in texts[len(template) :] if not text.startswith(":::")]
-        line = " ".join(template)
-        lines = [line.replace("{}", each) if "{}" in line else f"{line} {each}" for each in arguments or [UNKNOWN]]
-        return [hit("dynamic", "parallel"), *map(InnerScript, lines)]
 
     def xargs(self) -> list[Outcome]:
         values = self._given.roles.get("command", [])
@@ -167,13 +156,7 @@ class Handlers:
             call.state.positional = call.state.positional[count:]
         return ()
 
-    def let(self) -> Iterable[Outcome]:
-        for text in self._call.texts:
-            self._call.state.forget(re.split(r"[^\w]", text)[0])
-        plain = self._call.known and not any(mark in text for text in self._call.texts for mark in ("$(", "`", "["))
-        return () if plain else [hit("dynamic")]
-
-    # interpreters, editors, git
+    # interpreters, git
 
     def interpreter(self) -> Iterable[Outcome]:
         roles, given = self._given.roles, self._call.input
@@ -195,15 +178,6 @@ class Handlers:
         if name in _READING_MODULES and len(arguments) < 2:
             return reads(self._call, arguments)
         return [hit("runs-code", "module " + name)]
-
-    def editor(self) -> Iterable[Outcome]:
-        yield hit("runs-code", self._call.name)
-        for line in "\n".join([*self._call.texts, self._call.input.text or ""]).splitlines():
-            if command := _EDITOR_COMMAND.search(line):
-                yield hit("risky-code", line)
-                yield InnerScript(command[1] or command[2] or "", speculative=True)
-            if written := re.match(r"(?:\+|:)?\s*(?:w|wq|saveas|r)!?\s+(/(?:etc|usr|boot)\S*)", line):
-                yield hit("writes-system", written[1])
 
     def git_config(self) -> list[Outcome]:
         operands = self._given.roles.get("text", [])

@@ -151,7 +151,7 @@ class Roles:
         """Shell text. As an operand its words are joined; as an option's value each stands alone."""
         texts = [value.text for value in values]
         joined = [" ".join(texts)] if ("script", True) in (self._given.command.operands or ()) else texts
-        return [outcome for text in joined if text for outcome in script_findings(text)]
+        return [outcome for text in joined if text not in ("", "-") for outcome in script_findings(text)]
 
     def helper(self, values: Values) -> Iterable[Outcome]:
         """A program that is started on the side."""
@@ -164,9 +164,6 @@ class Roles:
             yield from assigns(assignment[1], Value(assignment[2], values[0].known))
             values = values[1:]
         yield Inner(tuple(values), self._call.input)
-        # Should an option have taken a value unseen, the command starts further on.
-        for index in range(1, min(len(values), 4)):
-            yield Inner(tuple(values[index:]), speculative=True)
 
     def within(self, values: Values) -> Iterable[Outcome]:
         """`env -C`: a folder to go to before."""
@@ -188,19 +185,12 @@ class Roles:
             yield hit("hidden-code" if value.process else "runs-code", value.text)
             yield from self.read([value])
 
-    def trap(self, values: Values) -> Iterable[Outcome]:
-        return [found for value in values for found in script_findings(value.text) if value.text not in ("-", "")]
-
     def sed(self, values: Values) -> Iterable[Outcome]:
         return [outcome for value in values for outcome in sed_findings(value)]
 
     def awk(self, values: Values) -> Iterable[Outcome]:
         assigned = [value.text.partition("=")[2] for value in self._given.roles.get("value", [])]
         return [outcome for value in values for outcome in awk_findings(value, assigned)]
-
-    def jq(self, values: Values) -> Iterable[Outcome]:
-        shows = any(re.search(r"(?<!\.)\benv\b|\$ENV\b", value.text) for value in values)
-        return [hit("dumps-environment")] if shows else []
 
     def names(self, values: Values) -> Iterable[Outcome]:
         """Variables that get a value only when it runs. A guess stays, by which danger is still seen."""
@@ -255,24 +245,9 @@ class Roles:
         """A branch or tag, unless they are listed."""
         return [hit("git-changes", self._given.whole)] if values and "listing" not in self._marks else []
 
-    def checkout(self, values: Values) -> Iterable[Outcome]:
-        loses = "--" in self._marks or any(value.text == "." or "*" in value.text for value in values)
-        loses = loses or (len(values) > 1 and "new" not in self._marks)
-        return [hit("git-destroys", self._given.whole)] if loses else []
-
-    def restore(self, values: Values) -> Iterable[Outcome]:
-        only_index = "staged" in self._marks and "worktree" not in self._marks
-        return [hit("git-changes" if only_index else "git-destroys", self._given.whole)]
-
-    def transport(self, values: Values) -> Iterable[Outcome]:
-        return self.helper([Value(v.text[5:]) for v in values if v.text.startswith(("ext::", "fd::"))])
-
     def repository(self, values: Values) -> Iterable[Outcome]:
         """Another repository's configuration names programs that git runs."""
-        return self.steer([value for value in values if self._call.place(value) != "workspace"])
-
-    def steer(self, values: Values) -> Iterable[Outcome]:
-        return [hit("steers-shell", value.text) for value in values]
+        return [hit("steers-shell", value.text) for value in values if self._call.place(value) != "workspace"]
 
     def setting(self, values: Values) -> Iterable[Outcome]:
         pairs = [(*value.text.partition("=")[::2], value.known) for value in values]

@@ -49,7 +49,6 @@ def test_a_command_is_added_by_writing_data_alone(tmp_path: Path, monkeypatch: p
         ('frob = { operands = "reed*" }', "no role 'reed'"),
         ('frob = { options = "--log:wirte" }', "no role 'wirte'"),
         ('frob = { options = "-f+git-destoys" }', "no mark 'git-destoys'"),
-        ('frob = { handler = "frob" }', "no handler 'frob'"),
     ],
 )
 def test_a_mistake_in_a_description_is_named(text: str, words: str) -> None:

@@ -15,18 +15,17 @@ from msgspec import Struct, field
 
 from openagent.policy.builtin.calls import Call, Outcome, script_findings
 from openagent.policy.builtin.catalogue import Kind, hit, rules
-from openagent.policy.builtin.handlers import Handlers
 from openagent.policy.builtin.roles import Roles
 from openagent.policy.shell.values import SENSITIVE, Value
 
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
-_ROLES, _HANDLERS = (frozenset(name for name in dir(each) if name[0] != "_") for each in (Roles, Handlers))
+_ROLES = frozenset(name for name in dir(Roles) if name[0] != "_")
 _MARKS = {"harmless", "recursive", "inplace", "listing", "inline", "stdin"}
 """What an option may be marked with beside rules, for the roles to see."""
 _ENDING = ("code", "rest")
 """An option with one of these takes all that follows."""
-_STARTING = ("run", "command", "program")
+_STARTING = ("run", "shell", "xargs", "program", "interpreter")
 """From an operand with one of these on it is another command's words."""
 
 
@@ -47,7 +46,6 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     finds: str = ""
     says: dict[str, str] = {}
     version: str = "none"
-    handler: str = ""
     sends: bool = False
     verbs: bool = False
     bundled: bool = False
@@ -129,7 +127,6 @@ def _compiled(entry: Description) -> Command:
     _check("rule", [entry.finds, *itertools.chain(*(met for _, met in says))], rules().keys() | {"script"})
     _check("role", [*(option.role for option in options.values()), *(role for role, _ in roles or ())], _ROLES)
     _check("mark", [option.mark for option in options.values()], rules().keys() | _MARKS)
-    _check("handler", [entry.handler], _HANDLERS)
     version = {"--version", "--help"} if entry.version else set[str]()
     version.update(entry.version.split() if entry.version != "none" else ())
     free = "*" in options or (entry.options is None and bool(entry.finds))
@@ -161,8 +158,6 @@ def outcomes(call: Call) -> list[Outcome] | None:
         dynamic = told.verbs and not given.unknown[0].known
         what = " ".join([*given.words, given.unknown[0].text])
         found.append(hit("dynamic" if dynamic else "unknown-command", what))
-    if told.handler and not harmless:
-        found.extend(getattr(Handlers(call, given), told.handler)())
     roles = Roles(call, given)
     for role, values in given.roles.items():
         found.extend(getattr(roles, role)(values))
@@ -187,7 +182,6 @@ def read_call(call: Call) -> Given:
     while values:
         value = values.popleft()
         if value.text == "--":
-            given.marks["--"] = "--"
             operands.extend(values)
             break
         if value.text.startswith("-") and len(value.text) > 1:
@@ -253,7 +247,7 @@ def _roles(given: Given) -> list[tuple[str, bool]]:
 
 def _distribute(given: Given, operands: list[Value]) -> None:
     told = given.command.told
-    if given.command.operands is None and (told.finds or told.handler):
+    if given.command.operands is None and told.finds:
         return
     roles = _roles(given)
     star = next((index for index, (_, many) in enumerate(roles) if many), len(roles))

@@ -1,17 +1,4 @@
-"""Rules of the user, the project and the session: TOML to data, and which call they meet.
-
-    [[rule]]
-    name = "no-deploys"
-    decision = "deny"                    # allow | ask | deny
-    command = ["make deploy", "fly *"]   # the first words of a simple command; `*`: any part of a word
-    reason = "Deploys go through CI."
-    match = ["cd app && make deploy"]    # checked when the file is loaded
-    not_match = ["make test"]
-
-Further conditions, all of which must hold: `tool`, `path`, `host` (globs), `argv` (a list: every word of a simple
-command), `text` (the whole command, literally), `workspace`, `about` (names of built-in rules: nothing else is known of
-the call).
-"""
+"""Rules of the user, the project and the session: TOML to data (docs/safety.md), and which call they meet."""
 
 import re
 import tomllib

@@ -7,10 +7,19 @@ from collections.abc import Callable
 from openagent.policy.builtin.calls import Call
 from openagent.policy.shell.values import UNKNOWN, decode_escapes
 
+_DECODING = frozenset(("-d", "-D", "--decode", "-r", "-rp", "-pr"))
+
 
 def static_output(call: Call) -> str | None:
-    printer = _PRINTERS.get(call.name) or DECODERS.get(call.name)
-    return printer(call) if printer and call.known else None
+    printer, decoder, given = _PRINTERS.get(call.name), DECODERS.get(call.name), call.input.text
+    if printer and call.known:
+        return printer(call)
+    if decoder is None or given is None or UNKNOWN in given or not call.known:
+        return None
+    try:
+        return decoder(given, call.texts)
+    except ValueError:
+        return None
 
 
 def _echo(call: Call) -> str:
@@ -49,27 +58,19 @@ def _passed_on(call: Call) -> str | None:
     return call.input.text if call.input.given and not files else None
 
 
-def _decoded(decode: Callable[[str], bytes], *options: str) -> Callable[[Call], str | None]:
-    def printer(call: Call) -> str | None:
-        given = call.input.text
-        if given is None or UNKNOWN in given or not any(option in call.texts for option in options):
-            return None
-        try:
-            return decode("".join(given.split())).decode("utf-8", "replace")
-        except ValueError:
-            return None
+def _bytes(decode: Callable[[str], bytes]) -> Callable[[str, list[str]], str | None]:
+    def decoder(given: str, options: list[str]) -> str | None:
+        return None if _DECODING.isdisjoint(options) else decode("".join(given.split())).decode("utf-8", "replace")
 
-    return printer
+    return decoder
 
 
-def _rev(call: Call) -> str | None:
-    given = call.input.text
-    return "\n".join(line[::-1] for line in given.split("\n")) if given is not None and not call.values else None
+def _rev(given: str, options: list[str]) -> str | None:
+    return None if options else "\n".join(line[::-1] for line in given.split("\n"))
 
 
-def _tr(call: Call) -> str | None:
-    texts, given = call.texts, call.input.text
-    if given is None or len(texts) != 2 or (texts[0].startswith("-") and texts[0] != "-d"):
+def _tr(given: str, texts: list[str]) -> str | None:
+    if len(texts) != 2 or (texts[0].startswith("-") and texts[0] != "-d"):
         return None
     if texts[0] == "-d":
         return given.translate(str.maketrans("", "", texts[1]))
@@ -90,10 +91,10 @@ _PRINTERS: dict[str, Callable[[Call], str | None]] = {
     "cat": _passed_on,
     "tee": _passed_on,
 }
-DECODERS: dict[str, Callable[[Call], str | None]] = {
+DECODERS: dict[str, Callable[[str, list[str]], str | None]] = {
     "rev": _rev,
     "tr": _tr,
-    "base64": _decoded(base64.b64decode, "-d", "-D", "--decode"),
-    "base32": _decoded(base64.b32decode, "-d", "-D", "--decode"),
-    "xxd": _decoded(bytes.fromhex, "-r", "-rp", "-pr"),
+    "base64": _bytes(base64.b64decode),
+    "base32": _bytes(base64.b32decode),
+    "xxd": _bytes(bytes.fromhex),
 }

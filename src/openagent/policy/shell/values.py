@@ -113,6 +113,8 @@ class State:
         *before, last = pieces
         if last.listed is not None and not any(piece.text or piece.splits for piece in before):
             return list(last.listed)
+        if all(piece.quoted for piece in pieces):
+            return [joined(pieces)]
         known, glob = all(piece.known for piece in pieces), False
         text = ""
         for piece in pieces:
@@ -185,9 +187,9 @@ def calculated(text: str, variables: dict[str, str]) -> str:
 
 def braces(pieces: list[Piece]) -> Iterable[list[Piece]]:
     """The words that `a{b,c}d` stands for."""
-    plain = [not piece.quoted and not piece.splits and not piece.process for piece in pieces]
-    if not any(each and "{" in piece.text for each, piece in zip(plain, pieces, strict=True)):
+    if not any("{" in piece.text for piece in pieces):
         return [pieces]
+    plain = [not piece.quoted and not piece.splits and not piece.process for piece in pieces]
     kept = [Piece(UNKNOWN, known=False, quoted=True)]
     text = ""
     for each, piece in zip(plain, pieces, strict=True):

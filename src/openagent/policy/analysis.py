@@ -146,8 +146,8 @@ class _Analyser:
         name, body = stage.text.function(node)
         if stage.redirects:
             raise NotUnderstood("a redirection of a function's definition")
-        itself = rf"(?<![\w-]){re.escape(name)}\s*"
-        if body.node and re.search(rf"{itself}(?:&(?!&)|\|\s*{itself})", body.text.of(body.node)):
+        itself = rf"[;|&{{(\n]\s*{re.escape(name)}\s*"
+        if body.node and re.search(rf"{itself}(?:&(?!&)|(?=\|){itself})", body.text.of(body.node)):
             self.add((name,), [hit("fork-bomb", name)])
             return
         if name in COMMANDS:

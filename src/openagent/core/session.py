@@ -250,7 +250,7 @@ class Session:
                 session=self.id,
                 messages=messages,
                 raw=raw,
-                events=stamped,
+                events=tuple(stamped),
                 usage=usage,
                 audit=audit,
                 queued=queued,

@@ -140,7 +140,7 @@ async def test_a_question_that_nobody_could_answer_any_more_is_told_as_such(tmp_
 
 ROUNDS = int(os.environ.get("OPENAGENT_STREAM_ROUNDS", "2"))
 LIFE = (1.0, 2.5)
-"""Seconds after which the blow falls."""
+"""Seconds from the first word that is shown to the blow."""
 THOUGHT, STORY = "Let me think. " * 15, "All work and no play makes a dull agent. " * 500
 STREAMING = {
     "conversations": [
@@ -163,12 +163,14 @@ class Watcher:
     def __init__(self, attachment: Attachment) -> None:
         self.session = attachment.session
         self.shown: list[tuple[float, str]] = []
+        self.begun = asyncio.Event()
         self.task = asyncio.create_task(self._watch(attachment))
 
     async def _watch(self, attachment: Attachment) -> None:
         async for event in attachment.events():
             if isinstance(event, e.TextDelta | e.ThinkingDelta):
                 self.shown.append((time.monotonic(), event.text))
+                self.begun.set()
 
     def until(self, moment: float) -> str:
         return "".join(text for at, text in self.shown if at <= moment)
@@ -187,6 +189,7 @@ async def test_of_what_was_streamed_at_most_the_last_second_is_lost_and_it_is_pa
             for _ in range(ROUNDS):
                 async with await program.client() as client:
                     watcher = Watcher(await begin(client, program, "full"))
+                    await watcher.begun.wait()
                     await asyncio.sleep(chance.uniform(*LIFE))
                     killed_at = time.monotonic()
                     await kill(program)

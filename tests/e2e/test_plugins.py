@@ -101,6 +101,7 @@ def test_every_kind_of_plugin_works_in_the_real_program(tmp_path: Path, installe
             daemon.wait(20)
 
 
+@pytest.mark.timeout(400)
 def test_the_examples_own_tests_pass(installed: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", "--rootdir", "."],
@@ -109,6 +110,6 @@ def test_the_examples_own_tests_pass(installed: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=300,
     )
     assert ran.returncode == 0, ran.stdout[-2000:]

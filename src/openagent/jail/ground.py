@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ class GroundSurvey:
         self._is_secret = is_secret
         self._known: dict[Path, tuple[float, Ground]] = {}
         self._folders: dict[Path, dict[str, _Folder]] = {}
-        self._looking: dict[Path, asyncio.Task[Ground]] = {}
+        self._looking: dict[Path, asyncio.Future[Ground]] = {}
 
     def prepare(self, workspace: Path) -> None:
         """Somebody may soon work there: while a model thinks about its first answer there is time to look."""
@@ -76,20 +77,25 @@ class GroundSurvey:
         """What was found last, for a shell that has to be replaced at once."""
         return self._known.get(workspace, (0.0, Ground()))[1]
 
-    def _begin(self, workspace: Path) -> asyncio.Task[Ground]:
-        task = self._looking.get(workspace)
-        if task is None:
-            task = self._looking[workspace] = asyncio.get_running_loop().create_task(self._look(workspace))
-            task.add_done_callback(lambda _: self._looking.pop(workspace, None))
-        return task
+    def _begin(self, workspace: Path) -> "asyncio.Future[Ground]":
+        looking = self._looking.get(workspace)
+        if looking is None:
+            folders = self._folders.setdefault(workspace, {})
+            look = functools.partial(look_around, workspace, self._is_secret, folders)
+            # No task: nobody waits for a look that was begun ahead, and the daemon may end in this very moment.
+            looking = self._looking[workspace] = asyncio.get_running_loop().run_in_executor(
+                None, copy_context().run, look
+            )
+            looking.add_done_callback(functools.partial(self._found, workspace))
+        return looking
 
-    async def _look(self, workspace: Path) -> Ground:
-        folders = self._folders.setdefault(workspace, {})
-        ground = await asyncio.to_thread(look_around, workspace, self._is_secret, folders)
-        self._known[workspace] = time.monotonic(), ground
+    def _found(self, workspace: Path, looking: "asyncio.Future[Ground]") -> None:
+        self._looking.pop(workspace, None)
+        if looking.cancelled() or looking.exception() is not None:
+            return
+        self._known[workspace] = time.monotonic(), looking.result()
         while len(self._folders) > _MOST_WORKSPACES:
             del self._folders[next(iter(self._folders))]
-        return ground
 
 
 def look_around(workspace: Path, is_secret: Callable[[str], bool], known: dict[str, _Folder] | None = None) -> Ground:

@@ -276,6 +276,7 @@ class WorkspaceWrites:
             kept = self._kept.pop(directory)
             self._directories.pop(str(kept.trail.store.workspace), None)
             kept.trail.close()
+        self._reals = {named: known for named, known in self._reals.items() if known[1] in self._directories}
 
     def _walled(self, repository: Path) -> bool | None:
         return self.is_walled(repository)

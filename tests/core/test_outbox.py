@@ -108,6 +108,23 @@ async def test_after_something_was_told_and_never_stored_the_next_batch_says_the
 
 
 @pytest.mark.anyio
+async def test_a_batch_that_is_refused_leaves_the_whole_row_to_the_next() -> None:
+    class Picky(UnluckyStore):
+        async def commit(self, batch: Batch) -> None:
+            if batch.info is not None and batch.info.seq == 2:
+                raise OpenAgentError("conflict", "There is one already.")
+            await super().commit(batch)
+
+    store = Picky([])
+    outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)
+    outbox.missed()
+    with pytest.raises(OpenAgentError):
+        await outbox.store(numbered(2))
+    await outbox.store(numbered(3))
+    assert store.whole == [3]
+
+
+@pytest.mark.anyio
 async def test_who_is_cancelled_while_something_is_stored_has_told_it_all_the_same() -> None:
     store, told = UnluckyStore([]), list[int]()
     outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)

@@ -43,16 +43,19 @@ async def test_those_behind_one_that_hangs_go_on(monkeypatch: pytest.MonkeyPatch
     assert not pace.is_crowded
 
 
+async def enter(pace: Pace, entered: list[str], name: str) -> None:
+    async with pace.place():
+        entered.append(name)
+
+
 @pytest.mark.anyio
 async def test_who_gives_up_waiting_takes_nobodys_place() -> None:
     pace, entered = Pace(1), list[str]()
-
-    async def enter(name: str) -> None:
-        async with pace.place():
-            entered.append(name)
-
     async with pace.place():
-        gone, stays = asyncio.create_task(enter("gone")), asyncio.create_task(enter("stays"))
+        gone, stays = (
+            asyncio.create_task(enter(pace, entered, "gone")),
+            asyncio.create_task(enter(pace, entered, "stays")),
+        )
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.sleep(0)
@@ -66,16 +69,14 @@ async def test_who_is_let_in_and_cancelled_in_the_same_moment_passes_the_place_o
 ) -> None:
     monkeypatch.setattr(paces, "_LONGEST_S", 3600.0)
     pace, entered = Pace(1), list[str]()
-
-    async def enter(name: str) -> None:
-        async with pace.place():
-            entered.append(name)
-
     async with pace.place():
-        gone, stays = asyncio.create_task(enter("gone")), asyncio.create_task(enter("stays"))
+        gone, stays = (
+            asyncio.create_task(enter(pace, entered, "gone")),
+            asyncio.create_task(enter(pace, entered, "stays")),
+        )
         await asyncio.sleep(0)
     gone.cancel()
-    late = asyncio.create_task(enter("late"))
+    late = asyncio.create_task(enter(pace, entered, "late"))
     async with asyncio.timeout(10):
         await asyncio.gather(stays, late)
     assert (entered, pace.is_crowded) == (["stays", "late"], False)

@@ -120,6 +120,7 @@ class Outbox:
                 raise cancelled
             return True
         if not isinstance(handed.problem, OpenAgentError) or handed.problem.info.code != "store_unavailable":
+            self._has_missed = batch.before is None  # what it had to say for another, the next one has to
             raise handed.problem
         self._problem = handed.problem.info
         self._waiting.append(batch)

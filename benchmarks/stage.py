@@ -14,11 +14,22 @@ from typing import Any
 import msgspec
 
 from benchmarks.model import Model, scripted_model
+from benchmarks.processes import cpu_seconds
 from openagent.client import Client, connect
 from openagent.protocol.ops import DaemonInfo
 
 MODEL = "compatible/bench"
+_IDLE = 0.3
+"""Seconds without any work after which a daemon has loaded what it loads."""
 _INSTALLED = Path(sys.executable).parent / "openagent"
+
+
+def _wait_until_idle(pid: int) -> None:
+    """A daemon loads, after its first answer, what later ones may need: that is not part of a step."""
+    used = -1.0
+    while (now := cpu_seconds(pid)) > used:
+        used = now
+        time.sleep(_IDLE)
 
 
 class Stage:
@@ -65,7 +76,9 @@ class Stage:
         """The daemon's process id, once it has answered and all it needs is loaded."""
         self.program("serve", "--daemon")
         self.run("warm up")
-        return self.status().pid
+        pid = self.status().pid
+        _wait_until_idle(pid)
+        return pid
 
     def stop(self) -> None:
         self.program("stop")

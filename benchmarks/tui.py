@@ -22,7 +22,7 @@ PARAGRAPH = 60
 HISTORY = 10_000
 INPUT = b"message, @file"
 KEY_PAUSE = 0.13
-_TICK = re.compile(rb"\d{13,}")
+_TICK = re.compile(rb"\d{11,}")
 
 
 def terminal(effort: Effort) -> list[Row]:

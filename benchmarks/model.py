@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from openagent.simulator import Record
+from devtools.simulator import Record
 
 STEPS = 50
 
@@ -53,7 +53,7 @@ def serving(module: str, *arguments: str) -> Generator[str, None, None]:
 def scripted_model(folder: Path, script: Mapping[str, Any]) -> Generator[Model, None, None]:
     file = folder / "script.json"
     file.write_bytes(msgspec.json.encode(script))
-    with serving("openagent.simulator", "--script", str(file)) as url:
+    with serving("devtools.simulator", "--script", str(file)) as url:
         yield Model(url)
 
 

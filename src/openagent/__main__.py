@@ -32,8 +32,6 @@ def main() -> int:
             return _load(_PROGRAMS[program])(rest)
         case ["mcp", "serve", *rest] if not _HELP.intersection(rest):
             return _load("openagent.mcp_serve")(rest)
-        case ["simulator", *rest]:
-            return _load("openagent.simulator.__main__")(rest)
         case _:
             from openagent.cli.commands import main as command
 

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from devtools.simulator import ThreadedSimulator
 from openagent.gateway import lines
 from openagent.gateway.crowd import Crowd
-from openagent.simulator import ThreadedSimulator
 
 from ..cli.machine import Machine
 from ..interaction.house import House, house

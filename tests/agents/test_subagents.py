@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
@@ -30,7 +31,6 @@ from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
 from openagent.protocol.usage import UsageReport
 from openagent.protocol.workspaces import WorkspaceCopies, WorkspaceMerged
-from openagent.simulator import Simulator
 
 from ..interaction.doing import answer, ask, asked, call, results_of, shell, turn, write
 from ..interaction.house import MODEL, PATIENCE, house, house_over, new_session, until

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.simulator import ThreadedSimulator
+from devtools.simulator import ThreadedSimulator
 
 from .machine import Machine
 

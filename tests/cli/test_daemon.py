@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.simulator import ThreadedSimulator
+from devtools.simulator import ThreadedSimulator
 
 from .machine import PATIENCE, Machine, is_running, shell
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from openagent.simulator import ThreadedSimulator
+from devtools.simulator import ThreadedSimulator
 
 from .machine import Machine
 

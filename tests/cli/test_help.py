@@ -39,8 +39,7 @@ def test_every_command_explains_itself(machine: Machine, command: str) -> None:
     ran = machine.run(*command.split(), "--help")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.lower().startswith(f"usage: openagent {command}")
-    if command != "simulator":
-        assert f"  openagent {command}" in ran.stdout.split("Examples:")[1]
+    assert f"  openagent {command}" in ran.stdout.split("Examples:")[1]
 
 
 def test_the_version_is_told(machine: Machine) -> None:

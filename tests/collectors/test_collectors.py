@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from devtools.simulator import ThreadedSimulator
 from openagent.collectors.choosing import candidates, size
 from openagent.collectors.registry import built_in_collectors
 from openagent.collectors.summary import room_for_summary
@@ -19,7 +20,6 @@ from openagent.plugins.store import CollectionRecord
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import PlanItem
-from openagent.simulator import ThreadedSimulator
 
 from ..providers.harness import FORMATS, answer_to, ask, connect
 from .histories import histories, view_of

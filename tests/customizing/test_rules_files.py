@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.protocol import events as e
 from openagent.protocol.messages import NotePart
-from openagent.simulator import Simulator
 
 from ..interaction.doing import call, messages_of, one_turn, turn
 from ..interaction.house import House, house, house_over, new_session

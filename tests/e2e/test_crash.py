@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Attachment, Client, ConnectionLost
 from openagent.protocol import events as e
 from openagent.protocol.messages import Message, ToolResultPart
 from openagent.protocol.ops import DaemonInfo, DaemonStatus, MessagePage, MessagesPage
-from openagent.simulator import Simulator
 
 from .binary import Binary, binary
 

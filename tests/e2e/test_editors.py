@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from acp import schema as s
 
-from openagent.simulator import Simulator
+from devtools.simulator import Simulator
 
 from .binary import Binary, binary
 from .editor import PATIENCE, Editor, ask, editing, open_session, states

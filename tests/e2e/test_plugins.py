@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from openagent.simulator.threaded import ThreadedSimulator
+from devtools.simulator.threaded import ThreadedSimulator
 
 from .binary import Binary
 

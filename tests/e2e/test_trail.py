@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol.ops import AuditAsk, ToolRan, ToolRun
 from openagent.protocol.safety import AuditPage, AuditRow
-from openagent.simulator import Simulator
 
 from ..interaction.doing import ask, shell
 from ..interaction.house import PATIENCE

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.protocol import events as e
 from openagent.protocol.ops import AuditAsk, Rewound, SessionRewind
 from openagent.protocol.safety import AuditPage
-from openagent.simulator import Simulator
 
 from .binary import binary
 

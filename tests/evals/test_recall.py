@@ -2,7 +2,7 @@
 
 import pytest
 
-from openagent.evals.recall import PLACES, measure, plant
+from devtools.evals.recall import PLACES, measure, plant
 
 pytestmark = pytest.mark.anyio
 

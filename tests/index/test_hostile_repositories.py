@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import ThreadedSimulator
 from openagent.plugins.isolation import ROOT, bare_environment, isolated, without_this_folder
-from openagent.simulator import ThreadedSimulator
 
 from ..cli.machine import PATIENCE, Machine, Started
 

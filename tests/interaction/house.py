@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from devtools.simulator import Simulator
 from openagent.app import ConfigCache, WebAddress, running
 from openagent.client import Attachment, Client, connect
 from openagent.daemon.daemon import Daemon
 from openagent.gateway.inprocess import InProcessLine
 from openagent.protocol.events import AnyEvent, Event
-from openagent.simulator import Simulator
 
 PATIENCE = 20.0
 MODEL = "compatible/scripted"

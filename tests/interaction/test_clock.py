@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.protocol import ops
-from openagent.simulator import Simulator
 
 from .doing import ask, one_turn
 from .house import house_over

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.context import (
@@ -20,7 +21,6 @@ from openagent.protocol.context import (
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import Done, MessagePage, MessagesPage, Rewound, SessionRewind, ToolRan, ToolRun, UsageAsk
 from openagent.protocol.usage import UsageReport
-from openagent.simulator import Simulator
 
 from .doing import turn
 from .house import House, house, house_over, new_session, until

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Client, connect
 from openagent.protocol import events as e
 from openagent.protocol.ops import SessionUpdate
 from openagent.protocol.sessions import SessionInfo, SettingsChange
-from openagent.simulator import Simulator
 
 from .doing import answer, ask, asked, shell, turn
 from .house import House, house, new_session, until

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol import ops
@@ -11,7 +12,6 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import TextPart
 from openagent.protocol.queue import Queue, QueueEdit, QueueMove, QueueRemove, QueueResume, QueueShow
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
-from openagent.simulator import Simulator
 
 from .doing import ask, messages_of
 from .house import House, house, house_over, new_session, until

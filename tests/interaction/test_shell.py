@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.simulator import Simulator
+from devtools.simulator import Simulator
 
 from .doing import call, one_turn, shell, turn
 from .house import house, house_over

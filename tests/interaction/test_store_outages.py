@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from benchmarks.outages import HEARD_WITHIN_S, Kind, Moment, rounds
 
+from benchmarks.outages import HEARD_WITHIN_S, Kind, Moment, rounds
 from openagent.protocol import events as e
 
 from .doing import messages_of, shell

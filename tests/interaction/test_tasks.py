@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TaskUpdated
 from openagent.protocol.ops import DaemonFollow, Done
 from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TaskInfo, TaskList, TasksList, TaskUpdate
-from openagent.simulator import Simulator
 
 from .doing import ask
 from .house import PATIENCE, house, house_over

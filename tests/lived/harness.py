@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
+from devtools.simulator import Simulator
 from openagent.client import Client, connect
 from openagent.client.transport import Transport, UnixTransport, WebSocketTransport
 from openagent.core.runtime import Runtime
 from openagent.protocol.codec import decode_event
 from openagent.protocol.events import Failed, MessageAdded, Reply
 from openagent.protocol.messages import ToolResultPart
-from openagent.simulator import Simulator
 from openagent.tools.web_fetch import web_fetch_tool
 
 from ..interaction.house import House, house_over

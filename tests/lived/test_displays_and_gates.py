@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.core.runtime import Runtime
 from openagent.plugins.gate import Admission, OpenGate, Ruling, Scene
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
@@ -16,7 +17,6 @@ from openagent.protocol import events as e
 from openagent.protocol.display import Display, as_far_as_it_fits
 from openagent.protocol.messages import NotePart, ToolCallPart
 from openagent.services.customizing.gate import CustomGate
-from openagent.simulator import Simulator
 
 from ..interaction.doing import answer, asked, call, messages_of, one_turn, results_of, shell
 from ..interaction.house import House, house, house_over, new_session

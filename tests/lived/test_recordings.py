@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from openagent.evals.__main__ import summary
-from openagent.evals.recordings import Call, Recording, Step, Turn, read
-from openagent.evals.replay import Replayed, placed, replay, script_of
+from devtools.evals.__main__ import summary
+from devtools.evals.recordings import Call, Recording, Step, Turn, read
+from devtools.evals.replay import Replayed, placed, replay, script_of
+from devtools.simulator import Simulator
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import GrantScope
-from openagent.simulator import Simulator
 
 from .harness import RECORDINGS, WIRES, Met, client_of, furnish, furnished
 
@@ -144,7 +144,7 @@ def test_the_command_replays_through_a_daemon_of_its_own_and_counts(tmp_path: Pa
     furnish(tmp_path)
     options = ["--json", "--files", str(tmp_path / "workspace"), "--wire", "anthropic"]
     ran = subprocess.run(
-        [sys.executable, "-m", "openagent.evals", "replay", str(RECORDINGS / "codex.jsonl"), *options],
+        [sys.executable, "-m", "devtools.evals", "replay", str(RECORDINGS / "codex.jsonl"), *options],
         capture_output=True,
         text=True,
         check=False,

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from devtools.evals.recordings import read
+from devtools.evals.replay import placed, replay, script_of
+from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.client import Attachment, Client
-from openagent.evals.recordings import read
-from openagent.evals.replay import placed, replay, script_of
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import RESULTS, AnyOp
-from openagent.simulator import Simulator, ThreadedSimulator
 
 from ..cli.machine import Machine
 from ..index.test_meaning import publish

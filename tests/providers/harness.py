@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.plugins.provider import (
     Answer,
     ModelRequest,
@@ -17,7 +18,6 @@ from openagent.plugins.provider import (
 )
 from openagent.protocol.messages import Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from openagent.providers.build import ProviderKind, ProviderSettings, build_provider
-from openagent.simulator import Simulator, ThreadedSimulator
 
 FORMATS = ["anthropic", "chat", "responses", "gemini"]
 MODELS: Mapping[str, str] = {

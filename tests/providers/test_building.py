@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.plugins.provider import ModelInfo, ProviderError, RequestRejected
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers.build import ProviderKind, ProviderSettings, build_provider, default_providers
 from openagent.providers.http import HttpProvider
 from openagent.providers.wire import AUTH, WireProfile
-from openagent.simulator import Simulator
 
 from .harness import answer_to, ask, canned, items_of, text_of
 

@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.plugins.provider import (
     Answer,
     AuthenticationFailed,
@@ -22,7 +23,6 @@ from openagent.plugins.provider import (
     RequestRejected,
     TextChunk,
 )
-from openagent.simulator import Simulator
 
 from .harness import FORMATS, answer_to, ask, connect, items_of, text_of
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent import __version__
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers.build import ProviderSettings, build_provider
 from openagent.providers.wire import AUTH, WireProfile
-from openagent.simulator import Simulator
 
 from .harness import FORMATS, MODELS, ask, connect, items_of, settings_for
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.plugins.provider import Provider
 from openagent.protocol.messages import (
     ImagePart,
@@ -21,7 +22,6 @@ from openagent.protocol.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from openagent.simulator import Simulator, ThreadedSimulator
 
 from .harness import (
     FORMATS,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.plugins.provider import Answer, CallChunk
 from openagent.protocol.messages import ImagePart, Message, ToolCallPart
 from openagent.protocol.usage import Usage
-from openagent.simulator import Simulator
 
 from .harness import (
     FORMATS,

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devtools.simulator import Simulator
 from openagent.plugins.provider import (
     Answer,
     AuthenticationFailed,
@@ -31,7 +32,6 @@ from openagent.providers.cache import CachingProvider
 from openagent.providers.failover import FailoverPolicy, FailoverProvider, ModelChoice
 from openagent.providers.retry import RetryingProvider, RetryPolicy
 from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule, choose
-from openagent.simulator import Simulator
 
 from .harness import FORMATS, MODELS, answer_to, ask, connect, items_of, text_of, user
 

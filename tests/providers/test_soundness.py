@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devtools.simulator import Simulator
 from openagent.plugins.provider import Answer, EmptyAnswer, MalformedAnswer, Provider, RetryNotice
 from openagent.providers import http
 from openagent.providers.build import build_provider
 from openagent.providers.retry import RetryingProvider, RetryPolicy
 from openagent.providers.sse import EventParser
 from openagent.providers.unicode import mend_text
-from openagent.simulator import Simulator
 
 from .harness import FORMATS, answer_to, ask, calls_of, canned, connect, items_of, settings_for, text_of
 

@@ -13,9 +13,9 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from devtools.simulator import Simulator
 from openagent.plugins.provider import AuthenticationFailed, ConnectionFailed
 from openagent.providers.build import ProviderSettings, build_provider, default_providers
-from openagent.simulator import Simulator
 
 from .harness import ask, items_of
 

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.app import ConfigCache, running
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.simulator import Simulator, ThreadedSimulator
 
 from ..interaction.house import PATIENCE, House
 

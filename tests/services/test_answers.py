@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.protocol import events as e
 from openagent.protocol.messages import ToolCallPart, ToolResultPart
-from openagent.simulator import Simulator
 
 from ..providers.harness import canned
 from .place import FAST_RETRIES, NO_RETRIES, only, place, provider, session, turn

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import (
@@ -21,7 +22,6 @@ from openagent.protocol.ops import (
     Done,
     LoginStarted,
 )
-from openagent.simulator import Simulator
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import AuthEntry, AuthLogin, AuthLoginFinish, DaemonFollow, Done, LoginStarted
-from openagent.simulator import Simulator, ThreadedSimulator
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit

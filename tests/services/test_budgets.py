@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.protocol import events as e
 from openagent.protocol.ops import SessionCreate, SessionUpdate, UsageAsk
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.protocol.usage import UsageReport
-from openagent.simulator import Simulator
 
 from .place import only, place, provider, session, turn
 

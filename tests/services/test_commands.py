@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.simulator import ThreadedSimulator
+from devtools.simulator import ThreadedSimulator
 
 from ..cli.machine import PATIENCE, Machine
 from ..providers_oauth.authorization_server import AuthorizationServer

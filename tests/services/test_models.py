@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.plugins.provider import ModelRequest, TextChunk
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
@@ -23,7 +24,6 @@ from openagent.protocol.ops import (
 )
 from openagent.providers.local import LocalProvider
 from openagent.services.offline import install
-from openagent.simulator import Simulator
 
 from ..interaction.house import until
 from .place import NO_RETRIES, only, place, provider, session, turn

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.protocol.context import ContextCollect, ContextProposal
-from openagent.simulator import Simulator
 
 from .place import place, provider, session, turn
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import ThreadedSimulator
 from openagent.app import ConfigCache
 from openagent.client import Client
 from openagent.models import ModelCatalog, Place
@@ -15,7 +16,6 @@ from openagent.plugins.loading import PluginLoader
 from openagent.protocol.codec import encode_event
 from openagent.protocol.ops import AuthAdd, AuthEntry, AuthLoginFinish, Hello
 from openagent.services.credentials import CredentialBook
-from openagent.simulator import ThreadedSimulator
 from openagent.telemetry.windows import ModelFacts
 from openagent.vault.redact import Redactor
 from openagent.vault.vault import Vault

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from openagent.simulator import Simulator
+from devtools.simulator import Simulator
 
 Json = dict[str, Any]
 

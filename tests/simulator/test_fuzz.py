@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openagent.simulator import ThreadedSimulator
+from devtools.simulator import ThreadedSimulator
 
 HEADERS = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.protocol.messages import Message, TextPart, ToolCallPart
-from openagent.simulator import Simulator
 
 from ..providers.harness import answer_to, ask, calls_of, connect, result, said, text_of, user
 

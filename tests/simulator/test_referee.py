@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from openagent.simulator import Simulator
+from devtools.simulator import Simulator
 
 from .asking import USER, Json, complaint, post
 

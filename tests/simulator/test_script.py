@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openagent.simulator import Script, ScriptError, Simulator, Step, ToolCall, load_script
+from devtools.simulator import Script, ScriptError, Simulator, Step, ToolCall, load_script
 
 from .asking import USER, Json, post
 

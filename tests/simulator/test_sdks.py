@@ -9,7 +9,7 @@ import openai
 import pytest
 from google.genai import errors as genai_errors
 
-from openagent.simulator import Simulator
+from devtools.simulator import Simulator
 
 from .sdks import CLIENTS, SdkClient, connect
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from openagent.simulator import Simulator, ThreadedSimulator
+from devtools.simulator import Simulator, ThreadedSimulator
 
 from .asking import USER, client, exchange, post
 
@@ -254,7 +254,7 @@ def test_a_threaded_simulator_serves_code_without_a_loop():
 def test_the_command_prints_its_url_and_stops_on_a_signal(tmp_path: Path):
     script = tmp_path / "script.json"
     script.write_text('[{"text": "from a file"}]')
-    command = [sys.executable, "-m", "openagent.simulator"]
+    command = [sys.executable, "-m", "devtools.simulator"]
     with subprocess.Popen([*command, "--script", str(script)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from openagent.simulator import Simulator
+from devtools.simulator import Simulator
 
 from .asking import USER, Json, client, post
 

@@ -9,7 +9,7 @@ from psycopg import sql
 
 from tests.postgres import running_postgres
 
-pytest.register_assert_rewrite("openagent.plugins.testing.store_contract")
+pytest.register_assert_rewrite("tests.store.store_contract")
 
 
 @pytest.fixture

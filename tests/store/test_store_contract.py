@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from openagent.plugins.store import Store
-from openagent.plugins.testing.store_contract import OpenStore, StoreContract
 from openagent.store import open_store
+from tests.store.store_contract import OpenStore, StoreContract
 
 
 def _opener(url: str) -> OpenStore:

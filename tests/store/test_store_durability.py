@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openagent.plugins.store import AuditEntry, Batch, CollectionRecord, Store, UsageRecord
-from openagent.plugins.testing.store_contract import SESSION, announced, created, filled, said, session_info
 from openagent.protocol.display import Display, WrittenFile
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event, StatusChanged
@@ -23,6 +22,7 @@ from openagent.protocol.messages import ImagePart, Message, TextPart, ThinkingPa
 from openagent.protocol.sessions import PlanItem, QueuedMessage
 from openagent.protocol.usage import Usage
 from openagent.store import open_store
+from tests.store.store_contract import SESSION, announced, created, filled, said, session_info
 
 pytestmark = pytest.mark.anyio
 
@@ -141,7 +141,7 @@ def test_any_sequence_of_batches_is_the_same_after_reopening(database_url: str, 
 COMMIT_UNTIL_KILLED = """
 import asyncio, sys
 from openagent.plugins.store import Batch
-from openagent.plugins.testing.store_contract import SESSION, announced, created, said
+from tests.store.store_contract import SESSION, announced, created, said
 from openagent.store import open_store
 
 async def main():

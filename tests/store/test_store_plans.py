@@ -9,10 +9,10 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from openagent.plugins.store import AuditEntry, Batch, RawAnswer, UsageRecord
-from openagent.plugins.testing.store_contract import OTHER, SESSION, announced, filled, said, session_info
 from openagent.protocol.sessions import QueuedMessage
 from openagent.protocol.usage import Usage
 from openagent.store import open_store
+from tests.store.store_contract import OTHER, SESSION, announced, filled, said, session_info
 
 pytestmark = pytest.mark.anyio
 

@@ -17,9 +17,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from openagent.plugins.store import Batch
-from openagent.plugins.testing.store_contract import SESSION, created, filled, said, session_info
 from openagent.protocol.errors import OpenAgentError
 from openagent.store import open_store
+from tests.store.store_contract import SESSION, created, filled, said, session_info
 
 pytestmark = pytest.mark.anyio
 

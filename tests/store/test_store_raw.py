@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openagent.plugins.store import Batch, RawAnswer
-from openagent.plugins.testing.store_contract import SESSION, announced, answer, created
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import TextPart
 from openagent.store import open_store
 from openagent.store.raw import KEPT_EXCHANGES, PART_LIMIT, shared_length
+from tests.store.store_contract import SESSION, announced, answer, created
 
 pytestmark = pytest.mark.anyio
 

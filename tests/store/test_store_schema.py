@@ -15,13 +15,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, inspect, text
 
 from openagent.plugins.store import AuditEntry, Batch
-from openagent.plugins.testing.store_contract import SESSION, created, filled
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import TurnCompleted
 from openagent.protocol.usage import Usage
 from openagent.store import open_store, schema
 from openagent.store.access import SqlAccess
 from openagent.store.tables import metadata
+from tests.store.store_contract import SESSION, created, filled
 
 pytestmark = pytest.mark.anyio
 

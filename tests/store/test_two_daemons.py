@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TextDelta, TurnCompleted
 from openagent.protocol.sessions import SessionInfo
-from openagent.simulator import Simulator
 from tests.interaction.doing import ask, messages_of
 from tests.interaction.house import house_over, new_session, until
 

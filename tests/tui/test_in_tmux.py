@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.simulator import ThreadedSimulator
+from devtools.simulator import ThreadedSimulator
 
 from ..cli.machine import Machine
 from .snapshots import compare, fits

@@ -39,7 +39,8 @@ export class House {
     mkdirSync(workspace)
     const file = join(home, 'script.json')
     writeFileSync(file, JSON.stringify(script))
-    const simulator = spawn(PYTHON, ['-m', 'openagent.simulator', '--script', file], {
+    const simulator = spawn(PYTHON, ['-m', 'devtools.simulator', '--script', file], {
+      cwd: REPOSITORY,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const first = await firstLine(simulator)

@@ -62,7 +62,6 @@ COMMANDS = {
     "protocol": Entry("openagent.cli.protocol:protocol", "Print the protocol's JSON Schema."),
     "acp": Entry("openagent.cli.serve:acp", "Work inside an editor: the Agent Client Protocol on stdio."),
     "rpc": Entry("openagent.cli.serve:rpc", "Speak JSON-RPC 2.0 on stdin and stdout."),
-    "simulator": Entry("openagent.cli.serve:simulator", "Imitate model providers from a script, for tests."),
 }
 
 

@@ -92,8 +92,3 @@ def rpc() -> None:
     Notifications:  response_chunk  thinking_chunk  tool_call  tool_result  token_update
                     turn_completed  permission_requested  permission_resolved  error
     """
-
-
-@command("simulator", "openagent simulator --script answers.json --port 8000")
-def simulator() -> None:
-    """Imitate the model providers' servers from a script: `openagent simulator --script FILE [--port N]`."""

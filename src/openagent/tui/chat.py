@@ -345,7 +345,7 @@ class Chat(VerticalScroll):
                 widgets.append(widget)
         return widgets
 
-    def _part(self, part: Part, *, from_user: bool) -> Widget | None:  # noqa: PLR0911
+    def _part(self, part: Part, *, from_user: bool) -> Widget | None:
         match part:
             case TextPart() if from_user:
                 return Said(part.text)

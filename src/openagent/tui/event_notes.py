@@ -4,7 +4,7 @@ from openagent.client.text import collected, intent_line, one_line
 from openagent.protocol import events as e
 
 
-def note_for(event: e.AnyEvent) -> tuple[str, str] | None:  # noqa: PLR0911
+def note_for(event: e.AnyEvent) -> tuple[str, str] | None:
     """The words and their kind (empty, warning, error)."""
     match event:
         case e.HookRan() if event.outcome != "done":

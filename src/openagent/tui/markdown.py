@@ -110,7 +110,7 @@ def _after(before: Sequence[Line], lines: list[Line]) -> list[Line]:
     return [Line(Content("")), *lines] if before and lines else lines
 
 
-def _block(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:  # noqa: PLR0911
+def _block(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
     match node.type:
         case "paragraph":
             return _wrapped(_inline(node), min(width, PROSE))

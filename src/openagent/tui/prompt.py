@@ -94,7 +94,7 @@ class Prompt(TextArea):
             return
         await super()._on_key(event)
 
-    def _handled(self, event: events.Key) -> bool:  # noqa: PLR0911
+    def _handled(self, event: events.Key) -> bool:
         key, keys = event.key, self.keys
         if self._completion.shown and self._completing(key):
             return True

@@ -1,29 +1,365 @@
-"""One session: what the person does with it."""
+"""A session on the screen: how it follows what happens, and what the person does with it."""
 
-from typing import cast
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from functools import partial
+from itertools import count
+from typing import Any, cast
 
+from msgspec.structs import replace
 from textual import on
+from textual.app import ComposeResult
 from textual.events import Click
 from textual.message import Message
+from textual.widgets import Static
 
-from openagent.client import Client
+from openagent.client import Attachment, Client, ConnectionLost
+from openagent.client.text import clean, one_line, restored
+from openagent.protocol import events as e
 from openagent.protocol import ops
-from openagent.protocol.files import FileEntries, FilesList
-from openagent.protocol.messages import ImagePart, ToolResultPart, UserPart
-from openagent.protocol.sessions import GrantScope
+from openagent.protocol.agents import AgentsList, AgentTree
+from openagent.protocol.customizing import CommandsList, SlashCommands
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead
+from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
+from openagent.protocol.sessions import GrantScope, PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
+from openagent.tui.agents import Agents
+from openagent.tui.asks import Asks
+from openagent.tui.bare import Columns, Rows
 from openagent.tui.chat import Chat
+from openagent.tui.commands import COMMANDS, Command, named
 from openagent.tui.completion import Completion, FileChosen
-from openagent.tui.followed import PAGE, Followed
+from openagent.tui.event_notes import note_for
+from openagent.tui.keys import Keys
+from openagent.tui.link import Link
 from openagent.tui.permission import PermissionPanel
+from openagent.tui.place import branch_in, branch_of
 from openagent.tui.prompt import Prompt
 from openagent.tui.question import QuestionPanel
+from openagent.tui.side import SidePanel
+from openagent.tui.status_bar import StatusBar
+
+PAGE = 50
+_numbers = count(1)
 
 
-class SessionView(Followed):
+class SessionView(Rows):
+    DEFAULT_CSS = """
+    SessionView { height: 1fr; }
+    SessionView > #body { height: 1fr; }
+    SessionView #pill { height: 1; width: 100%; text-align: center; color: $primary; display: none; }
+    SessionView #pill.shown { display: block; }
+    """
+
+    class Changed(Message):
+        """The name or the status of the session is another."""
+
     class CommandGiven(Message):
         def __init__(self, line: str) -> None:
             super().__init__()
             self.line = line
+
+    def __init__(self, link: Link, keys: Keys, *, session: str = "", vim: bool = False) -> None:
+        super().__init__(id=f"view-{next(_numbers)}")
+        self.session = session
+        """Empty until it is known which one to show."""
+        self.info: SessionInfo | None = None
+        self.undo = ""
+        """What takes the last rewind back."""
+        self.chat = Chat()
+        self.side = SidePanel()
+        self.status = StatusBar()
+        self.asks = Asks()
+        self.agents = Agents(lambda: link.client, self._show_agents)
+        self.completion = Completion()
+        self.prompt = Prompt(keys, self.completion, vim=vim)
+        self.jail = ""
+        self._branch = ""
+        self._pill = Static(markup=False, id="pill")
+        self._link = link
+        self._attached = asyncio.Event()
+        self._seq: int | None = None
+        self._attachment: Attachment | None = None
+        self._left_off: int | None = None
+        """The message somebody had read up to, when the conversation's end is fetched again."""
+        self.loading_older = False
+        self._told: ErrorInfo | None = None
+        """The newest error: when it is what ends the turn, once is enough."""
+        self._runs: dict[str, str] = {}
+        """Commands typed here, by op, and the calls they became."""
+        self._takers: dict[type[e.Event], Callable[[Any], Awaitable[None]]] = {
+            e.TextDelta: lambda event: self.chat.say(event.message_number, event.text),
+            e.ThinkingDelta: lambda event: self.chat.think(event.message_number, event.text),
+            e.LiveState: lambda event: self.chat.catch_up(event.live),
+            e.MessageAdded: lambda event: self.chat.add(event.message),
+            e.MessageQueued: lambda event: self.chat.wait(_text(event.queued.parts)),
+            e.QueueChanged: self._queue_changed,
+            e.ToolStarted: self._tool_started,
+            e.ToolOutput: self._tool_output,
+            e.ToolFinished: self._tool_finished,
+            e.PermissionRequested: lambda event: self._ask(event.ask),
+            e.PermissionResolved: lambda event: self._answered(event.ask_id),
+            e.QuestionAsked: lambda event: self._ask(event.question),
+            e.QuestionAnswered: lambda event: self._answered(event.question_id),
+            e.PlanUpdated: self._plan,
+            e.TurnCompleted: self._turn_completed,
+            e.SubagentStarted: self._agent_started,
+            e.SubagentFinished: self._agent_finished,
+            e.CheckpointRestored: self._restored,
+            e.ContextShown: self._context_shown,
+        }
+
+    def compose(self) -> ComposeResult:
+        with Columns(id="body"):
+            yield self.chat
+            yield self.side
+        yield self._pill
+        yield self.asks
+        yield self.completion
+        yield self.prompt
+        yield self.status
+
+    def on_mount(self) -> None:
+        self.use_keys(self.prompt.keys)
+        if self.session:
+            self.show_session(self.session)
+
+    def show_session(self, session: str) -> None:
+        self.session = session
+        self.run_worker(self._follow(), group="follow")
+
+    async def on_show(self) -> None:
+        await self.chat.wake()
+
+    def on_hide(self) -> None:
+        self.chat.sleep()
+
+    def use_keys(self, keys: Keys) -> None:
+        self.prompt.keys = keys
+        hints = [
+            (keys.label("toggle_plan"), "plan", "app.panel('plan')"),
+            (keys.label("toggle_tools"), "tools", "app.panel('tools')"),
+            (keys.label("toggle_files"), "files", "app.files"),
+            (keys.label("palette"), "all", "app.command_palette"),
+        ]
+        self.status.keys(hints)
+
+    @property
+    def running(self) -> bool:
+        return self.info is not None and self.info.status in ("thinking", "executing_tool", "waiting_approval")
+
+    @property
+    def follows(self) -> bool:
+        """The session was attached to, and its state is known."""
+        return self._attached.is_set()
+
+    async def ask(self, make: Callable[[Client], ops.Op], kind: type[Any]) -> Any:
+        """One op; None, and a word to the person, when it is refused."""
+        try:
+            client = self._link.client
+            return await client.request(make(client), kind)
+        except OpenAgentError as problem:
+            self.notify(clean(str(problem)), severity="error", markup=False)
+            return None
+
+    # What happens
+
+    async def _follow(self) -> None:
+        while True:
+            client = self._link.client
+            try:
+                attachment = await client.attach(self.session, after=self._seq, messages=PAGE)
+            except ConnectionLost:
+                await self._mend(client)
+                continue
+            except OpenAgentError as problem:
+                await self.chat.note(str(problem), "error")
+                return
+            self.session = attachment.session
+            if attachment.snapshot:
+                await self._begin(attachment.snapshot)
+            self._show_info()
+            if await self._take_events(attachment):
+                return
+            if self._left_off is not None:
+                await attachment.detach()
+                self._seq = None
+            else:
+                await self._mend(client)
+
+    async def _take_events(self, attachment: Attachment) -> bool:
+        """Returns whether the session is no more."""
+        self._seq, self._attachment = attachment.seq, attachment
+        async with aclosing(attachment.events()) as coming:
+            async for event in coming:
+                await self._take(event)
+                self._seq = attachment.seq
+                if isinstance(event, e.SessionDeleted):
+                    return True
+        return False
+
+    async def _mend(self, lost: Client) -> None:
+        await self._link.mend(lost, self.status.lost)
+
+    async def _begin(self, snapshot: Snapshot) -> None:
+        self.info = snapshot.info
+        await self.chat.begin(
+            snapshot.messages, has_more=snapshot.has_more, rewound=snapshot.rewound, ends=snapshot.turns
+        )
+        if not snapshot.messages and not snapshot.live:
+            await self.chat.welcome()
+        if snapshot.live:
+            await self.chat.catch_up(snapshot.live)
+        await self._show_queue(snapshot.queued, held=snapshot.held)
+        await self.asks.begin(snapshot.permissions, snapshot.questions)
+        self._focus_what_waits()
+        if self._left_off:
+            self.chat.go_to_message(self._left_off)
+        self._left_off = None
+        said = [message.text for message in snapshot.messages if message.role == "user" and message.text]
+        self.prompt.start_history(said)
+        self.side.show_plan(snapshot.plan)
+        self.agents.clear()
+        self._attached.set()
+        self.run_worker(partial(self._learn_more, snapshot.info.cwd), group="more", exclusive=True)
+        self.run_worker(partial(self._look_around, snapshot.info.cwd), group="files", exclusive=True)
+
+    async def _learn_more(self, cwd: str) -> None:
+        """What a first look at a session does without: who works for it, and the commands of its workspace."""
+        client = self._link.client
+        with suppress(OpenAgentError):
+            tree = await client.request(AgentsList(id=client.next_id(), session=self.session), AgentTree)
+            self.agents.load(tree, self.session)
+            for agent in self.agents.working:
+                self.run_worker(partial(self.agents.follow, agent), group="agents")
+            found = await client.request(CommandsList(id=client.next_id(), cwd=cwd), SlashCommands)
+            theirs = [Command(each.name, each.description, "", each.arguments) for each in found.commands]
+            self.completion.commands = [*COMMANDS, *(each for each in theirs if named(each.name) is None)]
+
+    async def _look_around(self, cwd: str) -> None:
+        client = self._link.client
+        with suppress(OpenAgentError):
+            if self._link.remote:
+                head = FilesRead(id=client.next_id(), session=self.session, path=".git/HEAD")
+                self._branch = branch_in((await client.request(head, FileContent)).text)
+            else:
+                self._branch = await asyncio.to_thread(branch_of, cwd)
+        self._show_info()
+        with suppress(OpenAgentError):
+            files = FilesList(id=client.next_id(), session=self.session, below=True)
+            self.completion.files = [each.path for each in (await client.request(files, FileEntries)).entries]
+
+    async def _take(self, event: e.AnyEvent) -> None:
+        if self.info is not None:
+            self._learn(self.info, event)
+        if taker := self._takers.get(type(event)):
+            await taker(event)
+        elif noted := note_for(event):
+            self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
+            await self.chat.note(*noted)
+
+    def _learn(self, info: SessionInfo, event: e.AnyEvent) -> None:
+        match event:
+            case e.SessionUpdated():
+                self.info = event.info
+            case e.StatusChanged():
+                self.info = replace(info, status=event.status)
+            case e.UsageUpdated():
+                self.info = replace(info, usage=event.usage)
+            case e.QueueChanged():
+                self.info = replace(info, queued=len(event.queued), held=event.held)
+            case e.MessageQueued():
+                self.info = replace(info, queued=info.queued + 1)
+            case e.TurnStarted():
+                self.info = replace(info, status="thinking")
+            case e.MessageAdded() if not info.name and event.message.role == "user":
+                self.info = replace(info, name=one_line(event.message.text, 60))
+            case e.TurnCompleted():
+                self.info = replace(info, status="error" if event.reason == "error" else "idle")
+            case _:
+                return
+        self._show_info()
+
+    def _show_info(self) -> None:
+        if self.info is None:
+            return
+        self.status.show(self.info, self.jail, self._branch)
+        self.side.show_usage(self.info)
+        self.prompt.set_class(self.running, "running")
+        self.post_message(self.Changed())
+
+    async def _queue_changed(self, event: e.QueueChanged) -> None:
+        await self._show_queue(event.queued, held=event.held)
+
+    async def _show_queue(self, queued: Sequence[QueuedMessage], *, held: bool) -> None:
+        await self.chat.forget_waiting()
+        for message in queued:
+            await self.chat.wait(_text(message.parts))
+        if held:
+            await self.chat.note("Held back since you stopped: they follow the next message you send.", "warning")
+
+    async def _tool_started(self, event: e.ToolStarted) -> None:
+        if event.op_id in self._runs:
+            self._runs[event.op_id] = event.call_id
+        await self.chat.tool_started(event)
+
+    async def _tool_output(self, event: e.ToolOutput) -> None:
+        self.chat.tool_output(event.call_id, event.text)
+
+    async def _tool_finished(self, event: e.ToolFinished) -> None:
+        self.chat.tool_finished(event)
+
+    async def _plan(self, event: e.PlanUpdated) -> None:
+        self.side.show_plan(event.plan)
+
+    async def _context_shown(self, event: e.ContextShown) -> None:
+        self.side.show_context(event.sections)
+
+    async def _agent_started(self, event: e.SubagentStarted) -> None:
+        self.run_worker(self.agents.follow(self.agents.started(event)), group="agents")
+
+    async def _agent_finished(self, event: e.SubagentFinished) -> None:
+        self.agents.finished(event)
+
+    def _show_agents(self) -> None:
+        self.side.show_agents(self.agents)
+
+    async def _turn_completed(self, event: e.TurnCompleted) -> None:
+        await self.asks.remove_children()
+        told, self._told = self._told, None
+        await self.chat.end_turn(replace(event.ended, error=None) if event.error == told else event.ended)
+        if not self.prompt.has_focus and self.screen.focused is None:
+            self.prompt.focus()
+        if self.info is not None:
+            self.run_worker(partial(self._look_around, self.info.cwd), group="files", exclusive=True)
+
+    async def _restored(self, event: e.CheckpointRestored) -> None:
+        self.undo = event.undo
+        self.chat.rewind(event.rewound, event.returned)
+        way_back = " /unrewind takes it back." if event.undo else ""
+        await self.chat.note(restored(event) + way_back, "warning")
+
+    # What waits for the person
+
+    async def _ask(self, ask: PermissionAsk | Question) -> None:
+        await self.asks.add(ask)
+        self._focus_what_waits()
+
+    async def _answered(self, id_: str) -> None:
+        await self.asks.take_away(id_)
+        self._focus_what_waits()
+
+    def take_keys(self) -> None:
+        (self.asks.permission or self.prompt).focus()
+
+    def _focus_what_waits(self) -> None:
+        """A permission takes the keys, unless somebody is writing or looks at another tab."""
+        waiting = self.asks.permission
+        if self.display and self.screen.is_current and not (waiting and waiting.has_focus_within):
+            (waiting if waiting is not None and not self.prompt.text else self.prompt).focus()
+
+    # What the person does
 
     @on(PermissionPanel.Answered)
     async def answer(self, event: PermissionPanel.Answered) -> None:
@@ -40,8 +376,6 @@ class SessionView(Followed):
             ),
             ops.Done,
         )
-
-    # What the person does
 
     @on(Prompt.Submitted)
     async def submit(self, event: Prompt.Submitted) -> None:
@@ -157,3 +491,7 @@ class SessionView(Followed):
                 await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
         finally:
             self.loading_older = False
+
+
+def _text(parts: list[UserPart]) -> str:
+    return "".join(part.text if isinstance(part, TextPart) else " [image]" for part in parts)

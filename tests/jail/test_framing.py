@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openagent.jail.host import HostJail
-from openagent.jail.jailed_shell import JailedShell
 from openagent.plugins.jail import Jail, OutputStream, Shell
+from tests.jail.jailed_shell import JailedShell
 
 pytestmark = pytest.mark.anyio
 

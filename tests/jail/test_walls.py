@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from openagent.jail.bwrap import BwrapJail
-from openagent.jail.jailed_shell import JailedShell
 from openagent.jail.mounts import knows_descriptors
 from openagent.jail.toolchains import find_toolchains
 from openagent.plugins.jail import Openings
 from openagent.protocol.errors import OpenAgentError
 from tests.jail.conftest import needs_bwrap
+from tests.jail.jailed_shell import JailedShell
 
 pytestmark = pytest.mark.anyio
 

@@ -152,7 +152,7 @@ async def test_settling_twice_or_releasing_afterwards_counts_once() -> None:
 
 
 async def test_a_tree_shares_its_cap_at_any_depth_and_a_session_cap_is_its_own() -> None:
-    ledger = BudgetLedger(BOOK)
+    ledger = BudgetLedger(BOOK, day=DayLimits(tokens=10_000))
     ledger.enrol("root", limits=Limits(tree_tokens=2000, session_tokens=100))
     ledger.enrol("child", "root")
     ledger.enrol("grandchild", "child")
@@ -162,7 +162,11 @@ async def test_a_tree_shares_its_cap_at_any_depth_and_a_session_cap_is_its_own()
     assert "this session and its sub-agents" in await refusal(
         ledger.reserve("child", "test/dear", a_request("x" * 400), "subagent")
     )
-    assert (await ledger.spent_today()).tokens == 1500
+    wanted = a_request(output=20_000)
+    granted = await ledger.reserve("another", "test/dear", wanted, "conversation")
+    with_less = BudgetLedger(BOOK, day=DayLimits(tokens=8_500))
+    fresh = await with_less.reserve("another", "test/dear", wanted, "conversation")
+    assert granted.max_output_tokens == fresh.max_output_tokens
 
 
 async def test_a_warning_is_given_once_per_budget() -> None:
@@ -188,7 +192,9 @@ async def test_the_day_goes_on_after_a_restart_and_ends_at_midnight() -> None:
         return Spent(tokens=9_500, usd=0.0)
 
     ledger = BudgetLedger(BOOK, day=DayLimits(tokens=10_000), spent_since=spent_since, clock=lambda: now[0])
-    await asyncio.gather(ledger.spent_today(), ledger.spent_today())
+    small = [ledger.reserve("s", "test/dear", a_request(output=10), "conversation") for _ in range(2)]
+    for granted in await asyncio.gather(*small):
+        granted.release()
     assert asked == [datetime(2026, 3, 10).timestamp()]
     assert "budget for today" in await refusal(ledger.reserve("s", "test/dear", a_request("x" * 600), "conversation"))
     now[0] += 9 * 3600

@@ -46,10 +46,6 @@ class FakeKeyring:
         self._check()
         self.passwords[service, username] = password
 
-    def delete_password(self, service: str, username: str, /) -> None:
-        self._check()
-        del self.passwords[service, username]
-
 
 class NullKeyring(FakeKeyring):
     def set_password(self, service: str, username: str, password: str, /) -> None:
@@ -181,7 +177,6 @@ def test_a_removed_entry_is_gone(vault: Vault) -> None:
 def test_an_empty_home_is_an_empty_vault(tmp_path: Path) -> None:
     vault = open_vault(tmp_path / "not" / "there")
     assert vault.list() == []
-    assert vault.rotate_master() == 0
     assert "no entry named" in refusal(lambda: vault.get("x"))
     assert not (tmp_path / "not").exists()
 
@@ -222,7 +217,6 @@ def test_a_truncated_file_is_refused_and_never_written_over(vault: Vault, tmp_pa
         lambda: vault.get("anthropic"),
         lambda: vault.add("new", ApiKey(Secret("new-key"))),
         lambda: vault.remove("anthropic"),
-        vault.rotate_master,
     ):
         assert "damaged" in refusal(action)
         assert path.read_bytes() == damaged
@@ -258,7 +252,6 @@ def test_a_missing_key_is_told_and_no_new_one_is_made(vault: Vault, tmp_path: Pa
     (tmp_path / "vault.key").unlink()
     assert "was not found" in refusal(lambda: vault.get("anthropic"))
     assert "was not found" in refusal(lambda: vault.add("new", ApiKey(Secret("new-key"))))
-    assert "was not found" in refusal(vault.rotate_master)
     assert (tmp_path / "vault.json").read_bytes() == before
     assert not (tmp_path / "vault.key").exists()
 
@@ -279,46 +272,12 @@ def test_a_damaged_key_file_is_refused_and_kept(vault: Vault, tmp_path: Path) ->
     assert (tmp_path / "vault.key").read_text() == '{"keys": {'
 
 
-def test_rotation_changes_the_key_and_keeps_every_entry(vault: Vault, tmp_path: Path) -> None:
-    vault.add("login", TOKENS)
-    old_key = (tmp_path / "vault.key").read_bytes()
-    old_file = (tmp_path / "vault.json").read_bytes()
-    assert vault.rotate_master() == 2
-    assert revealed(vault.get("anthropic")) == KEY
-    assert vault.get("login") == TOKENS
-    assert len(json.loads((tmp_path / "vault.key").read_bytes())["keys"]) == 1
-    assert (tmp_path / "vault.key").read_bytes() != old_key
-    (tmp_path / "vault.json").write_bytes(old_file)
-    assert "was not found" in refusal(lambda: vault.get("anthropic"))
-
-
-def test_a_rotation_that_dies_at_its_last_step_leaves_a_readable_vault(vault: Vault, tmp_path: Path) -> None:
-    class DyingKeys(FileKeys):
-        def delete(self, identity: str) -> None:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Vault(tmp_path, key_sources=[DyingKeys(tmp_path)]).rotate_master()
-    assert revealed(vault.get("anthropic")) == KEY
-
-
-def test_rotation_changes_nothing_when_one_entry_cannot_be_decrypted(vault: Vault, tmp_path: Path) -> None:
-    vault.add("other", ApiKey(Secret("other-key")))
-    content = stored(tmp_path)
-    content["entries"]["other"]["sealed"] = "AAAA"
-    rewrite(tmp_path, content)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert "'other' was changed" in refusal(vault.rotate_master)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
 def test_the_keyring_holds_the_key_where_there_is_one(tmp_path: Path) -> None:
     keyring = FakeKeyring()
     vault = Vault(tmp_path, key_sources=[KeyringKeys(keyring), FileKeys(tmp_path)])
     vault.add("openai", ApiKey(Secret(KEY)))
     assert not (tmp_path / "vault.key").exists()
     assert revealed(vault.get("openai")) == KEY
-    vault.rotate_master()
     assert len(keyring.passwords) == 1
     assert revealed(vault.get("openai")) == KEY
     keyring.locked = True

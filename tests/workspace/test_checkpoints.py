@@ -377,18 +377,3 @@ async def test_large_files_come_back(checkpoints: GitCheckpoints, workspace: Pat
     await taken(checkpoints, workspace)
     await checkpoints.restore(workspace, first.id)
     assert (workspace / "large").read_bytes() == data
-
-
-async def test_an_outdated_read_is_answered_with_what_changed(checkpoints: GitCheckpoints, workspace: Path) -> None:
-    file = workspace / "file.py"
-    file.write_text("one\ntwo\nthree\n")
-    read = checkpoints.remember(file.read_bytes())
-    changed = b"one\n2\nthree\n"
-    answer = await checkpoints.outdated_diff(file, read, changed)
-    assert "-two" in answer
-    assert "+2" in answer
-    await taken(checkpoints, workspace)
-    file.write_bytes(changed)
-    restarted = GitCheckpoints(checkpoints.home)
-    assert await restarted.outdated_diff(file, read, changed) == answer
-    assert await restarted.outdated_diff(file, "0" * 64, changed) == ""

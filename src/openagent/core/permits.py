@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 from uuid import uuid4
 
 import msgspec
@@ -119,10 +119,6 @@ class Permits:
     def openings(self) -> list[Opening]:
         """What the session's jail is opened to, for longer than a call."""
         return openings_of(self._rules, self._session.info.cwd)
-
-    async def ask_to_leave(self, opening: Opening, reason: str, *, program: str = "", **about: Any) -> Decision:
-        """About something that is no tool call of its own, for the call that runs or for a `program` beside it."""
-        return await self.leaving.ask(opening, reason, program=program, **about)
 
     def grant(self, offer: Offer, by: str) -> KeptGrant | None:
         """From now on calls like this one need not be asked for. Returns what is to be kept with the session."""

@@ -199,7 +199,6 @@ _ENDINGS = {
 _BY_ENDING = {ending: language for language, endings in _ENDINGS.items() for ending in endings.split()}
 _BY_NAME = {grammar.name: grammar for grammar in _GRAMMARS}
 _SHELLS = (b"#!/bin/sh", b"#!/bin/bash", b"#!/usr/bin/env bash", b"#!/usr/bin/env sh")
-LANGUAGES = tuple(_BY_NAME)
 
 
 def language_of(path: str, beginning: bytes) -> str:

@@ -11,10 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openagent.protocol.errors import OpenAgentError
-
-_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
-_UNITS = {"": 1, "b": 1, "k": _KIB, "m": _MIB, "g": _GIB, "t": _GIB << 10}
+_KIB, _GIB = 1 << 10, 1 << 30
 _PERIOD_US = 100_000
 _PREFIX = "openagent-"
 _numbers = itertools.count(1)
@@ -52,18 +49,6 @@ class ControlGroup(NamedTuple):
     def retire(self) -> None:
         """The last processes may outlive their parent by a moment: what is still in use goes when the next is made."""
         _retired.extend(directory for directory in self.directories if not _removed(directory))
-
-
-def parse_size(text: str | int) -> int:
-    """`2g`, `512m`, `64k`, or bytes."""
-    if isinstance(text, int):
-        return text
-    number = text.strip().lower().removesuffix("ib").removesuffix("b")
-    unit = number[-1:] if number[-1:].isalpha() else ""
-    try:
-        return int(float(number.removesuffix(unit)) * _UNITS[unit])
-    except (ValueError, KeyError):
-        raise OpenAgentError("config_error", f"{text!r} is not a size.", hint="Write it like 512m or 2g.") from None
 
 
 def make_control_group(

@@ -158,14 +158,6 @@ class Checkpoints(Protocol):
 
     async def forget(self, session: str) -> None: ...
 
-    def remember(self, data: bytes) -> str:
-        """Keeps what a session read of a file for a while, and gives its hash (sha256)."""
-        ...
-
-    async def outdated_diff(self, path: Path, read_hash: str, now: bytes) -> str:
-        """How a file differs from what was read of it; empty when what was read is not known any more."""
-        ...
-
 
 CopyMethod = Literal["overlay", "worktree", "copy"]
 

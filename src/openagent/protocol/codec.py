@@ -16,8 +16,6 @@ _encoder = msgspec.json.Encoder()
 _op_decoder: msgspec.json.Decoder[AnyOp] = msgspec.json.Decoder(AnyOp)
 _event_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
-encode = _encoder.encode
-
 
 class _OpHead(msgspec.Struct):
     id: str = ""
@@ -74,7 +72,3 @@ def _explain(data: bytes | bytearray | memoryview | str, problem: Exception) -> 
         error = UndecodableOp("bad_op", f"The op {head.op!r} is not well formed: {problem}.", hint=guess)
     error.op_id = head.id
     return error
-
-
-def to_builtins(value: Any) -> Any:
-    return msgspec.to_builtins(value)

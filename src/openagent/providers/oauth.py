@@ -17,7 +17,7 @@ from contextlib import suppress
 from hmac import compare_digest
 from secrets import token_urlsafe
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
@@ -208,12 +208,6 @@ class LoopbackLogin:
         if not self._answered.done():
             self._answered.set_result(code)
         return "200 OK", "You are logged in. You can close this window and go back to OpenAgent."
-
-
-class Credentials(Protocol):
-    async def authorization(self) -> str:
-        """A bearer token that is good for now."""
-        ...
 
 
 class OAuthCredentials:

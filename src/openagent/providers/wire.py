@@ -21,7 +21,6 @@ AuthKind = Literal["key", "oauth", "azure-key"]
 HeaderTemplate = Sequence[tuple[str, str]]
 
 AUTH = ("@auth", "")
-USER_AGENT = f"OpenAgent/{__version__}"
 
 
 class WireProfile(Struct, frozen=True):

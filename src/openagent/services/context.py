@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from openagent.daemon.bus import EventBus
     from openagent.daemon.manager import SessionManager
 
-_CHARACTERS_PER_TOKEN = 4
-
 
 class ContextManager:
     def __init__(self, sessions: "SessionManager", bus: "EventBus") -> None:

@@ -203,10 +203,6 @@ class BudgetLedger:
     def tracker(self, session: str) -> TokenTracker:
         return self._known(session).tracker
 
-    async def spent_today(self) -> Spent:
-        await self._seed_day()
-        return Spent(self._day.tokens, self._day.money / PICO)
-
     def estimate(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
         return counted_usage(request, answer, estimate_tokens)
 

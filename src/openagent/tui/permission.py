@@ -19,7 +19,6 @@ from openagent.tui.diff import change_in, coloured
 
 ARMED_AFTER = 0.3
 """Seconds in which a key that was meant for something else decides nothing."""
-_RISKS = {"low": "$success", "medium": "$warning", "high": "$error"}
 
 
 class PermissionPanel(Vertical, can_focus=True):

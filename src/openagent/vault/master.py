@@ -1,7 +1,7 @@
 """Where the master key lives: the OS keyring where there is one, else a private file.
 
 Every key has an id made from the key itself. The vault file names the id and the place, so a lost or a wrong key is
-told apart from tampering, and rotation may keep two keys for a moment: whichever the vault file names is found.
+told apart from tampering.
 """
 
 import hmac
@@ -39,8 +39,6 @@ class KeySource(Protocol):
         """False when this machine has no such place."""
         ...
 
-    def delete(self, identity: str) -> None: ...
-
 
 class KeyringBackend(Protocol):
     """The part of the `keyring` module that is used."""
@@ -48,8 +46,6 @@ class KeyringBackend(Protocol):
     def get_password(self, service: str, username: str, /) -> str | None: ...
 
     def set_password(self, service: str, username: str, password: str, /) -> None: ...
-
-    def delete_password(self, service: str, username: str, /) -> None: ...
 
 
 class KeyringKeys:
@@ -72,9 +68,6 @@ class KeyringKeys:
         self._attempt(lambda backend: backend.set_password(_SERVICE, identity, text))
         # A null backend takes everything and keeps nothing: only what can be read back counts.
         return self.load(identity) == key
-
-    def delete(self, identity: str) -> None:
-        self._attempt(lambda backend: backend.delete_password(_SERVICE, identity))
 
     def _attempt(self, action: Callable[[KeyringBackend], Any]) -> Any:
         """None when it cannot be done. Keyring backends are plugins that raise whatever their desktop raises: locked,
@@ -102,9 +95,6 @@ class FileKeys:
     def save(self, key: bytes) -> bool:
         self._write({**self._read(), key_id(key): key})
         return True
-
-    def delete(self, identity: str) -> None:
-        self._write({known: key for known, key in self._read().items() if known != identity})
 
     def _read(self) -> dict[str, bytes]:
         data = read_private(self._path)

@@ -126,24 +126,6 @@ class Vault:
             del content.entries[name]
             self._write(content)
 
-    def rotate_master(self) -> int:
-        """Seals every entry under a new master key; all of them or, when one cannot be decrypted, none."""
-        if self._read().key is None:
-            return 0
-        with self._locked():
-            content = self._read()
-            old = content.key
-            credentials = {name: self._unseal(content, name, entry) for name, entry in content.entries.items()}
-            key = self._new_key(content)
-            for name, credential in credentials.items():
-                entry = content.entries[name]
-                entry.nonce, entry.sealed = seal(key, name, credential)
-            self._write(content)
-            # Until here both keys are kept: a crash leaves a file whose key is still there, whichever it names.
-            if old:
-                self._source(old.place).delete(old.id)
-        return len(credentials)
-
     def _locked(self) -> AbstractContextManager[None]:
         return exclusive(self._home / LOCK_FILE)
 

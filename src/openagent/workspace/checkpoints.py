@@ -16,15 +16,12 @@ from openagent.workspace.apply import Apply
 from openagent.workspace.beneath import opened_root
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
-from openagent.workspace.reads import Reads, content_hash, difference
 from openagent.workspace.restoring import restore_repository
 from openagent.workspace.scan import Limits
 from openagent.workspace.snapshots import Snapshots, real_workspace, safe_name
-from openagent.workspace.tree import find, shown, shown_left_out
+from openagent.workspace.tree import shown, shown_left_out
 
 T = TypeVar("T")
-_LOOK_BACK = 20
-"""How many checkpoints are searched for a file's content as it was read."""
 
 
 class GitCheckpoints:
@@ -35,7 +32,6 @@ class GitCheckpoints:
         """Called with a store, and its lock held, before garbage is collected in it."""
         self.on_forget: Callable[[Path, str], None] = lambda _store, _session: None
         self._waiting: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
-        self._reads = Reads()
 
     async def take(
         self, workspace: Path, session: str, turn: int, *, even_unchanged: bool = False
@@ -94,34 +90,6 @@ class GitCheckpoints:
                 written.unlink(missing_ok=True)
 
             await self.exclusively(store, work)
-
-    def remember(self, data: bytes) -> str:
-        return self._reads.remember(data)
-
-    async def outdated_diff(self, path: Path, read_hash: str, now: bytes) -> str:
-        before = self._reads.get(read_hash)
-        if before is None:
-            before = await asyncio.to_thread(self._saved_content, path, read_hash)
-        return "" if before is None else difference(path.name, before, now)
-
-    def _saved_content(self, path: Path, read_hash: str) -> bytes | None:
-        """From the newest checkpoints of whatever workspace the file is in."""
-        for store in self.stores():
-            if not path.is_relative_to(store.workspace):
-                continue
-            inside = os.fsencode(path.relative_to(store.workspace))
-            references = sorted((store.directory / "refs" / "checkpoints").glob("*/*"), key=os.path.getmtime)
-            seen: set[bytes] = set()
-            with BlobReader(store.directory) as reader:
-                for reference in reversed(references[-_LOOK_BACK:]):
-                    entry = find(store.files_of(reader, reference.read_text().strip()).root, inside)
-                    if entry is None or entry.oid in seen:
-                        continue
-                    seen.add(entry.oid)
-                    data = reader.read(entry.oid.hex())
-                    if content_hash(data) == read_hash:
-                        return data
-        return None
 
     def store(self, workspace: Path) -> Snapshots:
         return Snapshots(self.home, real_workspace(workspace), self.limits)

@@ -9,7 +9,6 @@ from openagent.workspace.tree import Folder, Manifest
 
 CHANGED_SINCE = "changed by others since"
 IN_THE_WAY = "something of others is in its place"
-Merge = Callable[[State | None, State | None, State | None], "State | None | Clash"]
 
 
 class Clash:

@@ -1,7 +1,6 @@
 """Ops on a caller's behalf, and answers that are given once and again."""
 
 import hashlib
-import logging
 from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
@@ -30,7 +29,6 @@ LONGEST_KEY = 255
 MOST_KEPT = 4 * 1024 * 1024
 """Bytes of an answer that can be given again."""
 _SECRETS = (TokenCreated, LoginAddress)
-_log = logging.getLogger(__name__)
 
 
 class NoLine:

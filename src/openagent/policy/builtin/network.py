@@ -2,10 +2,6 @@
 
 import re
 
-FETCHING = frozenset(
-    ("curl", "wget", "http", "https", "aria2c", "fetch", "lynx", "w3m", "links", "nc", "ncat", "netcat", "socat",
-     "ssh", "scp", "sftp", "ftp", "telnet", "rsync", "gh", "aws")
-)  # fmt: skip
 _HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9_.-]+)(?::\d+)?(?:[/?#].*)?")
 _NAMES_HOST = re.compile(
     r"[a-z][a-z0-9+.-]*://|^[\w.-]+\.[a-z]{2,}(?:[:/]|$)|^localhost\b|^\d+\.\d+\.\d+\.\d+|^[\w.-]+@[\w.-]+:"

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openagent.plugins.held import HeldTime
-from openagent.plugins.tool import Tool, ToolContext, ToolOutcome
-from openagent.protocol.errors import OpenAgentError
+from openagent.plugins.tool import Tool
 from openagent.tools.mcp import resources, sampling
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.find_tools import Shelf
@@ -158,25 +157,6 @@ class MCPHost:
     def running(self, workspace: Path, own: str = "") -> dict[str, McpServer]:
         group = self._groups.get((workspace, own))
         return dict(group.servers) if group else {}
-
-    async def call_tool_auto(
-        self, workspace: Path, tool: str, arguments: Mapping[str, Any], context: ToolContext
-    ) -> ToolOutcome:
-        """Calls it on whichever server has it, by the name the server gave it or the one it goes by here."""
-        return await self.find_tool(workspace, tool).run(context, arguments)
-
-    def find_tool(self, workspace: Path, tool: str) -> McpTool:
-        group = self._groups.get((workspace, ""))
-        known: Mapping[str, McpTool] = group.shelf.tools if group else {}
-        if tool in known:
-            return known[tool]
-        named_so = [each for each in known.values() if each.own_name == tool]
-        if len(named_so) == 1:
-            return named_so[0]
-        if named_so:
-            names = ", ".join(each.name for each in named_so)
-            raise OpenAgentError("conflict", f"Several MCP servers offer {tool!r}.", hint=f"Say which: {names}.")
-        raise OpenAgentError("not_found", f"No MCP server offers {tool!r} here.", hint="`openagent mcp list`.")
 
     def offers(self, session: str, tool: Tool, window: int) -> bool:
         """Whether a tool's schema goes into requests: not when all of them would crowd the model's window."""

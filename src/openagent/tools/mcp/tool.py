@@ -32,7 +32,6 @@ class McpTool:
         self._server = server
         self._offered = offered
         self.name = name
-        self.own_name = offered.name
         self.source = f"mcp:{server.name}"
         self.schema = ToolSchema(
             name=name,

@@ -1,4 +1,4 @@
-"""A jailed shell for scripts and tests, without a daemon.
+"""A jailed shell for plain functions, without a daemon.
 
 with JailedShell("project") as shell:
     result = shell.run("make test", timeout=60)

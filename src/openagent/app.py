@@ -27,12 +27,12 @@ from openagent.gateway.ipc import serve_ipc
 from openagent.plugins.isolation import without_this_folder
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.services.web import WebDoor
 from openagent.vault.redact import RedactingFilter, Redactor
+from openagent.web_door import WebDoor
 
 if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
-    from openagent.services.wiring import Services
+    from openagent.wiring import Services
 
 _SWITCH_SECONDS = 0.0001
 """Threads that load or compress something give way so often: with the usual 5 ms, events wait for them in every hop."""

@@ -11,19 +11,28 @@ from pathlib import Path
 import msgspec
 
 from openagent import config
+from openagent.access.reach import CallersReach
+from openagent.access.tokens import Access
+from openagent.agents.team import Team
+from openagent.agents.templates import TEAM_TOOLS, Surroundings
 from openagent.collectors.registry import built_in_collectors
 from openagent.config.cache import ConfigCache
 from openagent.config.project import RULES
 from openagent.config.settings import PROVIDER_KINDS, SearchSettings
+from openagent.context.intent import IntentGate
+from openagent.context.recall import StoredMemory
 from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
 from openagent.core.session import Session
+from openagent.customizing.service import Customizing
 from openagent.daemon.daemon import Daemon
 from openagent.daemon.heap import Heap
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.presence import Presence
 from openagent.daemon.resting import Resting
+from openagent.desk import Desk
 from openagent.jail.git_walls import is_walled
+from openagent.mcp.service import McpService, own_file
 from openagent.plugins.collector import ContextSettings
 from openagent.plugins.gate import Gate
 from openagent.plugins.loading import Collectors, PluginLoader
@@ -32,26 +41,14 @@ from openagent.plugins.store import Store
 from openagent.protocol import locations
 from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event, McpServerStatus
 from openagent.providers.transcript import forget_session
-from openagent.services.access import Access
-from openagent.services.customizing.service import Customizing
-from openagent.services.desk import Desk
-from openagent.services.git_watch import GitWatch
-from openagent.services.grants import GrantService
-from openagent.services.intent import IntentGate
-from openagent.services.jails import build_jail, jailed_starter, start_mcp_server
-from openagent.services.mcp import McpService, own_file
-from openagent.services.outside import Outside
-from openagent.services.queues import QueueService
-from openagent.services.quota_gate import QuotaGate
-from openagent.services.reach import CallersReach
-from openagent.services.recall import StoredMemory
-from openagent.services.safety import Safety
-from openagent.services.settings_check import SettingsCheck
-from openagent.services.tasks import TaskService
-from openagent.services.team import Team
-from openagent.services.templates import TEAM_TOOLS, Surroundings
-from openagent.services.tool_switch import ToolSwitch
-from openagent.services.wiring import Services
+from openagent.safety.git_watch import GitWatch
+from openagent.safety.grants import GrantService
+from openagent.safety.jail_exits import Outside
+from openagent.safety.jails import build_jail, jailed_starter, start_mcp_server
+from openagent.safety.service import Safety
+from openagent.sessions.queues import QueueService
+from openagent.sessions.settings_check import SettingsCheck
+from openagent.sessions.tool_switch import ToolSwitch
 from openagent.store import open_store
 from openagent.store.access import SqlAccess
 from openagent.store.tasks import SqlTasks
@@ -65,6 +62,10 @@ from openagent.tools.mcp.server import Authorize, McpServer, Sample
 from openagent.tools.registry import built_in_tools
 from openagent.tools.web_search import JsonSearch
 from openagent.vault.redact import Redactor
+from openagent.wiring import Services
+from openagent.workbench.quota_gate import QuotaGate
+from openagent.workbench.tasks import TaskService
+from openagent.workbench.workspaces import WorkspaceService
 
 
 def build_manager(
@@ -210,6 +211,7 @@ def build_manager(
         services.for_people(Access(home, SqlAccess(store), daemon.dismiss, places.problem), desk, safety),
         safety.handlers(store, manager),
         grants.handlers(),
+        WorkspaceService(safety.workspaces, store).handlers(),
         QueueService(manager).handlers(),
         mcp.handlers(manager),
         team.handlers(manager, daemon.bus),

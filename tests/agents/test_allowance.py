@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openagent.agents.allowance import within
 from openagent.plugins.provider import ToolSchema
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, has_tool, tool
 from openagent.protocol import events as e
@@ -25,7 +26,6 @@ from openagent.protocol.ops import (
 from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
 from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
 from openagent.protocol.workspaces import WorkspaceCopies
-from openagent.services.allowance import within
 
 from ..interaction.doing import ask, results_of, shell, turn, write
 from ..interaction.house import house, new_session, until

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from openagent.agents.flow_files import read_flow
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
@@ -20,7 +21,6 @@ from openagent.protocol.flows import (
     FlowShow,
     FlowsList,
 )
-from openagent.services.flow_files import read_flow
 
 from ..interaction.doing import ask, write
 from ..interaction.house import MODEL, PATIENCE, House, house, until

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openagent.agents.template_files import read_template, write_template
+from openagent.agents.templates import starters
 from openagent.plugins.front_matter import parse_front_matter
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.templates import Template
-from openagent.services.template_files import read_template, write_template
-from openagent.services.templates import starters
 
 CLAUDE_CODE = """\
 ---

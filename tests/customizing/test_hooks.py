@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from openagent.client import Client
+from openagent.customizing.hook_runs import run_hook
 from openagent.protocol import events as e
 from openagent.protocol.customizing import Hook, Hooks, HooksList, HooksTest, HooksTried
 from openagent.protocol.messages import NotePart
 from openagent.protocol.ops import Done, SessionDelete, TrustAdd
 from openagent.protocol.safety import TrustEntry
-from openagent.services.customizing.hook_runs import run_hook
 
 from ..interaction.doing import ask, call, messages_of, one_turn, results_of, shell, turn, write
 from ..interaction.house import PATIENCE, House, house, new_session

@@ -11,12 +11,12 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.core.runtime import Runtime
+from openagent.customizing.gate import CustomGate
 from openagent.plugins.gate import Admission, OpenGate, Ruling, Scene
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol import events as e
 from openagent.protocol.display import Display, as_far_as_it_fits
 from openagent.protocol.messages import NotePart, ToolCallPart
-from openagent.services.customizing.gate import CustomGate
 
 from ..interaction.doing import answer, asked, call, messages_of, one_turn, results_of, shell
 from ..interaction.house import House, house, house_over, new_session

@@ -23,11 +23,11 @@ from ..index.test_meaning import publish
 from ..interaction.doing import call, results_of, shell, turn, write
 from ..interaction.house import MODEL, House, until
 from ..mcp_host.bench import scripted
+from ..models.browser import visit
+from ..models.place import FAST_RETRIES, NO_RETRIES, place, provider
+from ..models.test_bad_input import oauth
+from ..models.wheels import make_index, make_wheel
 from ..providers_oauth.authorization_server import Answer, AuthorizationServer
-from ..services.browser import visit
-from ..services.place import FAST_RETRIES, NO_RETRIES, place, provider
-from ..services.test_bad_input import oauth
-from ..services.wheels import make_index, make_wheel
 from .harness import RECORDINGS, Met, client_of, furnish_workspace, furnished, line_to, web_client_of
 
 OPS = {str(op.__struct_config__.tag): op for op in AnyOp.__args__}

@@ -27,7 +27,7 @@ from openagent.protocol.ops import (
 
 from ..interaction.doing import ask
 from ..interaction.house import house, new_session
-from ..services.browser import visit
+from ..models.browser import visit
 
 CLIENT_PAGE = "https://conformance-test.local/client-metadata.json"
 

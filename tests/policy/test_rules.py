@@ -9,7 +9,7 @@ from openagent.policy.facts import CallFacts, Decision, Effect
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import GrantScope, Mode
-from openagent.services.rules import to_toml
+from openagent.safety.rule_files import to_toml
 from tests.policy.labelled import WORKSPACE, decided
 
 

@@ -12,6 +12,7 @@ from starlette.routing import Route, WebSocketRoute
 from websockets.asyncio.client import connect as ws_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from openagent.access.tokens import Access
 from openagent.gateway.guard import LOGIN
 from openagent.gateway.rest import topics
 from openagent.gateway.rest.app import OPENAPI, web_app
@@ -23,7 +24,6 @@ from openagent.protocol.safety import AuditPage
 from openagent.protocol.scopes import scope_of
 from openagent.protocol.tokens import LoginAddress, TokensRevoke, WebLogin
 from openagent.protocol.version import PROTOCOL_VERSION
-from openagent.services.access import Access
 
 from ..interaction.house import House, house
 from .calling import rest, token_with

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from openagent.agents.templates import TEAM_TOOLS
 from openagent.core.prompt import system_prompt
 from openagent.index.code_index import CodeIndex
 from openagent.plugins.recall import Recalled
@@ -13,7 +14,6 @@ from openagent.protocol import events as e
 from openagent.protocol.messages import ToolResultPart
 from openagent.protocol.ops import Done, QuestionAnswer, ToolList, ToolsList
 from openagent.protocol.sessions import PlanItem, SessionInfo
-from openagent.services.templates import TEAM_TOOLS
 from openagent.telemetry.counting import exact_tokens
 from openagent.tools.ask_user import ask_user
 from openagent.tools.registry import built_in_tools

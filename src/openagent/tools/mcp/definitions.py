@@ -12,6 +12,8 @@ from openagent.protocol.mcp import McpOAuth, McpServerEntry
 
 TransportKind = Literal["stdio", "http", "sse"]
 DEFAULT_TIMEOUT = 60.0
+PROJECT_FILES = (".mcp.json", "mcpServers.json")
+"""In the folder of a project that is trusted."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _KINDS: dict[str, TransportKind] = {
     "": "stdio",

@@ -1,0 +1,284 @@
+"""How far a caller reaches: below which folders, and in which sessions.
+
+One who works below some folders names only what belongs to them, and is told of nothing else. One who may not approve
+what agents do makes none of them do what nobody would be asked about.
+"""
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from msgspec import UNSET
+
+from openagent.daemon.callers import Caller
+from openagent.daemon.manager import SessionManager
+from openagent.plugins.addresses import address_of
+from openagent.plugins.jail import HOST_NAME
+from openagent.plugins.places import Places, refuse_as_workspace
+from openagent.protocol import reach
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import Event, SessionCreated, TaskUpdated
+from openagent.protocol.files import FilesWrite
+from openagent.protocol.op import Op
+from openagent.protocol.ops import PermissionAnswer, SessionCreate, SessionFork, SessionUpdate
+from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange
+from openagent.protocol.tasks import TaskInfo
+from openagent.protocol.terminals import TerminalInput, TerminalOpen
+from openagent.safety.inherited import MODES, strictest
+from openagent.workspace.copies import WorkspaceCopies
+
+_WORKING = frozenset(
+    (
+        *("session.create", "flow.run", "workspaces.create", "workspaces.restore"),
+        *("index.build", "index.watch", "index.search", "index.symbols", "index.map"),
+    )
+)
+"""Ops for which a folder must be one that can be worked in, whoever asks."""
+_FREE: Mode = "auto"
+"""The widest mode in which nothing leaves the walls unasked."""
+_REMEMBERED = 10_000
+
+
+class CallersReach:
+    def __init__(
+        self,
+        manager: SessionManager,
+        places: Places,
+        copies: WorkspaceCopies,
+        *,
+        mode_of: Callable[[Path], Mode],
+        task: Callable[[str], Awaitable[TaskInfo]],
+        grant: Callable[[str], Awaitable[str]],
+        session_of_terminal: Callable[[str], str],
+    ) -> None:
+        """`mode_of` tells the configured mode of a workspace, `grant` the workspace where a grant holds."""
+        self._manager = manager
+        self._places = places
+        self._copies = copies
+        self._mode_of = mode_of
+        self._task = task
+        self._grant = grant
+        self._session_of_terminal = session_of_terminal
+        self._folders: dict[str, str] = {}
+        """Of the sessions that were told of, so that their end can be told too."""
+
+    # What they may name
+
+    async def check(self, caller: Caller, op: Op) -> None:
+        named = list(reach.named(op))
+        if not caller.everywhere and (reach.is_whole(type(op)) or (not named and reach.otherwise(type(op)) == "whole")):
+            raise OpenAgentError(
+                "permission_denied",
+                f"This is about every folder, and the token {caller.name!r} works below {_listed(caller)}.",
+                hint="`openagent tokens create --root /` makes one for all folders.",
+            )
+        for kind, value in named:
+            if kind == "session":
+                await self._check_session(caller, op, value)
+            elif kind == "terminal":
+                if session := self._session_of_terminal(value):
+                    await self._check_session(caller, op, session)
+            elif kind == "folder":
+                self._check_folder(caller, op, value)
+            elif not caller.everywhere and not await self._owns(caller, kind, value):
+                raise _not_there(caller, kind, value)
+
+    def _check_folder(self, caller: Caller, op: Op, given: str) -> None:
+        working = reach.tag_of(type(op)) in _WORKING
+        if caller.everywhere and not working:
+            return
+        folder = _real(given)
+        if not self.reaches(caller, folder):
+            raise OpenAgentError(
+                "permission_denied",
+                f"{given} is not below a folder of the token {caller.name!r}, which works below {_listed(caller)}.",
+                hint="`openagent tokens create --root DIR` makes one for it.",
+            )
+        if problem := self._places.problem(folder):
+            raise refuse_as_workspace(given, problem)
+        if self._places.opens_a_home(folder) and not (caller.everywhere and caller.may("admin")):
+            raise refuse_as_workspace(given, "is a home, or holds one, with all that is hidden there")
+        if isinstance(op, SessionCreate):
+            self._check_mode(caller, op.settings, folder, "ask")
+
+    async def _check_session(self, caller: Caller, op: Op, name: str) -> None:
+        acting = reach.tag_of(type(op)) in reach.ACTING or isinstance(op, SessionCreate)
+        updating = isinstance(op, SessionUpdate) and op.settings != SettingsChange()
+        if caller.everywhere and not acting and not updating:
+            return
+        info = await self._session(caller, name)
+        if not caller.everywhere and isinstance(op, PermissionAnswer) and op.decision == "allow":
+            await self._check_leaving(caller, op)
+        if acting:
+            if not caller.everywhere:
+                await self._check_openings(caller, info)
+            folder = _real(info.cwd)
+            if problem := self._places.problem(folder):
+                raise refuse_as_workspace(info.cwd, problem)
+            self._check_acting(caller, op, info)
+        if isinstance(op, SessionUpdate):
+            self._check_mode(caller, op.settings, info.cwd, info.settings.mode)
+
+    async def _session(self, caller: Caller, name: str) -> SessionInfo:
+        try:
+            info = (await self._manager.get(name)).info
+        except OpenAgentError as problem:
+            if caller.everywhere or problem.info.code != "not_found":
+                raise
+            raise _not_there(caller, "session", name) from None
+        if not self.sees(caller, info):
+            raise _not_there(caller, "session", name)
+        return info
+
+    async def _check_leaving(self, caller: Caller, op: PermissionAnswer) -> None:
+        """Nobody lets an agent out to where they themselves do not reach."""
+        for ask in (await self._manager.get(op.session)).asks.permissions:
+            if ask.id == op.ask and (beyond := self._beyond(caller, ask.tool, ask.summary)):
+                raise OpenAgentError(
+                    "permission_denied",
+                    f"This would open the jail to {beyond}, beyond what the token {caller.name!r} reaches.",
+                    hint="The owner can allow it; a token with `--root /` can.",
+                )
+
+    async def _check_openings(self, caller: Caller, info: SessionInfo) -> None:
+        """Nor do they have something done where somebody else has let it out."""
+        openings = (await self._manager.get(info.id)).permits.openings
+        for opening in openings:
+            if beyond := self._beyond(caller, opening.kind, opening.subject):
+                raise OpenAgentError(
+                    "permission_denied",
+                    f"The session's jail is opened to {beyond}, beyond what the token {caller.name!r} reaches.",
+                    hint="`openagent grants` lists what was opened, and takes it back.",
+                )
+
+    def _beyond(self, caller: Caller, kind: str, subject: str) -> str:
+        if kind in ("folder", "folder_write"):
+            folder = os.path.realpath(subject)
+            return "" if self.reaches(caller, folder) and not self._places.problem(folder) else f"the folder {subject}"
+        if kind == "network":
+            host = subject.rpartition(":")[0].strip("[]")
+            address = address_of(host)
+            is_here = host in (HOST_NAME, "localhost") or (address is not None and address.is_loopback)
+            return f"this machine's port {subject}" if is_here else ""
+        return {"engine": "the container engine", "credential": f"the credential {subject}"}.get(kind, "")
+
+    async def _owns(self, caller: Caller, kind: reach.Named, name: str) -> bool:
+        """A copy, a task, a grant."""
+        if kind == "copy":
+            copies = await self._copies.copies(None)
+            return any(name in (copy.id, copy.name) and self.reaches(caller, copy.path) for copy in copies)
+        folder = await self._grant(name) if kind == "grant" else await self._folder_of_task(name)
+        return bool(folder) and self.reaches(caller, _real(folder))
+
+    async def _folder_of_task(self, name: str) -> str:
+        try:
+            return (await self._task(name)).cwd
+        except OpenAgentError as problem:
+            if problem.info.code != "not_found":
+                raise
+            return ""
+
+    # What they may make agents do
+
+    def most(self, caller: Caller, workspace: Path) -> Mode:
+        if caller.may("approve"):
+            return MODES[-1]
+        # Behind walls, what runs unasked stays inside; on the bare host only what is asked about does.
+        free: Mode = "ask" if self._manager.runtime.jail.kind == "host" else _FREE
+        at_most = strictest(self._mode_of(self._copies.origin_of(workspace)), free)
+        return MODES[max(MODES.index(at_most), MODES.index("ask"))]
+
+    def _check_mode(self, caller: Caller, change: SettingsChange, folder: str, current: Mode) -> None:
+        """No setting of a session in a mode that they may not give it, and none that would give it one."""
+        if change == SettingsChange() or caller.may("approve"):
+            return
+        mode = current if change.mode is UNSET else change.mode
+        if strictest(mode, self.most(caller, Path(folder))) != mode:
+            raise _needs_approve(caller, mode)
+
+    def _check_acting(self, caller: Caller, op: Op, info: SessionInfo) -> None:
+        if caller.may("approve") or isinstance(op, SessionFork | FilesWrite):  # they go no further than `most`
+            return
+        most, mode = self.most(caller, Path(info.cwd)), info.settings.mode
+        if strictest(mode, most) != mode:
+            raise _needs_approve(caller, mode)
+        if isinstance(op, TerminalOpen | TerminalInput) and mode in ("plan", "ask", "edits"):
+            raise OpenAgentError(
+                "permission_denied",
+                f"Nobody is asked about what is done in a terminal, and the session is in the mode {mode!r}: "
+                f"the token {caller.name!r} needs the scope approve.",
+                hint="Send a message instead, or use a token with the scope approve.",
+            )
+
+    # What they are told
+
+    async def within(self, caller: Caller) -> list[str] | None:
+        if caller.everywhere:
+            return None
+        copies = await self._copies.copies(None)
+        return [*caller.roots, *(copy.path for copy in copies if self.reaches(caller, copy.path))]
+
+    def reaches(self, caller: Caller, folder: str) -> bool:
+        """A copy belongs to what it was made from."""
+        return caller.works_in(str(self._copies.origin_of(Path(folder))))
+
+    def sees(self, caller: Caller, info: SessionInfo) -> bool:
+        """By where its files really are now: a folder may have been replaced by a link since."""
+        return caller.everywhere or self.reaches(caller, _real(info.cwd))
+
+    def hearing(self, caller: Caller) -> "_Hearing | None":
+        return None if caller.everywhere else _Hearing(self, caller)
+
+    def folder_of(self, session: str) -> str:
+        if loaded := self._manager.loaded(session):
+            self.remember(loaded.info)
+        return self._folders.get(session, "")
+
+    def remember(self, info: SessionInfo) -> None:
+        if len(self._folders) >= _REMEMBERED:
+            self._folders.clear()
+        self._folders[info.id] = info.cwd
+
+
+class _Hearing:
+    """Of the sessions and tasks of their folders, and of nothing that is the whole daemon's."""
+
+    def __init__(self, reach: CallersReach, caller: Caller) -> None:
+        self._reach = reach
+        self._caller = caller
+
+    def of_session(self, session: str) -> bool:
+        folder = self._reach.folder_of(session)
+        return bool(folder) and self._reach.reaches(self._caller, folder)
+
+    def of(self, event: Event) -> bool:
+        if isinstance(event, TaskUpdated):
+            return bool(event.cwd) and self._reach.reaches(self._caller, event.cwd)
+        if isinstance(event, SessionCreated):
+            self._reach.remember(event.info)
+        return bool(event.session) and self.of_session(event.session)
+
+
+def _real(path: str) -> str:
+    if not os.path.isabs(path) or "\0" in path:
+        raise OpenAgentError("invalid_argument", f"{path!r} is not an absolute path.", hint="Give the whole path.")
+    return os.path.realpath(path)
+
+
+def _listed(caller: Caller) -> str:
+    return ", ".join(caller.roots) or "no folder"
+
+
+def _not_there(caller: Caller, kind: str, name: str) -> OpenAgentError:
+    """In the same words, whether it belongs to others or to nobody."""
+    return OpenAgentError(
+        "not_found", f"The token {caller.name!r} works below {_listed(caller)}, and there is no {kind} {name!r} there."
+    )
+
+
+def _needs_approve(caller: Caller, mode: Mode) -> OpenAgentError:
+    return OpenAgentError(
+        "permission_denied",
+        f"In the mode {mode!r} nobody is asked: the token {caller.name!r} lacks the scope approve for this.",
+        hint="Use a stricter mode, or `openagent tokens create --scope approve`.",
+    )

@@ -1,0 +1,1 @@
+"""Sub-agents, templates and flows: sessions that work for other sessions."""

@@ -1,0 +1,265 @@
+"""Templates: whose count where, what a session made from one starts with, and `templates.*`."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from openagent.agents.template_files import check_template, read_template, write_template
+from openagent.config.cache import ConfigCache
+from openagent.config.frozen import Frozen
+from openagent.config.problems import did_you_mean
+from openagent.config.trust import FOLDER
+from openagent.core.runtime import ModelResolver
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.plugins.store import Store
+from openagent.plugins.tool import Tool
+from openagent.protocol import locations, ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.templates import (
+    Template,
+    TemplateInfo,
+    TemplateList,
+    TemplatesExport,
+    TemplatesGet,
+    TemplatesImport,
+    TemplatesList,
+    TemplatesRemove,
+    TemplatesSave,
+    TemplateText,
+)
+from openagent.sessions.settings_check import slip_of
+
+AGENTS = "agents"
+"""The folder of templates: under `.openagent` in a project, and beside the person's config.toml."""
+MAX_FILES = 200
+RECHECK_SECONDS = 1.0
+TEAM_TOOLS = frozenset({"agent", "agent_result", "flow"})
+_READS = frozenset({"read", "none", "network"})
+
+
+class Surroundings(NamedTuple):
+    """What a template may name, in one workspace."""
+
+    more_tools: Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
+    mcp_servers: Callable[[Path], Awaitable[Collection[str]]]
+    resolve_model: ModelResolver
+
+
+class _Found(NamedTuple):
+    templates: TemplateList
+    at: float
+
+
+class TemplateService:
+    def __init__(self, configs: ConfigCache, store: Store, built_in: Sequence[Tool], around: Surroundings) -> None:
+        self._configs = configs
+        self._store = store
+        self._around = around
+        self._built_in = {tool.name for tool in built_in} | TEAM_TOOLS
+        self._reading = {tool.name for tool in built_in if tool.effect in _READS} | TEAM_TOOLS
+        self._own = Path(locations.config_file(configs.environment({}))).parent / AGENTS
+        self._found: dict[Path | None, _Found] = {}
+
+    def handlers(self) -> dict[type[ops.Op], Handler]:
+        return {
+            TemplatesList: self._list,
+            TemplatesGet: self._get,
+            TemplatesSave: self._save,
+            TemplatesRemove: self._remove,
+            TemplatesImport: self._import,
+            TemplatesExport: self._export,
+        }
+
+    async def all(self, workspace: Path | None) -> TemplateList:
+        """By name. Looks again after a second; within a turn, they stay as they were when it began."""
+        frozen = Frozen.current()
+        if frozen is None:
+            return await self._look(workspace)
+        if (self, workspace) not in frozen.found:
+            frozen.found[self, workspace] = await self._look(workspace)
+        return frozen.found[self, workspace]
+
+    async def _look(self, workspace: Path | None) -> TemplateList:
+        known = self._found.get(workspace)
+        if known is None or time.monotonic() - known.at > RECHECK_SECONDS:
+            stored = await self._store.templates()
+            found = await asyncio.to_thread(self._collect, workspace, stored)
+            known = self._found[workspace] = _Found(found, time.monotonic())
+        return known.templates
+
+    async def find(self, name: str, workspace: Path | None) -> TemplateInfo:
+        listed = (await self.all(workspace)).templates
+        by_name = {info.template.name: info for info in listed}
+        if name in by_name:
+            return by_name[name]
+        near = get_close_matches(name, by_name, n=1)
+        guess = f"Did you mean {near[0]!r}? " if near else ""
+        raise OpenAgentError(
+            "not_found",
+            f"There is no template {name!r}.",
+            hint=f"{guess}There are: {', '.join(by_name)}.",
+        )
+
+    async def settings(self, name: str, workspace: Path, env: Mapping[str, str]) -> dict[str, Any]:
+        """What a session made from it starts with. Raises OpenAgentError for what it names that is not there."""
+        template = (await self.find(name, workspace)).template
+        await self._check_names(template, workspace, env)
+        given: dict[str, Any] = {
+            "instructions": template.prompt,
+            "model": template.model,
+            "tools": template.tools,
+            "mcp_servers": template.mcp_servers,
+            "mode": template.mode,
+            "max_steps": template.max_steps,
+            "turn_timeout": template.timeout,
+            "budget_usd": template.budget_usd,
+        }
+        return {key: value for key, value in given.items() if value not in (None, "")}
+
+    async def _check_names(self, template: Template, workspace: Path, env: Mapping[str, str]) -> None:
+        if template.model:
+            try:
+                self._around.resolve_model(template.model, env=env, cwd=workspace)
+            except OpenAgentError as problem:
+                raise _misnamed(template, f"model {template.model!r}", problem.info.message) from None
+        servers = await self._around.mcp_servers(workspace) if template.mcp_servers else ()
+        for server in template.mcp_servers or ():
+            if server not in servers:
+                raise _misnamed(template, f"MCP server {server!r}", "which is not set up here.")
+        if set(template.tools or ()) <= self._built_in:
+            return
+        anybody = SessionInfo("", "", str(workspace), time.time(), time.time())
+        known = {*self._built_in, *(tool.name for tool in await self._around.more_tools(anybody))}
+        if missing := set(template.tools or ()) - known:
+            name = min(missing)
+            raise _misnamed(template, f"tool {name!r}", "which does not exist here.", did_you_mean(name, known))
+
+    # Which templates there are
+
+    def _collect(self, workspace: Path | None, stored: Sequence[Template]) -> TemplateList:
+        notices: list[str] = []
+        ranked = [*self._of_project(workspace, notices), *_read_folder(self._own, "user", notices)]
+        ranked += [TemplateInfo(template, "database") for template in stored]
+        ranked += [TemplateInfo(template, "starter") for template in starters()]
+        chosen: dict[str, TemplateInfo] = {}
+        for info in ranked:
+            name = info.template.name
+            if first := chosen.get(name):
+                chosen[name] = msgspec.structs.replace(first, hides=[*first.hides, info.source])
+            else:
+                chosen[name] = msgspec.structs.replace(info, writes=self._writes(info.template))
+        return TemplateList([chosen[name] for name in sorted(chosen)], notices)
+
+    def _of_project(self, workspace: Path | None, notices: list[str]) -> list[TemplateInfo]:
+        """A stranger's personas are kept from a person's agents as its settings are."""
+        if workspace is None:
+            return []
+        folder = self._configs.project_folder(workspace)
+        place = folder / FOLDER / AGENTS
+        if not list(place.glob("*.md")):
+            return []
+        if not self._configs.trust.trusts(folder):
+            notices.append(f"{place}: its templates are left out until `openagent trust` says so.")
+            return []
+        return _read_folder(place, "project", notices)
+
+    def _writes(self, template: Template) -> bool:
+        if template.mode == "plan":
+            return False
+        return template.tools is None or any(name not in self._reading for name in template.tools)
+
+    # What clients ask for
+
+    async def _list(self, connection: Connection, op: TemplatesList) -> TemplateList:
+        self._found.clear()  # a person may have changed something a moment ago
+        return await self.all(_workspace(op.cwd))
+
+    async def _get(self, connection: Connection, op: TemplatesGet) -> TemplateInfo:
+        self._found.clear()
+        return await self.find(op.name, _workspace(op.cwd))
+
+    async def _save(self, connection: Connection, op: TemplatesSave) -> TemplateInfo:
+        return await self._keep(check_template(op.template), replace=op.replace)
+
+    async def _import(self, connection: Connection, op: TemplatesImport) -> TemplateInfo:
+        return await self._keep(read_template(op.text, op.file or "template"), replace=op.replace)
+
+    async def _keep(self, template: Template, *, replace: bool) -> TemplateInfo:
+        for name in template.tools or ():
+            if near := slip_of(name, self._built_in):  # anything else may be an MCP server's, somewhere
+                hint = f"Did you mean {near!r}?"
+                raise OpenAgentError("invalid_argument", f"There is no tool named {name!r}.", hint=hint)
+        await self._store.save_template(template, replace=replace)
+        self._found.clear()
+        return TemplateInfo(template, "database", writes=self._writes(template))
+
+    async def _remove(self, connection: Connection, op: TemplatesRemove) -> Done:
+        info = await self.find(op.name, _workspace(op.cwd))
+        if info.source != "database" and "database" not in info.hides:
+            where = f"stands in {info.file}" if info.file else "belongs to the program"
+            raise OpenAgentError(
+                "conflict",
+                f"The template {op.name!r} {where}, not in the database.",
+                hint="Remove the file." if info.file else "Save one of the same name: it counts instead.",
+            )
+        await self._store.remove_template(op.name)
+        self._found.clear()
+        return Done()
+
+    async def _export(self, connection: Connection, op: TemplatesExport) -> TemplateText:
+        template = (await self.find(op.name, _workspace(op.cwd))).template
+        return TemplateText(template.name, write_template(template))
+
+
+@cache
+def starters() -> tuple[Template, ...]:
+    """Those that come with the program."""
+    files = resources.files("openagent.agents").joinpath("starters").iterdir()
+    named = sorted((file.name, file.read_text(encoding="utf-8")) for file in files if file.name.endswith(".md"))
+    return tuple(read_template(text, name) for name, text in named)
+
+
+def _read_folder(folder: Path, source: Any, notices: list[str]) -> list[TemplateInfo]:
+    found: list[TemplateInfo] = []
+    try:
+        with os.scandir(folder) as entries:
+            files = sorted(entry.path for entry in entries if entry.name.endswith(".md"))
+    except OSError:
+        return []
+    for file in files[:MAX_FILES]:
+        try:
+            template = read_template(Path(file).read_text(encoding="utf-8"), file)
+            found.append(TemplateInfo(template, source, file))
+        except OpenAgentError as problem:
+            notices.append(str(problem))
+        except (OSError, UnicodeDecodeError) as problem:
+            notices.append(f"{file}: it cannot be read ({problem}).")
+    if len(files) > MAX_FILES:
+        notices.append(f"{folder}: only the first {MAX_FILES} files are read.")
+    return found
+
+
+def _misnamed(template: Template, what: str, why: str, near: str = "") -> OpenAgentError:
+    guess = f"Did you mean {near!r}? " if near else ""
+    return OpenAgentError(
+        "invalid_argument",
+        f"The template {template.name!r} names the {what}: {why}"
+        if why[:1].isupper()
+        else f"The template {template.name!r} names the {what}, {why}",
+        hint=f"{guess}`openagent templates show {template.name}` tells where it stands; correct it there.",
+    )
+
+
+def _workspace(cwd: str) -> Path | None:
+    return Path(cwd) if cwd else None

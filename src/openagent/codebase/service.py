@@ -1,0 +1,105 @@
+"""The code index: `index.*`."""
+
+import asyncio
+import time
+from contextlib import aclosing
+from pathlib import Path
+
+import msgspec
+
+from openagent.codebase.model import set_up
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.index.code_index import CodeIndex
+from openagent.models.offline import size_of
+from openagent.plugins.index import OnProgress
+from openagent.protocol import ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import IndexProgress, IndexUpdated
+from openagent.protocol.index import (
+    CodeHit,
+    CodeHits,
+    CodeMap,
+    CodeReference,
+    CodeSymbol,
+    CodeSymbols,
+    IndexBuilt,
+    IndexInfo,
+    IndexReady,
+)
+from openagent.protocol.op import Done
+
+MAX_HITS = 100
+MAX_MAP_TOKENS = 100_000
+
+
+class IndexService:
+    def __init__(self, index: CodeIndex) -> None:
+        self._index = index
+        self._setting_up = asyncio.Lock()
+
+    def handlers(self) -> dict[type[ops.Op], Handler]:
+        return {
+            ops.IndexBuild: self._build,
+            ops.IndexSearch: self._search,
+            ops.IndexSymbols: self._symbols,
+            ops.IndexMap: self._map,
+            ops.IndexAsk: self._status,
+            ops.IndexSetup: self._set_up,
+            ops.IndexWatch: self._watch,
+        }
+
+    async def _build(self, connection: Connection, op: ops.IndexBuild) -> IndexBuilt:
+        built = await self._index.build(_absolute(op.cwd), _teller(connection, op.id))
+        return msgspec.convert(msgspec.to_builtins(built), IndexBuilt)
+
+    async def _watch(self, connection: Connection, op: ops.IndexWatch) -> Done:
+        async with aclosing(self._index.watch(_absolute(op.cwd))) as watched:
+            async for built in watched:
+                if connection.closed:
+                    break
+                if built is not None:
+                    facts = msgspec.structs.asdict(built)
+                    connection.tell(IndexUpdated(op_id=op.id, at=time.time(), **facts))
+        return Done()
+
+    async def _search(self, connection: Connection, op: ops.IndexSearch) -> CodeHits:
+        found = await self._index.search(_absolute(op.cwd), op.query, min(max(op.limit, 1), MAX_HITS), op.by)
+        return CodeHits([msgspec.convert(msgspec.to_builtins(hit), CodeHit) for hit in found])
+
+    async def _symbols(self, connection: Connection, op: ops.IndexSymbols) -> CodeSymbols:
+        workspace = _absolute(op.cwd)
+        defined = await self._index.symbols(workspace, op.name)
+        used = await self._index.references(workspace, op.name)
+        return CodeSymbols(
+            [msgspec.convert(msgspec.to_builtins(each), CodeSymbol) for each in defined],
+            [CodeReference(each.name, each.path, each.line) for each in used],
+        )
+
+    async def _map(self, connection: Connection, op: ops.IndexMap) -> CodeMap:
+        tokens = min(max(op.max_tokens, 1), MAX_MAP_TOKENS)
+        return CodeMap(await self._index.repository_map(_absolute(op.cwd), tokens))
+
+    async def _status(self, connection: Connection, op: ops.IndexAsk) -> IndexInfo:
+        status = await self._index.status(_absolute(op.cwd))
+        return msgspec.convert(msgspec.to_builtins(status), IndexInfo)
+
+    async def _set_up(self, connection: Connection, op: ops.IndexSetup) -> IndexReady:
+        if self._setting_up.locked():
+            raise OpenAgentError("busy", "The model is being installed already.", hint="Wait for it to end.")
+        async with self._setting_up:
+            await set_up(self._index.model, _teller(connection, op.id))
+        return IndexReady(str(self._index.model), await asyncio.to_thread(size_of, self._index.model))
+
+
+def _teller(connection: Connection, op_id: str) -> OnProgress:
+    def tell(stage: str, done: int, total: int) -> None:
+        connection.tell(IndexProgress(op_id=op_id, at=time.time(), stage=stage, done=done, total=total))
+
+    return tell
+
+
+def _absolute(path: str) -> Path:
+    if not path.startswith("/"):
+        raise OpenAgentError("invalid_argument", f"{path!r} is not an absolute path.", hint="Give the whole path.")
+    return Path(path)

@@ -1,0 +1,140 @@
+"""`commands.*`, `skills.*`, `hooks.*` and `plugins.*`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from openagent.config.cache import ConfigCache
+from openagent.customizing.commands import CommandShelf
+from openagent.customizing.gate import CustomGate
+from openagent.customizing.hook_files import EVENTS, HookFiles, meets
+from openagent.customizing.hook_runs import HookRun, StartInJail
+from openagent.customizing.places import Places
+from openagent.customizing.rules import RuleTexts
+from openagent.customizing.skills import SkillShelf
+from openagent.customizing.tool_names import input_for_hooks, our_tools, theirs
+from openagent.daemon.bus import EventBus
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.daemon.manager import SessionManager
+from openagent.plugins.loading import PluginLoader
+from openagent.plugins.tool import Tool
+from openagent.protocol import customizing as c
+from openagent.protocol import ops
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.mcp import McpPrompt
+from openagent.protocol.messages import TextPart, ToolCallPart, UserPart
+from openagent.protocol.sessions import SessionInfo
+
+ListPrompts = Callable[[Path], Awaitable[Sequence[McpPrompt]]]
+GetPrompt = Callable[[Path, str, str, Sequence[str]], Awaitable[Sequence[UserPart]]]
+MoreTools = Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
+
+
+class Customizing:
+    def __init__(
+        self, configs: ConfigCache, start_in_jail: StartInJail, plugins: PluginLoader, built_in: Sequence[Tool]
+    ) -> None:
+        places = Places(configs)
+        self._rules = RuleTexts(places)
+        self.skills = SkillShelf(places)
+        self.commands = CommandShelf(places)
+        self._hooks = HookFiles(places)
+        self.gate = CustomGate(self._rules, self.skills, self.commands, self._hooks, start_in_jail=start_in_jail)
+        self._plugins = plugins
+        self._taken = [tool.name for tool in built_in]
+
+    def take_prompts(self, prompts: ListPrompts, prompt: GetPrompt) -> None:
+        """Those of MCP servers are commands too: `/server:prompt`."""
+
+        async def listed(workspace: Path) -> list[c.SlashCommand]:
+            return [
+                c.SlashCommand(
+                    name=f"{each.server}:{each.name}",
+                    description=" ".join(each.description.split())[:200],
+                    arguments=" ".join(argument.name.upper() for argument in each.arguments),
+                    origin="mcp",
+                    source=each.server,
+                )
+                for each in await prompts(workspace)
+            ]
+
+        async def text(workspace: Path, name: str, words: Sequence[str]) -> str:
+            server, _, wanted = name.partition(":")
+            parts = await prompt(workspace, server, wanted, words)
+            return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+        self.commands.mcp_prompts, self.commands.mcp_prompt = listed, text
+
+    def tools_beside(self, others: MoreTools) -> MoreTools:
+        """Those of plugins and skills, and then the others."""
+
+        async def tools(info: SessionInfo) -> Sequence[Tool]:
+            own = [*self._plugins.tools(self._taken), *self.skills.tools(Path(info.cwd))]
+            return [*own, *await others(info)]
+
+        return tools
+
+    def notices(self, workspace: Path) -> list[ErrorInfo]:
+        """What a person should know before an agent works there."""
+        left_out = [ErrorInfo("config_error", problem) for problem in self._hooks.find(workspace).problems]
+        return [*self._rules.notices(workspace), *left_out]
+
+    def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[ops.Op], Handler]:
+        self.gate.listen(manager, bus)
+        return {
+            c.PluginsList: self._plugins_list,
+            c.CommandsList: self._commands_list,
+            c.SkillsList: self._skills_list,
+            c.SkillShow: self._skill_show,
+            c.HooksList: self._hooks_list,
+            c.HooksTest: self._hooks_test,
+        }
+
+    async def _plugins_list(self, connection: Connection, op: c.PluginsList) -> c.Plugins:
+        return c.Plugins(await asyncio.to_thread(self._plugins.examine, self._taken))
+
+    async def _commands_list(self, connection: Connection, op: c.CommandsList) -> c.SlashCommands:
+        found = await self.commands.all(_workspace(op.cwd))
+        return c.SlashCommands(sorted(found.commands.values(), key=lambda each: each.name), found.problems)
+
+    async def _skills_list(self, connection: Connection, op: c.SkillsList) -> c.Skills:
+        found = await asyncio.to_thread(self.skills.find, _workspace(op.cwd))
+        return c.Skills(sorted(found.skills.values(), key=lambda each: each.name), found.problems)
+
+    async def _skill_show(self, connection: Connection, op: c.SkillShow) -> c.SkillContent:
+        return await asyncio.to_thread(self.skills.show, op.name, _workspace(op.cwd))
+
+    async def _hooks_list(self, connection: Connection, op: c.HooksList) -> c.Hooks:
+        found = self._hooks.find(_workspace(op.cwd))
+        return c.Hooks(found.hooks, found.problems)
+
+    async def _hooks_test(self, connection: Connection, op: c.HooksTest) -> c.HooksTried:
+        workspace = _workspace(op.cwd)
+        if workspace is None or not workspace.is_dir():
+            raise OpenAgentError("invalid_argument", f"{op.cwd!r} is not a directory.", hint="Name an existing one.")
+        if op.event not in EVENTS:
+            raise OpenAgentError(
+                "invalid_argument", f"There is no event {op.event!r}.", hint=f"There are: {', '.join(EVENTS)}."
+            )
+        found = self._hooks.find(workspace)
+        facts = {"session_id": "test", "transcript_path": "", "cwd": op.cwd, "permission_mode": "default"}
+        subject = ""
+        if op.tool:
+            subject = our_tools(op.tool)[0]
+            call = ToolCallPart("test", subject, op.input)
+            facts |= {"tool_name": theirs(subject), "tool_input": input_for_hooks(call, op.cwd), "tool_use_id": "test"}
+        else:
+            facts |= op.input
+        hooks = [hook for hook in found.by_event.get(op.event, []) if not subject or meets(hook, subject)]
+        runs = await self.gate.try_all(hooks, workspace, facts)
+        return c.HooksTried([_tried(run) for run in runs], found.problems)
+
+
+def _tried(run: HookRun) -> c.HookTried:
+    detail = run.stops or run.reason or run.context or run.message
+    return c.HookTried(run.hook, run.outcome, run.exit_code, run.stdout, run.stderr, detail, run.duration_ms)
+
+
+def _workspace(cwd: str) -> Path | None:
+    return Path(cwd) if cwd else None

@@ -1,0 +1,156 @@
+"""Skills: folders with a SKILL.md. Names and descriptions are told at the start, the rest when the model asks."""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct
+
+from openagent.customizing.files import read_text
+from openagent.customizing.places import Places, Shelf
+from openagent.plugins.front_matter import parse_front_matter
+from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, tool
+from openagent.protocol.customizing import Skill, SkillContent
+from openagent.protocol.display import Display
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.messages import NotePart
+
+SOURCE = "skills"
+MAX_BODY = 64 * 1024
+MAX_SKILLS = 200
+MAX_LISTED = 8 * 1024
+"""Characters of all names and descriptions: about 2,000 tokens."""
+MAX_DESCRIPTION = 400
+MAX_COPIED_FILES = 200
+MAX_COPIED_BYTES = 8 << 20
+_NAME = re.compile(r"[\w][\w.:-]{0,63}")
+
+
+class FoundSkills(Struct, frozen=True):
+    skills: dict[str, Skill]
+    problems: list[str]
+
+
+class SkillShelf:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def find(self, workspace: Path | None) -> FoundSkills:
+        skills: dict[str, Skill] = {}
+        problems: list[str] = []
+        for shelf in self._places.shelves(workspace, SOURCE):
+            for folder in sorted(shelf.folder.iterdir()):
+                if not (folder / "SKILL.md").is_file() and not (folder / "SKILL.md").is_symlink():
+                    continue
+                try:
+                    skill = self._skill(folder, shelf)
+                except OpenAgentError as problem:
+                    problems.append(_named(folder, problem))
+                    continue
+                if len(skills) < MAX_SKILLS:
+                    skills.setdefault(skill.name, skill)
+        return FoundSkills(skills, problems)
+
+    def _skill(self, folder: Path, shelf: Shelf) -> Skill:
+        file = folder / "SKILL.md"
+        header = parse_front_matter(read_text(file, within=shelf.within, limit=MAX_BODY).text, str(file))
+        name = header.text("name") or folder.name
+        if not _NAME.fullmatch(name):
+            raise OpenAgentError("config_error", f"{name[:80]!r} is no name for a skill.")
+        description = " ".join(header.text("description").split())
+        return Skill(name, description, shelf.origin, str(folder))
+
+    def show(self, name: str, workspace: Path | None) -> SkillContent:
+        skill = self.find(workspace).skills.get(name)
+        if skill is None:
+            known = ", ".join(self.find(workspace).skills) or "none"
+            raise OpenAgentError("not_found", f"There is no skill {name!r}.", hint=f"There are: {known}.")
+        folder = Path(skill.folder)
+        within = None if skill.origin == "user" else folder.parent
+        read = read_text(folder / "SKILL.md", within=within, limit=MAX_BODY)
+        body = parse_front_matter(read.text, str(folder / "SKILL.md")).body
+        if read.cut:
+            body += f"\n[This is not all: SKILL.md has {read.size:,} bytes, of which {MAX_BODY:,} are shown.]"
+        return SkillContent(skill, body, _files(folder))
+
+    def opening(self, workspace: Path) -> list[NotePart]:
+        skills = self.find(workspace).skills.values()
+        return [NotePart(SOURCE, _listing(skills), pinned=True)] if skills else []
+
+    def renewed(self, workspace: Path, told: Mapping[str, str]) -> list[NotePart]:
+        skills = self.find(workspace).skills.values()
+        listing = _listing(skills) if skills else "[There are no skills any more.]"
+        if told.get(SOURCE, "" if skills else listing) == listing:
+            return []
+        return [NotePart(SOURCE, listing, pinned=True)]
+
+    def tools(self, workspace: Path) -> Sequence[Tool]:
+        """No tool where there are no skills."""
+        return [self._tool] if self.find(workspace).skills else []
+
+    @property
+    def _tool(self) -> FunctionTool:
+        shelf = self
+
+        @tool(effect="none", summary="name")
+        async def skill(context: ToolContext, name: Annotated[str, "As listed."]) -> ToolOutcome:
+            """Load the instructions of a skill that you were told of, before doing what it is for."""
+            return await asyncio.to_thread(shelf.load, context, name)
+
+        return skill
+
+    def load(self, context: ToolContext, name: str) -> ToolOutcome:
+        content = self.show(name, context.workspace)
+        folder = Path(content.skill.folder)
+        if content.files and content.skill.origin == "user":
+            folder = _copied(folder, context.scratch / "skills" / name, content.files)
+        listed = ", ".join(content.files[:50])
+        files = f"\n\n[Its files are in {folder}, readable with the shell: {listed}]" if content.files else ""
+        return ToolOutcome(content.body + files, display=Display(summary=name))
+
+
+def _listing(skills: Iterable[Skill]) -> str:
+    lines = ["[Skills: instructions for certain tasks. Load one with the skill tool when a task calls for it.]"]
+    room = MAX_LISTED
+    listed = list(skills)
+    for skill in listed:
+        line = f"- {skill.name}: {skill.description[:MAX_DESCRIPTION]}".rstrip(": ")
+        room -= len(line)
+        if room < 0:
+            lines.append(f"[{len(listed) - len(lines) + 1} more are not listed.]")
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _files(folder: Path) -> list[str]:
+    found: list[str] = []
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [str(Path(here, name).relative_to(folder)) for name in sorted(names) if Path(here, name).is_file()]
+        if len(found) > MAX_COPIED_FILES:
+            break
+    return [name for name in found[:MAX_COPIED_FILES] if name != "SKILL.md"]
+
+
+def _copied(folder: Path, target: Path, files: Sequence[str]) -> Path:
+    """A person's skill lies outside the jail's reach: its files are copied to where the session can read them."""
+    room = MAX_COPIED_BYTES
+    for name in files:
+        source = folder / name
+        room -= source.stat().st_size
+        if room < 0:
+            break
+        place = target / name
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copy(source, place)
+    return target
+
+
+def _named(folder: Path, problem: OpenAgentError) -> str:
+    message = problem.info.message
+    return message if str(folder) in message else f"{folder / 'SKILL.md'}: {message}"

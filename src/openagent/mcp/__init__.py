@@ -1,0 +1,1 @@
+"""MCP servers in sessions: which there are, their logins and secrets."""

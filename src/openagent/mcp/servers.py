@@ -1,0 +1,211 @@
+"""Which MCP servers there are: those in the database, in the person's own file, and in files of a trusted project."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from openagent.config.cache import ConfigCache
+from openagent.config.expand import expand
+from openagent.mcp.secrets import McpSecrets, cannot_open
+from openagent.plugins.store import McpServerRecord, Store
+from openagent.protocol import locations
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.mcp import McpImported, McpServerEntry
+from openagent.tools.mcp.definitions import PROJECT_FILES, FoundServers, ServerDefinition, define, read_servers
+from openagent.vault.redact import Redactor
+
+DATABASE = "database"
+GIVEN = "session"
+OWN_FILE = "mcpServers.json"
+"""Beside the person's config.toml."""
+MAX_FILE = 1 << 20
+
+
+def own_file(configs: ConfigCache) -> Path:
+    return Path(locations.config_file(configs.environment({}))).with_name(OWN_FILE)
+
+
+class ServerBook:
+    def __init__(self, store: Store, configs: ConfigCache, redactor: Redactor, secrets: McpSecrets) -> None:
+        self._store = store
+        self._secrets = secrets
+        self._configs = configs
+        self._redactor = redactor
+        self._file = own_file(configs)
+
+    async def found(self, workspace: Path | None) -> FoundServers:
+        """A name in the database comes before one in a file, and the person's own file before a project's."""
+        added = await self._added(await self._store.mcp_servers())
+        own = self._read(self._file)
+        servers = {**own.servers, **added.servers}
+        problems = [*added.problems, *own.problems]
+        if workspace is not None:
+            folder = self._configs.project_folder(workspace)
+            files = [file for name in PROJECT_FILES if (file := folder / name).is_file() and file != self._file]
+            if files and not self._configs.trust.trusts(folder):
+                problems.append(f"{folder}: its MCP servers are left out until `openagent trust` says so.")
+            elif files:
+                for file in files:
+                    found = self._read(file)
+                    servers = {**found.servers, **servers}
+                    problems += found.problems
+        off = set(own.disabled) - set(added.servers)
+        chosen = {
+            name: msgspec.structs.replace(each, enabled=each.enabled and name not in off)
+            for name, each in servers.items()
+        }
+        return FoundServers(chosen, problems, own.disabled)
+
+    def given(self, servers: Mapping[str, McpServerEntry]) -> dict[str, ServerDefinition]:
+        """Those that a client passes along for a session, taken as they are."""
+        defined = {name: define(name, entry, GIVEN, lambda text: text) for name, entry in servers.items()}
+        self._keep_secret(defined)
+        return defined
+
+    async def _added(self, records: list[McpServerRecord]) -> FoundServers:
+        servers: dict[str, ServerDefinition] = {}
+        problems: list[str] = []
+        for record in records:
+            try:
+                opened = await self._secrets.open(record)
+            except OpenAgentError as problem:
+                problems.append(cannot_open(record.name, problem))
+                continue
+            try:
+                defined = define(record.name, opened.server, DATABASE, self._expand)
+                servers[record.name] = msgspec.structs.replace(defined, enabled=record.enabled)
+            except OpenAgentError as problem:
+                problems.append(f"{record.name}: {problem.info.message}")
+        self._keep_secret(servers)
+        return FoundServers(servers, problems, [])
+
+    def _read(self, file: Path) -> FoundServers:
+        try:
+            if file.stat().st_size > MAX_FILE:
+                return FoundServers({}, [f"{file}: it is larger than {MAX_FILE >> 20} MB."], [])
+            found = read_servers(file.read_bytes(), str(file), self._expand)
+        except FileNotFoundError:
+            return FoundServers({}, [], [])
+        except OSError as problem:
+            return FoundServers({}, [f"{file}: {problem.strerror}."], [])
+        self._keep_secret(found.servers)
+        return found
+
+    def _keep_secret(self, servers: dict[str, ServerDefinition]) -> None:
+        for each in servers.values():
+            for value in (*each.env.values(), *each.headers.values(), each.oauth.client_secret):
+                if len(value) >= 12:
+                    self._redactor.register(value)
+
+    def _expand(self, text: str) -> str:
+        expanded = expand(text, self._configs.environment({}))
+        if expanded.unset or expanded.malformed:
+            missing = ", ".join(expanded.unset) or expanded.malformed
+            raise OpenAgentError("config_error", f"The variable {missing} is not set.", hint="Set it for the daemon.")
+        return expanded.text
+
+    # Changes
+
+    async def add(self, name: str, server: McpServerEntry, *, replace: bool) -> None:
+        define(name, server, DATABASE, lambda text: text)
+        if not replace and name in await self._names():
+            raise OpenAgentError(
+                "conflict", f"There is an MCP server {name!r} already.", hint="Remove it first, or replace it."
+            )
+        await self._put(name, server, enabled=not server.disabled)
+
+    async def remove(self, name: str) -> None:
+        if await self._store.remove_mcp_server(name):
+            await self._secrets.forget(name)
+            return
+        content = self._content()
+        if content["mcpServers"].pop(name, None) is None:
+            raise unknown(name)
+        content["disabled"] = [each for each in content["disabled"] if each != name]
+        self._write(content)
+
+    async def switch(self, name: str, on: bool, workspace: Path | None) -> None:
+        for record in await self._store.mcp_servers():
+            if record.name == name:
+                return await self._put(name, (await self._secrets.open(record)).server, enabled=on)
+        if name not in (await self.found(workspace)).servers:
+            raise unknown(name)
+        content = self._content()
+        others = [each for each in content["disabled"] if each != name]
+        content["disabled"] = others if on else [*others, name]
+        if on and name in content["mcpServers"]:
+            content["mcpServers"][name].pop("disabled", None)
+        self._write(content)
+        return None
+
+    async def import_from(self, file: Path) -> McpImported:
+        named = _servers_in(file)
+        taken = await self._names()
+        added, kept, problems = list[str](), list[str](), list[str]()
+        for name, given in named.items():
+            if name in taken:
+                kept.append(name)
+                continue
+            try:
+                entry = msgspec.convert(given, McpServerEntry)
+                define(name, entry, str(file), lambda text: text)
+            except (OpenAgentError, msgspec.ValidationError) as problem:
+                problems.append(f"{name}: {problem.info.message if isinstance(problem, OpenAgentError) else problem}")
+                continue
+            await self._put(name, entry, enabled=not entry.disabled)
+            added.append(name)
+        return McpImported(added, kept, problems)
+
+    async def _names(self) -> set[str]:
+        """Of the person's own."""
+        return {*(record.name for record in await self._store.mcp_servers()), *self._content()["mcpServers"]}
+
+    async def _put(self, name: str, server: McpServerEntry, *, enabled: bool) -> None:
+        record = McpServerRecord(name, server, enabled, time.time())
+        await self._store.put_mcp_server(await self._secrets.seal(record))
+
+    async def seal_what_is_stored(self) -> None:
+        await self._secrets.seal_what_is_stored(self._store)
+
+    # The person's own file
+
+    def _content(self) -> dict[str, Any]:
+        try:
+            content = msgspec.json.decode(self._file.read_bytes(), type=dict[str, Any])
+        except FileNotFoundError:
+            content = {}
+        except (OSError, msgspec.DecodeError) as problem:
+            raise OpenAgentError(
+                "config_error", f"{self._file} cannot be read: {problem}.", hint="Correct or remove it."
+            ) from None
+        content.setdefault("mcpServers", {})
+        content.setdefault("disabled", [])
+        return content
+
+    def _write(self, content: dict[str, Any]) -> None:
+        """It may hold keys: for its owner alone."""
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary = self._file.with_name(f"{OWN_FILE}.{os.getpid()}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(msgspec.json.format(msgspec.json.encode(content)))
+        temporary.replace(self._file)
+
+
+def unknown(name: str) -> OpenAgentError:
+    return OpenAgentError("not_found", f"There is no MCP server {name!r}.", hint="`openagent mcp list` shows them.")
+
+
+def _servers_in(file: Path) -> dict[str, dict[str, Any]]:
+    try:
+        given = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
+        named = given.get("mcpServers", given.get("servers", msgspec.Raw(b"{}")))
+        return msgspec.json.decode(named, type=dict[str, dict[str, Any]])
+    except (OSError, msgspec.DecodeError) as problem:
+        raise OpenAgentError(
+            "invalid_argument", f"{file} cannot be read: {problem}.", hint="Name a file with `mcpServers` in it."
+        ) from None

@@ -1,0 +1,353 @@
+"""MCP servers in sessions, and `mcp.*`."""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from openagent.config.cache import ConfigCache
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.mcp.logins import McpLogins
+from openagent.mcp.secrets import McpSecrets
+from openagent.mcp.servers import ServerBook, own_file, unknown
+from openagent.plugins.provider import ModelRequest
+from openagent.plugins.store import Store
+from openagent.plugins.tool import Tool
+from openagent.protocol import locations, ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import McpServerStatus
+from openagent.protocol.mcp import (
+    McpCatalogue,
+    McpCatalogueEntry,
+    McpImported,
+    McpPrompt,
+    McpPromptList,
+    McpPromptMessages,
+    McpResourceContents,
+    McpResourceList,
+    McpServerInfo,
+    McpServers,
+)
+from openagent.protocol.messages import TextPart, UserPart
+from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.tools.mcp.catalogue import CATALOGUE
+from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.host import MCPHost
+from openagent.tools.mcp.prompts import arguments_from, as_message, messages_of, prompts_of
+from openagent.tools.mcp.resources import contents_of, resources_of
+from openagent.tools.mcp.sampling import NAME as SAMPLING
+from openagent.tools.mcp.sampling import Sampled, SampleRequest, SamplingTool
+from openagent.tools.mcp.server import Authorize, McpServer, Sample
+from openagent.vault.redact import Redactor
+from openagent.vault.vault import Vault
+
+__all__ = ["McpService", "own_file"]
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+    from openagent.daemon.manager import SessionManager
+
+
+_log = logging.getLogger(__name__)
+
+
+class McpService:
+    def __init__(
+        self,
+        store: Store,
+        configs: ConfigCache,
+        redactor: Redactor,
+        vault: Vault,
+        *,
+        make_host: Callable[[Callable[[Path, McpServer], None], Sample, Authorize], MCPHost],
+        tell: Callable[[Path, McpServerStatus], None],
+    ) -> None:
+        """`tell` reaches everybody who works in a workspace."""
+        self._book = ServerBook(store, configs, redactor, McpSecrets(vault))
+        self._environment = configs.environment
+        self._home = Path(locations.data_home(configs.environment({})))
+        self._redactor = redactor
+        self._tell = tell
+        self._sessions: SessionManager | None = None
+        self._sampling = SamplingTool(self._answer)
+        self._logins = McpLogins(vault, self._start_anew)
+        self._own: dict[str, dict[str, ServerDefinition]] = {}
+        """Servers that were given to one session alone."""
+        self.host = make_host(self._changed, self._sample, self._logins.auth)
+
+    def handlers(self, manager: "SessionManager") -> dict[type[ops.Op], Handler]:
+        self._sessions = manager
+        return {
+            ops.McpList: self._list,
+            ops.McpTest: self._test,
+            ops.McpAdd: self._add,
+            ops.McpRemove: self._remove,
+            ops.McpSwitch: self._switch,
+            ops.McpImport: self._import,
+            ops.McpCatalog: self._catalog,
+            ops.McpLogin: self._login,
+            ops.McpLoginFinish: self._finish_login,
+            ops.McpLogout: self._logout,
+            ops.McpSessionServers: self._set_own,
+            ops.McpResources: self._resources,
+            ops.McpResourceRead: self._read_resource,
+            ops.McpPrompts: self._prompts,
+            ops.McpPromptGet: self._get_prompt,
+        }
+
+    async def tools(self, session: SessionInfo) -> Sequence[Tool]:
+        workspace = Path(session.cwd)
+        servers = (await self._book.found(workspace)).servers
+        own = self._own.get(session.id, {})
+        without = session.settings.disabled_mcp_servers
+        tools = await self.host.tools(workspace, {**servers, **own}, session.id, without, alone=bool(own))
+        return [*tools, self._sampling] if tools else tools
+
+    def offers(self, session: str, tool: Tool, window: int) -> bool:
+        return tool is not self._sampling and self.host.offers(session, tool, window)
+
+    async def prompts(self, workspace: Path) -> list[McpPrompt]:
+        """For people, who write `/server:prompt`. Starts servers where need be."""
+        return prompts_of(await self._running(workspace))
+
+    async def prompt(self, workspace: Path, server: str, name: str, words: Sequence[str]) -> list[UserPart]:
+        """What `/server:name words…` says to the agent."""
+        for prompt in await self.prompts(workspace):
+            if (prompt.server, prompt.name) == (server, name):
+                running = await self._server(workspace, server)
+                return as_message(messages_of(await running.prompt(name, arguments_from(prompt, words))))
+        raise OpenAgentError(
+            "not_found", f"The MCP server {server!r} has no prompt {name!r}.", hint="`openagent mcp prompts`."
+        )
+
+    # A server asks a session's model
+
+    async def _sample(self, session: str, request: SampleRequest) -> Sampled:
+        """Decided on, shown and audited like any call."""
+        asked = await self._session(session)
+        outcome = await asked.run_tool(SAMPLING, msgspec.to_builtins(request), "")
+        if outcome.is_error:
+            raise OpenAgentError("permission_denied", outcome.text)
+        return Sampled(outcome.text, outcome.display.model, outcome.display.stop_reason)
+
+    async def _answer(self, session: str, request: SampleRequest) -> Sampled:
+        asked = await self._session(session)
+        resolved = asked.runtime.resolve_model(asked.info.settings.model, env=asked.env, cwd=asked.workspace)
+        answer = await asked.ask_aside(
+            resolved,
+            ModelRequest(
+                model=resolved.model,
+                system=request.system,
+                messages=request.messages,
+                max_output_tokens=request.max_tokens,
+                temperature=request.temperature,
+                session=asked.id,
+            ),
+            "sampling",
+        )
+        text = "".join(part.text for part in answer.parts if isinstance(part, TextPart))
+        return Sampled(text, resolved.name, answer.stop_reason)
+
+    # What clients ask for
+
+    async def server_names(self, workspace: Path) -> Collection[str]:
+        """Of those that count there."""
+        return (await self._book.found(workspace)).servers.keys()
+
+    async def servers_of(self, session: SessionInfo) -> Collection[str]:
+        """Also those that were given to it alone."""
+        return {*(await self._book.found(Path(session.cwd))).servers, *self._own.get(session.id, {})}
+
+    async def all_are_up(self, session: SessionInfo) -> bool:
+        """All have said what they offer: those that are switched off need not."""
+        workspace = Path(session.cwd)
+        own = self._own.get(session.id, {})
+        wanted = {**(await self._book.found(workspace)).servers, **own}
+        running = self.host.running(workspace, session.id if own else "")
+        return all(
+            name in running and running[name].status == "up" for name, server in wanted.items() if server.enabled
+        )
+
+    def _changed(self, workspace: Path, server: McpServer) -> None:
+        self._tell(
+            workspace,
+            McpServerStatus(
+                server=server.name,
+                status=server.status,
+                detail=self._redactor.redact(server.detail),
+                tools=len(server.offer.tools),
+                warnings=server.warnings,
+                at=time.time(),
+            ),
+        )
+
+    async def _list(self, connection: Connection, op: ops.McpList) -> McpServers:
+        if not op.session:
+            return await self._shown(_workspace(op.cwd))
+        session = (await self._session(op.session)).info
+        return await self._shown(Path(session.cwd), session.settings.disabled_mcp_servers, session.id)
+
+    async def _test(self, connection: Connection, op: ops.McpTest) -> McpServers:
+        workspace = _workspace(op.cwd) or self._home
+        found = await self._book.found(workspace)
+        if op.name and op.name not in found.servers:
+            raise unknown(op.name)
+        for server in await self.host.servers(workspace, found.servers):
+            if op.name in ("", server.name):
+                await server.settled()
+        shown = await self._shown(workspace)
+        return McpServers([each for each in shown.servers if op.name in ("", each.name)], shown.notices)
+
+    async def _shown(self, workspace: Path | None, left_out: Collection[str] = (), session: str = "") -> McpServers:
+        found = await self._book.found(workspace)
+        own = self._own.get(session, {})
+        running = self.host.running(workspace, session if own else "") if workspace else {}
+        servers = {**found.servers, **own}
+        return McpServers(
+            [self._info(each, running.get(each.name), left_out) for each in servers.values()], found.problems
+        )
+
+    def _info(self, definition: ServerDefinition, server: McpServer | None, left_out: Collection[str]) -> McpServerInfo:
+        status = "disabled" if not definition.enabled else server.status if server else "idle"
+        return McpServerInfo(
+            name=definition.name,
+            transport=definition.transport,
+            target=self._redactor.redact(definition.target),
+            status=status,
+            detail=self._redactor.redact(server.detail) if server else "",
+            tools=[tool.name for tool in server.offer.tools] if server else [],
+            source=definition.source,
+            description=definition.description,
+            resources=len(server.offer.resources) if server else 0,
+            prompts=len(server.offer.prompts) if server else 0,
+            warnings=server.warnings if server else [],
+            in_session=definition.enabled and definition.name not in left_out,
+        )
+
+    async def _add(self, connection: Connection, op: ops.McpAdd) -> ops.Done:
+        await self._book.add(op.name, op.server, replace=op.replace)
+        await self.host.end(op.name)
+        return ops.Done()
+
+    async def _set_own(self, connection: Connection, op: ops.McpSessionServers) -> ops.Done:
+        session = await self._session(op.session)
+        given = self._book.given(op.servers)
+        if given == self._own.get(session.id, {}):
+            return ops.Done()
+        self._own.pop(session.id, None)
+        await self.host.end_own(session.id)
+        if given:
+            self._own[session.id] = given
+        return ops.Done()
+
+    async def _remove(self, connection: Connection, op: ops.McpRemove) -> ops.Done:
+        await self._book.remove(op.name)
+        await self.host.end(op.name)
+        return ops.Done()
+
+    async def _switch(self, connection: Connection, op: ops.McpSwitch) -> ops.Done:
+        if not op.session:
+            await self._book.switch(op.name, op.on, _workspace(op.cwd))
+            if not op.on:
+                await self.host.end(op.name)
+            return ops.Done()
+        session = await self._session(op.session)
+        servers = (await self._book.found(session.workspace)).servers
+        if op.name not in {**servers, **self._own.get(session.id, {})}:
+            raise unknown(op.name)
+        others = [name for name in session.info.settings.disabled_mcp_servers if name != op.name]
+        change = SettingsChange(disabled_mcp_servers=others if op.on else [*others, op.name])
+        await session.update(None, change, op.id)
+        return ops.Done()
+
+    async def _import(self, connection: Connection, op: ops.McpImport) -> McpImported:
+        return await self._book.import_from(Path(op.path))
+
+    async def _catalog(self, connection: Connection, op: ops.McpCatalog) -> McpCatalogue:
+        entries = [self._with_what_is_set(entry) for entry in CATALOGUE if op.name in ("", entry.name)]
+        if not entries:
+            near = get_close_matches(op.name, [entry.name for entry in CATALOGUE], n=1)
+            guess = f"Did you mean {near[0]!r}? " if near else ""
+            raise OpenAgentError(
+                "not_found",
+                f"There is no MCP server {op.name!r} in the catalogue.",
+                hint=f"{guess}`openagent mcp catalog` lists them; any other is added with its command or --url.",
+            )
+        return McpCatalogue(entries)
+
+    def _with_what_is_set(self, entry: McpCatalogueEntry) -> McpCatalogueEntry:
+        env = self._environment({})
+        needs = [msgspec.structs.replace(each, is_set=bool(env.get(each.name))) for each in entry.needs]
+        return msgspec.structs.replace(entry, needs=needs)
+
+    async def _login(self, connection: Connection, op: ops.McpLogin) -> ops.LoginStarted:
+        found = (await self._book.found(_workspace(op.cwd))).servers.get(op.name)
+        if found is None:
+            raise unknown(op.name)
+        return await self._logins.start(found)
+
+    async def _finish_login(self, connection: Connection, op: ops.McpLoginFinish) -> ops.Done:
+        await self._logins.finish(op.login, op.answer)
+        return ops.Done()
+
+    async def _logout(self, connection: Connection, op: ops.McpLogout) -> ops.Done:
+        await self._logins.log_out(op.name)
+        return ops.Done()
+
+    async def start(self) -> None:
+        """Seals what an earlier version stored in clear."""
+        try:
+            await self._book.seal_what_is_stored()
+        except OpenAgentError:
+            _log.exception("keys of MCP servers stay in the database")
+
+    async def close(self) -> None:
+        await self._logins.close()
+        await self.host.close()
+
+    def _start_anew(self, name: str) -> None:
+        self.host.start_anew(name)
+
+    async def _resources(self, connection: Connection, op: ops.McpResources) -> McpResourceList:
+        running = await self._running(Path(op.cwd), op.server)
+        return McpResourceList(resources_of(running))
+
+    async def _read_resource(self, connection: Connection, op: ops.McpResourceRead) -> McpResourceContents:
+        server = await self._server(Path(op.cwd), op.server)
+        return McpResourceContents(contents_of(await server.read_resource(op.uri)))
+
+    async def _prompts(self, connection: Connection, op: ops.McpPrompts) -> McpPromptList:
+        return McpPromptList(prompts_of(await self._running(Path(op.cwd), op.server)))
+
+    async def _get_prompt(self, connection: Connection, op: ops.McpPromptGet) -> McpPromptMessages:
+        server = await self._server(Path(op.cwd), op.server)
+        return McpPromptMessages(messages_of(await server.prompt(op.name, op.arguments)))
+
+    async def _running(self, workspace: Path, name: str = "") -> dict[str, McpServer]:
+        """Those that are up, or are within the time a turn would wait for them."""
+        found = await self._book.found(workspace)
+        if name and name not in found.servers:
+            raise unknown(name)
+        await self.host.settle(await self.host.servers(workspace, found.servers))
+        running = self.host.running(workspace)
+        return {each: server for each, server in running.items() if name in ("", each) and server.status == "up"}
+
+    async def _server(self, workspace: Path, name: str) -> McpServer:
+        if server := (await self._running(workspace, name)).get(name):
+            return server
+        raise OpenAgentError(
+            "tool_error", f"The MCP server {name!r} is not up.", hint=f"`openagent mcp test {name}` tells why."
+        )
+
+    async def _session(self, session: str) -> "Session":
+        assert self._sessions is not None
+        return await self._sessions.get(session)
+
+
+def _workspace(cwd: str) -> Path | None:
+    return Path(cwd) if cwd else None

@@ -1,0 +1,1 @@
+"""From a model's name to the provider that answers: the catalog, keys and logins, offline models."""

@@ -1,0 +1,80 @@
+"""What holds for a session because of the one it works for, and because of where its workspace was copied from."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from msgspec.structs import replace
+
+from openagent.core.runtime import WorkspaceRules
+from openagent.policy.rules import Rule, moved_rule
+from openagent.protocol.sessions import Mode, SessionInfo
+from openagent.safety.rule_files import RuleFiles
+from openagent.workspace.copies import WorkspaceCopies
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+    from openagent.daemon.manager import SessionManager
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+"""The strictest first."""
+
+
+def strictest(*modes: Mode) -> Mode:
+    return MODES[min(map(MODES.index, modes))]
+
+
+class Lineage:
+    def __init__(self, files: RuleFiles, copies: WorkspaceCopies) -> None:
+        self._files = files
+        self._copies = copies
+        self.manager: SessionManager | None = None
+
+    def rules(self, info: SessionInfo) -> WorkspaceRules:
+        """Those of the workspace that a copy was made from, with what was allowed in the sessions above, and no wider a
+        mode than theirs."""
+        workspace = Path(info.cwd)
+        origin = self._copies.origin_of(workspace)
+        found = self._files.holding(origin)
+        rules, at_most = found.rules, found.at_most
+        if origin != workspace:
+            rules = rules.moved(str(origin), info.cwd)
+        for elder in self.manager.elders(info) if self.manager else ():
+            at_most = strictest(at_most, elder.info.settings.mode, elder.permits.at_most)
+            for grant in elder.permits.granted:
+                rules = rules.granting(moved_rule(grant.rule, elder.info.cwd, info.cwd))
+        return WorkspaceRules(rules, at_most)
+
+    def remember(self, rule: Rule) -> Rule:
+        """What was always allowed in a copy is so in the workspace."""
+        place = Path(rule.workspace)
+        remembered = moved_rule(rule, rule.workspace, str(self._copies.origin_of(place)))
+        self._files.remember(remembered)
+        return remembered
+
+    def share(self, session: "Session") -> None:
+        """What a person allowed a sub-agent for the session holds for the whole tree it belongs to."""
+        if self.manager is None or not (elders := self.manager.elders(session.info)):
+            return
+        root = elders[-1]
+        known = {grant.id for grant in root.permits.granted}
+        for grant in session.permits.granted:
+            if grant.id in known:
+                continue
+            moved = replace(grant, rule=moved_rule(grant.rule, session.info.cwd, root.info.cwd))
+            root.permits.take_over(moved)
+            if not moved.permanent:
+                root.post(granted=[moved.to_keep])
+            for other in self.manager.all_loaded:
+                if other is not session and root in self.manager.elders(other.info):
+                    rule = moved_rule(grant.rule, session.info.cwd, other.info.cwd)
+                    other.permits.allow_for_turn([rule], grant.id)
+
+    def hand_down(self, session: "Session") -> None:
+        """What a person allowed in a session holds at once for those that work for it."""
+        if self.manager is None:
+            return
+        for other in self.manager.all_loaded:
+            if session in self.manager.elders(other.info):
+                for grant in session.permits.granted:
+                    rule = moved_rule(grant.rule, session.info.cwd, other.info.cwd)
+                    other.permits.allow_for_turn([rule], grant.id)

@@ -1,0 +1,130 @@
+"""Who is asked when something wants out of a jail: the session whose command, hook, terminal or server it is."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from openagent.jail.egress import HostRule, only
+from openagent.jail.ports import PortOpener
+from openagent.plugins.held import HeldTime
+from openagent.plugins.jail import AskHost, Openings
+from openagent.tools.mcp.definitions import PROJECT_FILES, ServerDefinition
+
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+    from openagent.daemon.manager import SessionManager
+
+_NOBODY = "OpenAgent did not let this connection to {host}:{port} out of the jail: there is no session to ask in."
+
+
+class Requester(NamedTuple):
+    """A program beside a session's shell."""
+
+    session: str
+    name: str
+    """What a person said once holds for all that go by it."""
+    words: str
+    """For people: `The hook x`."""
+    held: HeldTime
+    """Counts the time that a person took to answer."""
+
+
+class Outside:
+    def __init__(self, network: str | Sequence[str], names: Mapping[str, str]) -> None:
+        self.network = network
+        self.names = names
+        self.opener = PortOpener()
+        self.opener.hold()
+        self.manager: SessionManager | None = None
+        self._held: dict[tuple[Path, str], HeldTime] = {}
+
+    def warm_up(self) -> None:
+        """So that nobody's first command waits for it."""
+        if self.network not in ("on", "off"):
+            self.opener.warm_up()
+
+    def close(self) -> None:
+        self.opener.release()
+
+    def rule(self, host: str, port: int) -> Literal["allow", "ask", "deny"]:
+        """What the settings say of a host, to whoever asks from here and not from a jail."""
+        if self.network in ("on", "ask"):
+            return "allow" if self.network == "on" else "ask"
+        listed = any(HostRule.parse(each).matches(host, port) for each in self._listed)
+        return "allow" if listed else "deny"
+
+    @property
+    def _listed(self) -> Sequence[str]:
+        return () if isinstance(self.network, str) else self.network
+
+    async def reach_from_shell(self, session: str, host: str, port: int) -> str:
+        loaded = self.manager.loaded(session) if self.manager is not None else None
+        return (
+            await loaded.permits.leaving.reach(host, port)
+            if loaded is not None
+            else _NOBODY.format(host=host, port=port)
+        )
+
+    def openings(self, session: str) -> Openings:
+        loaded = self.manager.loaded(session) if self.manager is not None else None
+        return loaded.permits.leaving.openings if loaded is not None else Openings()
+
+    def only_reads(self, session: str) -> bool:
+        """In plan mode, what a session has run beside its shell changes nothing either."""
+        loaded = self.manager.loaded(session) if self.manager is not None and session else None
+        return loaded is not None and loaded.permits.mode == "plan"
+
+    def asking(self, requester: Requester) -> AskHost:
+        return functools.partial(self._reach, requester)
+
+    async def _reach(self, requester: Requester, host: str, port: int) -> str:
+        loaded = self.manager.loaded(requester.session) if self.manager is not None else None
+        return await self._ask(loaded, requester, host, port)
+
+    async def _ask(self, session: "Session | None", requester: Requester, host: str, port: int) -> str:
+        if session is None:
+            return _NOBODY.format(host=host, port=port)
+        reason = f"{requester.words} wants to connect to {host}:{port}."
+        held = requester.held
+        with held.holding():
+            held.refusal = await session.permits.leaving.reach(host, port, program=requester.name, reason=reason)
+        return held.refusal
+
+    # MCP servers belong to a workspace, not to a session
+
+    def held(self, workspace: Path, server: str) -> HeldTime:
+        return self._held.setdefault((workspace, server), HeldTime())
+
+    def asking_for_server(self, definition: ServerDefinition, workspace: Path) -> AskHost:
+        words = f"The MCP server {definition.name}"
+        requester = Requester("", f"mcp:{definition.name}", words, self.held(workspace, definition.name))
+
+        async def ask(host: str, port: int) -> str:
+            return await self._ask(self._session_in(workspace), requester, host, port)
+
+        return ask
+
+    async def may_connect(self, definition: ServerDefinition, workspace: Path) -> str:
+        """To a server that is reached over the network: its host is the word of whoever wrote its entry. A person's
+        own is as good as an answer; a project's goes by the same rule as everything else there."""
+        if not definition.url or Path(definition.source).name not in PROJECT_FILES or self.network == "on":
+            return ""
+        if Path(definition.source).parent != workspace and workspace not in Path(definition.source).parents:
+            return ""
+        address = urlsplit(definition.url)
+        host, port = address.hostname or "", address.port or (443 if address.scheme == "https" else 80)
+        if self.network == "ask":
+            return await self.asking_for_server(definition, workspace)(host, port)
+        return await only(self._listed)(host, port)
+
+    def _session_in(self, workspace: Path) -> "Session | None":
+        """Where somebody looks, and something runs, if there is such a one."""
+        sessions = self.manager.all_loaded if self.manager is not None else []
+        there = [session for session in sessions if session.workspace == workspace]
+        return max(there, key=_liveliness, default=None)
+
+
+def _liveliness(session: "Session") -> tuple[bool, bool, float]:
+    return session.someone_can_answer(), session.running, session.info.updated_at

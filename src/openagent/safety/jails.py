@@ -1,0 +1,146 @@
+"""The jail that the settings ask for, and what else runs behind its walls."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from openagent import config
+from openagent.jail.bwrap import BwrapJail
+from openagent.jail.host import HostJail
+from openagent.jail.limits import Limits
+from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, Openings, ProcessJail
+from openagent.plugins.loading import JailOptions, PluginLoader
+from openagent.policy.paths import is_secret_file
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import BackgroundFinished, Event
+from openagent.safety.jail_exits import Outside, Requester
+from openagent.tools.mcp.definitions import ServerDefinition
+
+
+def build_jail(
+    settings: config.JailSettings,
+    scratch: Path,
+    hidden: list[Path],
+    tell: Callable[[str, Event], None],
+    outside: Outside | None = None,
+    *,
+    room: Callable[[Path], int | None] = lambda _workspace: None,
+) -> Jail:
+    def ended(session: str, command: BackgroundCommand) -> None:
+        tell(
+            session,
+            BackgroundFinished(command_id=command.id, exit_code=command.exit_code, duration_ms=command.duration_ms),
+        )
+
+    if settings.kind == "plugin":
+        return _plugged_jail(settings, scratch, hidden, ended)
+    if settings.kind == "host":
+        return HostJail(background_after=settings.background_after, log_dir=scratch, on_background_end=ended)
+    limits = Limits(
+        memory=config.size_in_bytes(settings.memory),
+        processes=settings.processes,
+        cpus=settings.cpus,
+        file_size=config.size_in_bytes(settings.file_size),
+        disk=config.size_in_bytes(settings.disk),
+    )
+    if settings.kind == "bwrap":
+        return BwrapJail(
+            network=settings.network,
+            names=settings.names,
+            ask=outside.reach_from_shell if outside is not None else None,
+            opener=outside.opener if outside is not None else None,
+            openings=outside.openings if outside is not None else lambda _session: Openings(),
+            limits=limits,
+            hidden=hidden,
+            is_secret=is_secret_file,
+            room=room,
+            background_after=settings.background_after,
+            log_dir=scratch,
+            on_background_end=ended,
+        )
+    from openagent.jail.docker import DockerJail  # brings an HTTP client along, which most daemons never need
+
+    return DockerJail(
+        image=settings.image,
+        network=settings.network,
+        names=settings.names,
+        ask=outside.reach_from_shell if outside is not None else None,
+        opener=outside.opener if outside is not None else None,
+        limits=limits,
+        hidden=hidden,
+        is_secret=is_secret_file,
+        background_after=settings.background_after,
+        log_dir=scratch,
+        on_background_end=ended,
+    )
+
+
+def _plugged_jail(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], ended: Callable[[str, BackgroundCommand], None]
+) -> Jail:
+    options = JailOptions(
+        network=settings.network,
+        memory=config.size_in_bytes(settings.memory),
+        processes=settings.processes,
+        hidden=hidden,
+        scratch=scratch,
+        background_after=settings.background_after,
+        on_background_end=ended,
+    )
+    return PluginLoader().jail(settings.plugin)(options)
+
+
+def jailed_starter(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], outside: Outside
+) -> Callable[[Path, Sequence[str], Mapping[str, str], Requester], Awaitable[asyncio.subprocess.Process]]:
+    """Starts programs that are no part of a session's shell behind the same walls."""
+    start = _starter(settings, scratch, hidden, outside)
+
+    async def start_for(
+        workspace: Path, argv: Sequence[str], env: Mapping[str, str], requester: Requester
+    ) -> asyncio.subprocess.Process:
+        return await start(workspace, argv, env, outside.asking(requester), outside.only_reads(requester.session))
+
+    return start_for
+
+
+def _starter(
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], outside: Outside
+) -> Callable[[Path, Sequence[str], Mapping[str, str], AskHost, bool], Awaitable[asyncio.subprocess.Process]]:
+    @functools.cache
+    def jail() -> Jail:
+        return build_jail(settings, scratch, hidden, lambda _session, _event: None, outside)
+
+    async def start(
+        workspace: Path, argv: Sequence[str], env: Mapping[str, str], ask: AskHost, read_only: bool
+    ) -> asyncio.subprocess.Process:
+        built = jail()
+        if not isinstance(built, ProcessJail):
+            raise OpenAgentError(
+                "jail_error",
+                "Programs beside a session's shell (MCP servers, hooks of projects) cannot run in this kind of jail.",
+                hint='Choose `[jail] kind = "bwrap"`.',
+            )
+        return await built.start_process(workspace, argv, env=env, ask=ask, read_only=read_only)
+
+    return start
+
+
+async def start_mcp_server(
+    jail_settings: config.JailSettings,
+    scratch: Path,
+    hidden: list[Path],
+    definition: ServerDefinition,
+    workspace: Path,
+    *,
+    outside: Outside,
+) -> asyncio.subprocess.Process:
+    """In the jail, with the network that the server needs where its entry names one."""
+    if definition.network:
+        jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
+    start = _starter(jail_settings, scratch, hidden, outside)
+    ask = outside.asking_for_server(definition, workspace)
+    return await start(workspace, [definition.command, *definition.args], definition.env, ask, False)

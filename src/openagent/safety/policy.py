@@ -1,0 +1,116 @@
+"""What rules say, and whose count: `policy.*` and `trust.*`."""
+
+import asyncio
+from pathlib import Path
+from typing import get_args
+
+from msgspec.structs import replace
+
+from openagent.config.cache import ConfigCache
+from openagent.config.project import project_folder
+from openagent.config.trust import TrustedFolder, governed_files
+from openagent.core.audit import entry
+from openagent.daemon.connection import Connection
+from openagent.daemon.daemon import Handler
+from openagent.plugins.store import Batch, Store
+from openagent.policy.explain import check_builtin_examples, check_examples, explain
+from openagent.protocol import ops
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.safety import (
+    PolicyExplanation,
+    PolicyTested,
+    RuleExample,
+    TrustEntries,
+    TrustEntry,
+)
+from openagent.protocol.sessions import Mode
+from openagent.safety.rule_files import RuleFiles
+
+_MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+class PolicyService:
+    def __init__(self, configs: ConfigCache, rules: RuleFiles) -> None:
+        self._configs = configs
+        self._rules = rules
+
+    def handlers(self) -> dict[type[ops.Op], Handler]:
+        return {ops.PolicyExplain: self._explain, ops.PolicyTest: self._test}
+
+    async def _explain(self, connection: Connection, op: ops.PolicyExplain) -> PolicyExplanation:
+        workspace = _folder(op.cwd)
+        found = self._rules.find(workspace)
+        mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
+        mode = _MODES[min(_MODES.index(mode), _MODES.index(found.holding.at_most))]
+        explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool)
+        return replace(explained, notices=[notice.message for notice in found.notices])
+
+    async def _test(self, connection: Connection, op: ops.PolicyTest) -> PolicyTested:
+        found = self._rules.find(_folder(op.cwd))
+
+        def check() -> list[RuleExample]:
+            return [
+                *check_builtin_examples(),
+                *check_examples(found.user, "user"),
+                *check_examples(found.project, "project"),
+            ]
+
+        examples = await asyncio.to_thread(check)
+        return PolicyTested(
+            checked=len(examples),
+            failures=[example for example in examples if example.expected != example.met],
+            files=found.files,
+            notices=[notice.message for notice in found.notices],
+        )
+
+
+class TrustService:
+    def __init__(self, configs: ConfigCache, rules: RuleFiles, store: Store) -> None:
+        self._configs = configs
+        self._trust = configs.trust
+        self._rules = rules
+        self._store = store
+
+    def handlers(self) -> dict[type[ops.Op], Handler]:
+        return {ops.TrustAdd: self._add, ops.TrustRemove: self._remove, ops.TrustShow: self._list}
+
+    async def _add(self, connection: Connection, op: ops.TrustAdd) -> TrustEntry:
+        folder = project_folder(_folder(op.cwd), self._configs.environment({}))
+        added = await asyncio.to_thread(self._trust.add, folder)
+        await self._changed(added, "trusted")
+        return _entry(added, current=True)
+
+    async def _remove(self, connection: Connection, op: ops.TrustRemove) -> ops.Done:
+        removed = await asyncio.to_thread(self._trust.remove, Path(op.folder))
+        await self._changed(removed, "removed")
+        return ops.Done()
+
+    async def _list(self, connection: Connection, op: ops.TrustShow) -> TrustEntries:
+        def look() -> list[TrustEntry]:
+            entries = sorted(self._trust.entries(), key=lambda entry: entry.folder)
+            return [_entry(trusted, current=self._trust.trusts(Path(trusted.folder))) for trusted in entries]
+
+        return TrustEntries(await asyncio.to_thread(look))
+
+    async def _changed(self, trusted: TrustedFolder, what: str) -> None:
+        self._configs.forget()
+        self._rules.forget()
+        row = entry("trust", trusted.folder, what=what, fingerprint=trusted.fingerprint)
+        await self._store.commit(Batch("", audit=[row]))
+
+
+def _entry(trusted: TrustedFolder, *, current: bool) -> TrustEntry:
+    try:
+        files = [str(file) for file in governed_files(Path(trusted.folder))]
+    except (OpenAgentError, OSError):
+        files = []
+    return TrustEntry(folder=trusted.folder, at=trusted.at, current=current, files=files)
+
+
+def _folder(cwd: str) -> Path:
+    folder = Path(cwd)
+    if not folder.is_absolute() or not folder.is_dir():
+        raise OpenAgentError(
+            "invalid_argument", f"{cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
+        )
+    return folder

@@ -1,1 +1,0 @@
-"""One file per subject: turns ops about keys, models, rules and more into calls of the rooms. Only `app` knows them."""

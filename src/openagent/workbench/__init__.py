@@ -1,0 +1,1 @@
+"""What people work with beside the conversation: files, terminals, copies of workspaces, tasks."""

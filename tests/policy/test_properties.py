@@ -117,6 +117,11 @@ def test_a_dangerous_line_after_any_text_is_seen_or_asked_about(text: str) -> No
     assert decision.kind != "allow" or swallowed, text
 
 
+def test_an_empty_alternative_in_braces_is_no_word() -> None:
+    assert decided("rm {-rf,} {,/}", "full").kind == "deny"
+    assert decided("{,ls}").kind == decided("ls").kind
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "opening", ["(", "$(", "{", "${", "$((", "if ", "f(){ ", "case x in ", "{a,", "<(", "eval ", "sudo "]

@@ -110,6 +110,8 @@ class State:
 
     def parted(self, pieces: list[Piece]) -> list[Value]:
         """The fields of a word: what an expansion without quotes brings is parted at its blanks."""
+        if not pieces:  # `{,x}` has an empty alternative, of which bash makes no word
+            return []
         *before, last = pieces
         if last.listed is not None and not any(piece.text or piece.splits for piece in before):
             return list(last.listed)

@@ -12,10 +12,10 @@ from devtools.simulator import ThreadedSimulator
 from openagent.collectors.choosing import candidates, size
 from openagent.collectors.registry import built_in_collectors
 from openagent.collectors.summary import room_for_summary
+from openagent.core.collect import Proposal, propose
 from openagent.core.view import View
 from openagent.plugins.collector import CollectGoal, Collection, Collector, ContextItem, ContextSettings, Summarize
 from openagent.plugins.context import call_id
-from openagent.plugins.proposing import Proposal, propose
 from openagent.plugins.store import CollectionRecord
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart

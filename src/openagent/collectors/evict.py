@@ -7,8 +7,7 @@ import msgspec
 from openagent.collectors.choosing import candidates, numbers
 from openagent.collectors.truncate import oldest
 from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
-from openagent.plugins.context import message_tokens
-from openagent.plugins.view_log import shortened
+from openagent.plugins.context import message_tokens, shortened
 from openagent.protocol.messages import ImagePart, ToolResultPart
 
 WORTHWHILE = 100

@@ -2,10 +2,10 @@
 
 import re
 
+from openagent.core.view_log import REWIND, standing
 from openagent.plugins.context import within
 from openagent.plugins.recall import Recalled
 from openagent.plugins.store import Store
-from openagent.plugins.view_log import REWIND, standing
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ImagePart, Message, NotePart, TextPart, ToolCallPart, ToolResultPart
 

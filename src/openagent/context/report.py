@@ -6,9 +6,9 @@ from typing import NamedTuple
 import msgspec
 
 from openagent.core.view import View
+from openagent.core.view_log import REWIND, standing
 from openagent.plugins.context import IMAGE_TOKENS, call_id, part_tokens, text_tokens
 from openagent.plugins.store import CollectionRecord
-from openagent.plugins.view_log import REWIND, standing
 from openagent.protocol.context import CollectionInfo, ContextMessage, ContextSection
 from openagent.protocol.messages import ImagePart, Message, NotePart, Part, TextPart, ThinkingPart, ToolResultPart
 

@@ -9,11 +9,11 @@ from openagent.context import report
 from openagent.core.collect import collect, proposal
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW, View
+from openagent.core.view_log import REWIND, standing
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.collector import Summarize
 from openagent.plugins.store import CollectionRecord
-from openagent.plugins.view_log import REWIND, standing
 from openagent.protocol.context import (
     ContextCollect,
     ContextGivenBack,

@@ -15,6 +15,33 @@ if TYPE_CHECKING:
     from openagent.core.session import Session
 
 
+REMEMBERED_TOTAL = 2 * 1024 * 1024
+
+
+class KnownFiles(FilesRead):
+    """Digests are kept for all files, contents for the last ones, so that a change can be shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._remembered = 0
+
+    def put(self, path: str, seen: SeenFile) -> None:
+        if (before := self._seen.pop(path, None)) is not None:
+            self._remembered -= len(before.content or b"")
+        self._seen[path] = seen
+        self._remembered += len(seen.content or b"")
+        if self._remembered > REMEMBERED_TOTAL:
+            self._drop_oldest_contents()
+
+    def _drop_oldest_contents(self) -> None:
+        for path, seen in self._seen.items():
+            if self._remembered <= REMEMBERED_TOTAL:
+                return
+            if seen.content is not None:
+                self._remembered -= len(seen.content)
+                self._seen[path] = seen._replace(content=None)
+
+
 class CallFiles(FilesRead):
     """What one call sees and writes, on top of what was known before its step."""
 
@@ -43,7 +70,7 @@ class CallFiles(FilesRead):
 class SeenFiles:
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self._known: FilesRead | None = None
+        self._known: KnownFiles | None = None
         self._looks: dict[str, SeenFile] = {}
         """Of the step that runs."""
 
@@ -54,8 +81,8 @@ class SeenFiles:
             self._known.put(path, seen)
         self._looks = {}
 
-    async def _stored(self) -> FilesRead:
-        session, known = self._session, FilesRead()
+    async def _stored(self) -> KnownFiles:
+        session, known = self._session, KnownFiles()
         if session.info.turn_count <= 1 and not session.info.forked_from:
             return known  # nothing can have been stored
         hidden = await session.undo.taken_back()
@@ -67,7 +94,7 @@ class SeenFiles:
         return known
 
     def for_call(self) -> CallFiles:
-        return CallFiles(self._known or FilesRead())
+        return CallFiles(self._known or KnownFiles())
 
     def take_in(self, call: CallFiles) -> None:
         """Its result is recorded. What it wrote is known at once, and more recent than any look."""

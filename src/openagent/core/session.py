@@ -31,6 +31,7 @@ from openagent.core.shells import SessionShell
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import DEFAULT_WINDOW, View
+from openagent.core.view_log import REWIND, load_shown
 from openagent.plugins.gate import Scene, folder_at
 from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Activity, Budget
@@ -46,7 +47,6 @@ from openagent.plugins.store import (
     UsageRecord,
 )
 from openagent.plugins.tool import Tool, ToolOutcome, has_tool
-from openagent.plugins.view_log import REWIND, load_shown
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     BackgroundFinished,

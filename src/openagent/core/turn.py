@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from openagent.core.asking import Asking
 from openagent.core.audit import audit_closed
 from openagent.core.calls import run_calls
-from openagent.core.collect import collect, collect_when_full, must_fit
+from openagent.core.collect import ThresholdWatch, collect, collect_when_full, must_fit
 from openagent.core.history import finished
 from openagent.core.limits import LoopGuard
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW
-from openagent.plugins.context import ThresholdWatch
 from openagent.plugins.ledger import Activity
 from openagent.plugins.provider import Answer, ContextTooLong
 from openagent.plugins.store import RawAnswer, UsageRecord

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from openagent.core.audit import entry
+from openagent.core.view_log import REWIND, standing
 from openagent.plugins.context import ranges, within
 from openagent.plugins.store import AuditEntry, CollectionRecord
 from openagent.plugins.tool import Tool
-from openagent.plugins.view_log import REWIND, standing
 from openagent.plugins.workspace import Caller, FileChange, Restored, Writes, WriteWindow
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import CheckpointCreated, CheckpointRestored, ErrorRaised

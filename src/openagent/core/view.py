@@ -11,15 +11,28 @@ from copy import copy
 import msgspec
 
 from openagent.core.runtime import ResolvedModel
+from openagent.core.view_log import REWIND, standing
 from openagent.plugins.collector import ContextItem
-from openagent.plugins.context import bounded, call_id, longest_result, message_tokens, text_tokens, within
+from openagent.plugins.context import (
+    CHARACTERS_PER_TOKEN,
+    call_id,
+    message_tokens,
+    shortened,
+    text_tokens,
+    within,
+)
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.plugins.store import CollectionRecord
-from openagent.plugins.view_log import REWIND, shortened, standing
-from openagent.protocol.messages import Message, NotePart
+from openagent.protocol.messages import ImagePart, Message, NotePart, Part, TextPart, ToolResultPart
 from openagent.protocol.sessions import Settings
 
 DEFAULT_WINDOW = 128_000
+MAX_RESULT = 64_000
+"""Characters of one tool result that a model is shown; the built-in tools stop before."""
+MAX_IMAGE = 7_000_000
+"""Characters of base64: about five megabytes, beyond which providers refuse an image."""
+MAX_IMAGES = 20
+"""In one message."""
 LEFT_OUT = "[Earlier messages are left out here; nothing is lost. The recall tool searches them and reads them back.]"
 SUMMARY_HEADING = "\n[Summary of what was left out]\n"
 
@@ -176,3 +189,39 @@ class View:
 
 def _pinned_notes(message: Message) -> list[NotePart]:
     return [part for part in message.parts if isinstance(part, NotePart) and part.pinned]
+
+
+def longest_result(window: int) -> int:
+    """Characters of a call's result that are shown: a quarter of a small window."""
+    return min(MAX_RESULT, window * CHARACTERS_PER_TOKEN // 4)
+
+
+def bounded(message: Message, longest: int = MAX_RESULT) -> Message:
+    """The same message where nothing in it is too long to be shown; always cut in the same places."""
+    parts = [_bounded_part(part, longest) for part in message.parts]
+    if len(parts) > MAX_IMAGES and (spare := _image_places(parts)[MAX_IMAGES:]):
+        for place in spare:
+            parts[place] = TextPart("[An image is left out: there are too many.]")
+    same = all(new is old for new, old in zip(parts, message.parts, strict=True))
+    return message if same else msgspec.structs.replace(message, parts=parts)
+
+
+def _bounded_part(part: Part, longest: int) -> Part:
+    if isinstance(part, ImagePart) and len(part.data) > MAX_IMAGE:
+        return TextPart(f"[An image of {len(part.data) * 3 // 4:,} bytes is left out: it is too large.]")
+    if not isinstance(part, ToolResultPart) or (len(part.text) <= longest and not part.images):
+        return part
+    images = [image for image in part.images if len(image.data) <= MAX_IMAGE][:MAX_IMAGES]
+    if len(part.text) <= longest and len(images) == len(part.images):
+        return part
+    text = part.text
+    if len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]}\n[… {len(text) - longest:,} characters are left out here …]\n{text[-half:]}"
+    if left_out := len(part.images) - len(images):
+        text += f"\n[{left_out} images are left out: too large, or too many.]"
+    return msgspec.structs.replace(part, text=text, images=images)
+
+
+def _image_places(parts: Sequence[Part]) -> list[int]:
+    return [place for place, part in enumerate(parts) if isinstance(part, ImagePart)]

@@ -4,7 +4,6 @@ import hashlib
 from typing import NamedTuple
 
 REMEMBERED_FILE = 256 * 1024
-REMEMBERED_TOTAL = 2 * 1024 * 1024
 
 
 class Stamp(NamedTuple):
@@ -28,38 +27,21 @@ class SeenFile(NamedTuple):
 
 
 class FilesRead:
-    """By real path. Digests are kept for all files, contents for the last ones, so that a change can be shown."""
+    """By real path."""
 
     def __init__(self) -> None:
         self._seen: dict[str, SeenFile] = {}
-        self._remembered = 0
 
     def get(self, path: str) -> SeenFile | None:
         return self._seen.get(path)
 
     def saw(self, path: str, stamp: Stamp, content: bytes | None) -> None:
         """The session is shown a file. `content` is None when only a part of a large one was read."""
-        self.put(path, seen_file(stamp, content))
+        self._seen[path] = seen_file(stamp, content)
 
     def wrote(self, path: str, stamp: Stamp, content: bytes | None) -> None:
         """The session has made a file what it is; with `GONE` and no content, it has deleted it."""
-        self.put(path, seen_file(stamp, content))
-
-    def put(self, path: str, seen: SeenFile) -> None:
-        if (before := self._seen.pop(path, None)) is not None:
-            self._remembered -= len(before.content or b"")
-        self._seen[path] = seen
-        self._remembered += len(seen.content or b"")
-        if self._remembered > REMEMBERED_TOTAL:
-            self._drop_oldest_contents()
-
-    def _drop_oldest_contents(self) -> None:
-        for path, seen in self._seen.items():
-            if self._remembered <= REMEMBERED_TOTAL:
-                return
-            if seen.content is not None:
-                self._remembered -= len(seen.content)
-                self._seen[path] = seen._replace(content=None)
+        self._seen[path] = seen_file(stamp, content)
 
 
 def seen_file(stamp: Stamp, content: bytes | None) -> SeenFile:

@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-import msgspec
 from msgspec import Struct
 
-from openagent.plugins.collector import Collection, ContextItem
-from openagent.plugins.context import is_pinned, ranges, units, within
+from openagent.plugins.context import within
 from openagent.plugins.store import CollectionRecord, Store
-from openagent.protocol.messages import ImagePart, Message, NotePart, Part, ToolResultPart
+from openagent.protocol.messages import Message
 
 REWIND = "rewind"
 """What stands as the collector of messages that were taken back."""
@@ -60,30 +58,3 @@ def standing(log: Sequence[CollectionRecord]) -> list[CollectionRecord]:
             undone.update(record.undone)
             found.append(record)
     return found[::-1]
-
-
-def shortened(message: Message, text: str | None) -> Message:
-    if text is None:
-        return message
-    parts: list[Part] = [
-        msgspec.structs.replace(part, text=text, images=[]) if isinstance(part, ToolResultPart) else part
-        for part in message.parts
-        if not isinstance(part, ImagePart)
-    ]
-    if message.role == "user":
-        parts.append(NotePart("summary", text))
-    return msgspec.structs.replace(message, parts=parts)
-
-
-def permitted(collection: Collection, context: Sequence[ContextItem], cut_at: int) -> Collection:
-    """What of a proposal may be done: calls stay with their results, and pinned messages stay. What was never loaded
-    goes with the first that goes."""
-    free = [unit for unit in units(context) if not is_pinned(unit)]
-    whole = [unit for unit in free if all(within(item.message.number, collection.hidden) for item in unit)]
-    numbers = [item.message.number for unit in whole for item in unit]
-    pinned = {item.message.number for item in context if item.pinned}
-    if numbers and cut_at:
-        stay = {item.message.number for item in context} - set(numbers)
-        numbers += [number for number in range(1, cut_at) if number not in stay]
-    replaced = {number: text for number, text in collection.replaced.items() if number not in pinned}
-    return msgspec.structs.replace(collection, hidden=ranges(numbers), replaced=replaced)

@@ -6,7 +6,7 @@ from contextlib import suppress
 import msgspec
 
 from openagent.agents.allowance import narrowed
-from openagent.core.asks import Reply, Verdict
+from openagent.core.asks import QuestionReply, Verdict
 from openagent.core.session import Session
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
@@ -28,7 +28,7 @@ class AgentWatch:
         self._session = session
         self._template = template
         self._lineage = lineage
-        self._asked: dict[str, asyncio.Future[Verdict] | asyncio.Future[Reply]] = {}
+        self._asked: dict[str, asyncio.Future[Verdict] | asyncio.Future[QuestionReply]] = {}
         self._updating: set[asyncio.Task[None]] = set()
         self.background = background
         self.within_caller = True
@@ -138,7 +138,7 @@ class AgentWatch:
         asked.add_done_callback(self._pass_answer_on)
         self._parent.post(e.QuestionAsked(question=question))
 
-    def _pass_answer_on(self, asked: "asyncio.Future[Reply]") -> None:
+    def _pass_answer_on(self, asked: "asyncio.Future[QuestionReply]") -> None:
         if not asked.cancelled():
             question = next((name for name, each in self._asked.items() if each is asked), "")
             with suppress(OpenAgentError):  # somebody else was faster

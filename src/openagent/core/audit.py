@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from openagent.core.seen import CallFiles
+from openagent.core.files_seen import CallFiles
 from openagent.plugins.store import AuditEntry
 from openagent.plugins.tool import Tool, ToolEffect, ToolOutcome
 from openagent.policy.facts import Decision

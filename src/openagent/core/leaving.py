@@ -5,19 +5,23 @@ It is asked like a call all the same, and answered, granted and recorded like on
 """
 
 import asyncio
-import os.path
+import os
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
 
+from openagent.core.asks import ask_person
 from openagent.core.audit import entry
-from openagent.core.needs import ENGINE, NotToBeHadError, folders_named, hosts_named, opened, wishes
-from openagent.core.permission import ask_person
 from openagent.core.unsaved import held
 from openagent.grants.openings import Opening, own_port
+from openagent.plugins.addresses import address_of
 from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell, offers
 from openagent.plugins.store import AuditEntry
+from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts, Decision
 from openagent.policy.units import command_text, units_of
 from openagent.protocol.sessions import PermissionAsk
@@ -25,6 +29,14 @@ from openagent.protocol.sessions import PermissionAsk
 if TYPE_CHECKING:
     from openagent.core.session import Session
 
+ENGINE = Opening("engine", "container engine")
+_ENGINES = ("docker", "podman", "engine", "container engine")
+_HOST = re.compile(
+    r"(?:https?://)?([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:]+\])(?::(\d{1,5}))?/?", re.IGNORECASE
+)
+_PORT = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]*@)?[A-Za-z0-9_.-]+:(\d{1,5})(?:[/?#]|$)")
+_PATH = re.compile(r"""(?:^|[\s='"(:<>])(/[^\s'"`;|&<>()$*?\[\]{},:]+)""")
+_SPEAKS = re.compile(r"^\s*(?:echo|printf)\b[^|;&<>]*$")
 _REMEMBERED = 512
 _ASKED_AT_ONCE = 8
 """A program can want any number of hosts; a person cannot be asked about all of them at once. The others wait."""
@@ -69,7 +81,7 @@ class Leaving:
     def openings(self) -> Openings:
         """What the session's jail is opened to."""
         granted = [*self._session.permits.openings, *self._once]
-        return msgspec.structs.replace(opened(granted), held=held(self._session, granted))
+        return msgspec.structs.replace(_opened(granted), held=held(self._session, granted))
 
     async def fit(self, shell: Shell) -> None:
         """Opens the jail of a shell to what it may have by now, and to no more. A mount takes a new jail."""
@@ -88,8 +100,8 @@ class Leaving:
         self.begins(call_id)
         jail, command = self._session.runtime.jail, command_text(facts)
         try:
-            wanted = wishes(facts.arguments, jail)
-        except NotToBeHadError as problem:
+            wanted = _wishes(facts.arguments, jail)
+        except _NotToBeHadError as problem:
             return f"It asks for what it cannot have: {problem}."
         why = str(facts.arguments.get("justification") or "it gives no reason").strip().rstrip(".")
         for opening in wanted:
@@ -97,13 +109,13 @@ class Leaving:
             if said.kind == "deny":
                 return f"{opening.subject}: {said.reason}"
         if decision.rule.startswith("answer:"):
-            for host in hosts_named(facts):
+            for host in _hosts_named(facts):
                 self._remember(call_id, host, decision)
         if not offers(jail, OpenableJail) or self._session.permits.mode in ("plan", "full"):
             return ""
         if decision.rule.startswith(_BY_PEOPLE):
             self._open_as_allowed(facts, jail, seen=decision.rule.startswith("answer:"))
-        for folder in folders_named(facts, command, jail):
+        for folder in _folders_named(facts, command, jail):
             await self._open_folder(Opening("folder", folder), command)
         return ""
 
@@ -244,3 +256,85 @@ def _arguments(opening: Opening) -> dict[str, Any]:
 
 def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:] if not sentence[1:2].isupper() else sentence
+
+
+# What a command needs outside the jail: as its model asks for, and as its text shows.
+
+
+class _NotToBeHadError(Exception):
+    """What is asked for cannot be understood, or never be had."""
+
+
+def _wishes(arguments: dict[str, Any], jail: object) -> list[Opening]:
+    """What the model asks to leave the jail for. Raises _NotToBeHadError."""
+    given: Sequence[str] = arguments.get("leave") or ()
+    found = [_wish(each.strip(), jail) for each in given]
+    for opening in found:
+        if not isinstance(jail, OpenableJail):
+            if opening.kind != "network":
+                raise _NotToBeHadError(f"{opening.subject}: this kind of jail cannot be opened to it")
+        elif why := jail.why_not(opening.kind, opening.subject):
+            raise _NotToBeHadError(f"{opening.subject}: {why}")
+    return found
+
+
+def _wish(text: str, jail: object) -> Opening:
+    if text.lower() in _ENGINES:
+        return ENGINE
+    writes = text.startswith(("rw:", "write:"))
+    path = text.partition(":")[2] if writes or text.startswith(("ro:", "read:")) else text
+    if path.startswith("/"):
+        return Opening("folder_write" if writes else "folder", os.path.normpath(path))
+    if isinstance(jail, OpenableJail) and not jail.why_not("credential", text):
+        return Opening("credential", text)
+    if (host := _HOST.fullmatch(text)) and ("." in host[1] or host[2] or host[1] == "localhost"):
+        port = int(host[2] or (443 if not text.startswith("http:") else 80))
+        return Opening("network", f"{host[1].strip('[]').lower()}:{port}")
+    raise _NotToBeHadError(
+        f"{text!r} is no host, no absolute path, no credential that is here (ssh-agent, netrc, gh) and not `docker`"
+    )
+
+
+def _folders_named(facts: CallFacts, command: str, jail: OpenableJail) -> list[str]:
+    """Folders outside that a command names, and that are here but not in its jail."""
+    if "/" not in command or _SPEAKS.match(command):
+        return []
+    workspace, found = Path(facts.workspace), dict[str, None]()
+    for path in map(os.path.normpath, _PATH.findall(command)):
+        if not _within(path, facts.workspace) and jail.lacks(workspace, path) and os.path.exists(path):
+            found[path if os.path.isdir(path) else os.path.dirname(path)] = None
+    return [
+        folder
+        for folder in found
+        if not any(_within(folder, other) and folder != other for other in found) and not jail.why_not("folder", folder)
+    ]
+
+
+def _hosts_named(facts: CallFacts) -> list[Opening]:
+    """Hosts that stand in a command itself: whoever allowed it has seen them. Not those of this machine."""
+    found: list[Opening] = []
+    for word in (word for unit in units_of(facts) for word in unit.argv[1:]):
+        host, given = host_of(word), _PORT.search(word)
+        ports = (int(given[1]),) if given else (80, 443)
+        if host and host not in (HOST_NAME, "localhost") and address_of(host.strip("[]")) is None:
+            found += [Opening("network", f"{host}:{port}") for port in ports]
+    return found
+
+
+def _opened(openings: Collection[Opening]) -> Openings:
+    """For the jail."""
+    folders: dict[str, bool] = {}
+    for each in openings:
+        if each.kind in ("folder", "folder_write"):
+            folders[each.subject] = folders.get(each.subject, False) or each.kind == "folder_write"
+    ports = [port for each in openings if each.kind == "network" and (port := own_port(each.subject))]
+    return Openings(
+        tuple(folders.items()),
+        tuple(dict.fromkeys(ports)),
+        ENGINE in openings,
+        tuple(dict.fromkeys(each.subject for each in openings if each.kind == "credential")),
+    )
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")

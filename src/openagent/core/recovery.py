@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openagent.core.audit import audit_closed
 from openagent.core.draft import joined
-from openagent.core.history import Stage, closed, finished
+from openagent.core.open_calls import Stage, closed, finished
 from openagent.plugins.store import DraftPiece, UsageRecord
 from openagent.plugins.tool import Tool
 from openagent.protocol.events import (

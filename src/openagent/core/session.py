@@ -12,21 +12,21 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from openagent.core.asking import Asking
 from openagent.core.asks import Asks
 from openagent.core.audit import audit_update, entry
 from openagent.core.background import Background
 from openagent.core.calls import run_user_call
 from openagent.core.draft import Draft
+from openagent.core.files_seen import SeenFiles
 from openagent.core.gates import SessionGate
-from openagent.core.history import OpenCalls
 from openagent.core.inbox import Inbox
+from openagent.core.model_call import ModelCall
+from openagent.core.open_calls import OpenCalls
 from openagent.core.outbox import Outbox
 from openagent.core.permits import Permits
 from openagent.core.prompt import system_prompt
 from openagent.core.recovery import recover_calls, recover_turn
 from openagent.core.runtime import Audience, Frozen, ResolvedModel, Runtime
-from openagent.core.seen import SeenFiles
 from openagent.core.shells import SessionShell
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
@@ -600,12 +600,12 @@ class Session:
 
     async def ask_aside(self, resolved: ResolvedModel, request: ModelRequest, activity: Activity) -> Answer:
         """A request that is no part of the conversation, booked on this session."""
-        asking = Asking(self, activity)
+        model_call = ModelCall(self, activity)
         try:
-            return await asking.ask(resolved, request)
+            return await model_call.ask(resolved, request)
         finally:
             usage = self.info.usage
-            for paid in asking.spent:
+            for paid in model_call.spent:
                 usage = msgspec.structs.replace(
                     usage,
                     tokens=usage.tokens + paid.usage,
@@ -613,10 +613,10 @@ class Session:
                     requests=usage.requests + 1,
                 )
             await self.record(
-                *(UsageUpdated(usage=usage, last=paid.usage, last_cost_usd=paid.cost_usd) for paid in asking.spent),
+                *(UsageUpdated(usage=usage, last=paid.usage, last_cost_usd=paid.cost_usd) for paid in model_call.spent),
                 usage=[
                     UsageRecord(None, paid.model, paid.usage, paid.cost_usd, activity, time.time())
-                    for paid in asking.spent
+                    for paid in model_call.spent
                 ],
                 changes={"usage": usage},
             )

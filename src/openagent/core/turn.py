@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from openagent.core.asking import Asking
 from openagent.core.audit import audit_closed
 from openagent.core.calls import run_calls
 from openagent.core.collect import ThresholdWatch, collect, collect_when_full, must_fit
-from openagent.core.history import finished
 from openagent.core.limits import LoopGuard
+from openagent.core.model_call import ModelCall
+from openagent.core.open_calls import finished
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW
 from openagent.plugins.ledger import Activity
@@ -62,7 +62,7 @@ class Turn:
         """What a gate chose for this turn, in the place of the session's model."""
         self._chosen = session.info.settings.model
         self._steps = 0
-        self._asking: Asking | None = None
+        self._model_call: ModelCall | None = None
         self._usage = Usage()
         self._cost_usd = 0.0
         self._final_text = ""
@@ -164,10 +164,10 @@ class Turn:
         request = view.request(session.id, resolved, session.info.settings, session.tool_schemas(window))
         threshold = session.runtime.context(session.workspace).threshold
         watch = ThresholdWatch(view.tokens(), window, threshold, session.post)
-        asking = self._asking = Asking(session, self._activity, watch=watch)
+        model_call = self._model_call = ModelCall(session, self._activity, watch=watch)
         began = time.monotonic()
-        answer = await asking.ask(resolved, request)
-        paid = asking.spent[-1]
+        answer = await model_call.ask(resolved, request)
+        paid = model_call.spent[-1]
         message = Message(
             number=session.next_number,
             role="assistant",
@@ -210,8 +210,8 @@ class Turn:
 
     def _account(self, message_number: int, context_tokens: int, window: int) -> tuple[list[UsageRecord], SessionUsage]:
         """Enter what the last request has cost into this turn's sums and the session's."""
-        asking, self._asking = self._asking, None
-        spent = asking.spent if asking is not None else []
+        model_call, self._model_call = self._model_call, None
+        spent = model_call.spent if model_call is not None else []
         totals = self.session.info.usage
         tokens, cost_usd = totals.tokens, totals.cost_usd
         for paid in spent:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent import __version__
-from openagent.core.asks import Reply as QuestionReply
+from openagent.core.asks import QuestionReply
 from openagent.core.audit import Actor, acting, entry
 from openagent.daemon.bus import EventBus
 from openagent.daemon.callers import Caller

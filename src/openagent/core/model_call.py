@@ -47,7 +47,7 @@ class Spending(Struct, frozen=True):
     cost_usd: float | None
 
 
-class Asking:
+class ModelCall:
     def __init__(self, session: "Session", activity: Activity, *, watch: Callable[[str], None] | None = None) -> None:
         """`watch` hears what is streamed, and so do people; without it nobody does."""
         self._session = session

@@ -104,7 +104,7 @@ async def filled(store: Store, count: int, session: str = SESSION, text: str = "
     info = await created(store, session)
     messages = [said(number, f"{text} {number}") for number in range(1, count + 1)]
     info = msgspec.structs.replace(info, message_count=count, seq=count)
-    await store.commit(Batch(session, info, messages, events=announced(messages, 1, session)))
+    await store.commit(Batch(session, info, messages=messages, events=announced(messages, 1, session)))
     return messages
 
 
@@ -570,7 +570,7 @@ class StoreContract:
             message = said(2 if name in broken else number, f"{name} {number}")
             events = announced([message], number, name)
             info = session_info(name, seq=number, message_count=number)
-            return Batch(name, info, [message], events=events, audit=[AuditEntry("decision", name)])
+            return Batch(name, info, messages=[message], events=events, audit=[AuditEntry("decision", name)])
 
         for number in (3, 4):
             told = await asyncio.gather(*(store.commit(batch(name, number)) for name in names), return_exceptions=True)

@@ -275,11 +275,11 @@ class AgentService:
             )
         mode = strictest(template.mode or held.mode, held.mode, parent.permits.at_most)
         asked = Settings(tools=template.tools, mcp_servers=template.mcp_servers, mode=mode)
-        allowed = within(asked, held, parent.known_tools)
+        allowed = within(asked, held, parent.tools.known)
         said: dict[str, Any] = {"mode": mode, "model": template.model or held.model}
         said |= {"turn_timeout": template.timeout or settings.timeout, **allowed}
         copy = None
-        if can_write(msgspec.structs.replace(asked, **allowed), parent.known_tools):
+        if can_write(msgspec.structs.replace(asked, **allowed), parent.tools.known):
             copy = await self._copies.create(parent.workspace, _copy_name(template.name))
         op = SessionCreate(
             id=uuid4().hex[:12],
@@ -378,7 +378,7 @@ async def _to_the_end(work: Coroutine[Any, Any, object]) -> None:
 
 def _may_write(session: Session) -> bool:
     mode = strictest(session.info.settings.mode, session.permits.at_most)
-    return can_write(msgspec.structs.replace(session.info.settings, mode=mode), session.known_tools)
+    return can_write(msgspec.structs.replace(session.info.settings, mode=mode), session.tools.known)
 
 
 def _copy_name(template: str) -> str:

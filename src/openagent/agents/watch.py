@@ -81,7 +81,7 @@ class AgentWatch:
     def _narrow(self, caller: Settings) -> None:
         if not self.within_caller:
             return
-        if changes := narrowed(self._session.info.settings, caller, self._session.known_tools):
+        if changes := narrowed(self._session.info.settings, caller, self._session.tools.known):
             updating = asyncio.create_task(self._session.update(None, SettingsChange(**changes), ""))
             self._updating.add(updating)
             updating.add_done_callback(self._updating.discard)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from openagent.config.settings import IntentSettings
+from openagent.core.model_call import ask_aside
 from openagent.plugins.gate import Admission, FrontGate, Gate, Scene
 from openagent.plugins.provider import ModelRequest
 from openagent.protocol.events import IntentDetected
@@ -128,7 +129,7 @@ class IntentGate(FrontGate):
         if intent.type == "research" and intent.query.strip():
             scene = msgspec.structs.replace(scene, query=intent.query)
         admission = await self._gate.admit(scene, text)
-        offered = [name for name in detected.tools if name in session.tools]
+        offered = [name for name in detected.tools if name in session.tools.by_name]
         hint = f"{_HINTS[intent.type]} Tools for that: {', '.join(offered)}." if offered else _HINTS[intent.type]
         return msgspec.structs.replace(admission, notes=[*admission.notes, NotePart("intent", hint)])
 
@@ -171,7 +172,7 @@ class _Asking:
         resolved = session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
         asked = Message(number=0, role="user", parts=[TextPart(prompt)])
         request = ModelRequest(model=resolved.model, system=system, messages=[asked], session=f"{session.id} intent")
-        answer = await session.ask_aside(resolved, request, "intent")
+        answer = await ask_aside(session, resolved, request, "intent")
         return "".join(part.text for part in answer.parts if isinstance(part, TextPart))
 
     def cancel(self) -> None:

@@ -13,7 +13,7 @@ from openagent.core.view_log import REWIND, standing
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.collector import Summarize
-from openagent.plugins.store import CollectionRecord
+from openagent.plugins.store import CollectionRecord, Rows
 from openagent.protocol.context import (
     ContextCollect,
     ContextGivenBack,
@@ -59,9 +59,9 @@ class ContextManager:
     def _tell(self, event: Event) -> None:
         """The breakdown, to those who are looking."""
         session = self._sessions.loaded(event.session)
-        if session is None or session.shown is None or not self._bus.attached(session.id):
+        if session is None or session.view.built is None or not self._bus.attached(session.id):
             return
-        view = session.shown
+        view = session.view.built
         usage = session.info.usage
         window = usage.context_window or DEFAULT_WINDOW
         found = report.sections(view, _cached(view))
@@ -70,10 +70,10 @@ class ContextManager:
     async def _show(self, connection: Connection, op: ContextShow) -> ContextReport:
         session = await self._sessions.get(op.session)
         resolved = _model_of(session, connection)
-        view = await session.view(resolved)
+        view = await session.view.build(resolved)
         window = resolved.context_window or DEFAULT_WINDOW
         settings = session.runtime.context(session.workspace)
-        log = await session.collections()
+        log = await session.view.log()
         cached = _cached(view)
         return ContextReport(
             session=session.id,
@@ -98,7 +98,7 @@ class ContextManager:
             else:
                 found = await collect(session, resolved, "manual", collector=op.collector, op_id=op.id)
             if found is None:
-                used = (await session.view(resolved)).estimated()
+                used = (await session.view.build(resolved)).estimated()
                 name = op.collector or session.info.settings.collector
                 name = name or session.runtime.context(session.workspace).collector
                 return ContextProposal(name, done=False, tokens_before=used, tokens_after=used)
@@ -112,12 +112,12 @@ class ContextManager:
                 tokens_after=found.tokens_after,
                 summary="" if op.dry_run else record.summary,
                 note=found.note,
-                collection=0 if op.dry_run else (await session.collections())[-1].id,
+                collection=0 if op.dry_run else (await session.view.log())[-1].id,
             )
 
     async def _pin(self, connection: Connection, op: ContextPin) -> Done:
         session = await self._sessions.get(op.session)
-        view = await session.view(_model_of(session, connection))
+        view = await session.view.build(_model_of(session, connection))
         if not any(item.message.number == op.message for item in view.items()):
             raise OpenAgentError(
                 "not_found",
@@ -127,20 +127,21 @@ class ContextManager:
         if op.on != (op.message in view.pinned):
             numbers = [op.message]
             record = CollectionRecord(pinned=numbers) if op.on else CollectionRecord(unpinned=numbers)
-            await session.record(ContextPinned(message_number=op.message, pinned=op.on), collection=record, op_id=op.id)
+            event = ContextPinned(message_number=op.message, pinned=op.on)
+            await session.record(event, rows=Rows(collection=record), op_id=op.id)
         return Done()
 
     async def _restore(self, connection: Connection, op: ContextRestore) -> ContextGivenBack:
         session = await self._sessions.get(op.session)
         resolved = _model_of(session, connection)
         async with _alone(session):
-            chosen = _chosen(await session.collections(), op)
-            before = (await session.view(resolved)).estimated()
+            chosen = _chosen(await session.view.log(), op)
+            before = (await session.view.build(resolved)).estimated()
             numbers = [record.id for record in chosen]
             after = before + sum(record.tokens_freed for record in chosen)
             event = ContextRestored(collections=numbers, tokens_before=before, tokens_after=after)
-            await session.record(event, collection=CollectionRecord(undone=numbers), op_id=op.id)
-            after = (await session.view(resolved)).estimated()
+            await session.record(event, rows=Rows(collection=CollectionRecord(undone=numbers)), op_id=op.id)
+            after = (await session.view.build(resolved)).estimated()
             return ContextGivenBack(numbers, before, after)
 
 

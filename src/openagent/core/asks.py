@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from openagent.core.audit import NOBODY, Actor, acting, actor, entry
 from openagent.grants.offers import Offer
-from openagent.plugins.store import AuditEntry, KeptGrant
+from openagent.plugins.store import AuditEntry, KeptGrant, Rows
 from openagent.policy.facts import CallFacts
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
@@ -141,7 +141,7 @@ async def ask_person(
         answered.cancel()
         raise
     going_on = _as_before(session) if aside else [StatusChanged(status="executing_tool", detail=ask.tool)]
-    await session.record(resolved, *going_on, op_id=op_id, audit=audit, granted=granted)
+    await session.record(resolved, *going_on, rows=Rows(audit=audit, granted=granted), op_id=op_id)
     return resolved
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from openagent.core.audit import entry
-from openagent.plugins.store import AuditEntry, BackgroundWork
+from openagent.plugins.store import AuditEntry, BackgroundWork, Rows
 from openagent.protocol.events import BackgroundFinished, Event, MessageAdded, SubagentFinished
 from openagent.protocol.messages import CallEnd, Message, NotePart
 
@@ -29,22 +29,18 @@ class Background:
         self._lost = list(lost)
         """Nothing that a session has in the background outlives its being put away."""
         self._working: dict[str, BackgroundWork] = {}
-        self._begun: dict[str, BackgroundWork] = {}
-        self._ended: list[str] = []
 
     def begin(self, work: BackgroundWork) -> None:
         """Also to say more about one that has begun. Stored with what is recorded next."""
         work = msgspec.structs.replace(work, what=" ".join(work.what.split())[:LONGEST], at=work.at or time.time())
-        self._working[work.id] = self._begun[work.id] = work
-        self._session.post()
+        self._working[work.id] = work
+        self._session.recorder.post_begun(work)
 
     def end(self, name: str) -> BackgroundWork | None:
         """Whoever waits for it has been told, or is told with what is recorded next. Returns what ended."""
         work = self._working.pop(name, None)
         if work is not None:
-            self._begun.pop(name, None)
-            self._ended.append(name)
-            self._session.post()
+            self._session.recorder.post_ended(name)
         return work
 
     def finished(self, event: BackgroundFinished) -> list[AuditEntry]:
@@ -53,16 +49,6 @@ class Background:
         if work is None:
             return []
         return [_outcome(work, event, "stopped" if event.lost else "failed" if event.exit_code else "done")]
-
-    @property
-    def has_news(self) -> bool:
-        return bool(self._begun or self._ended)
-
-    def news(self) -> tuple[list[BackgroundWork], list[str]]:
-        """What the store does not know yet."""
-        begun, self._begun = list(self._begun.values()), {}
-        ended, self._ended = self._ended, []
-        return begun, ended
 
     async def tell_lost(self) -> None:
         """What ended with an earlier daemon becomes part of the history, which the model reads with its next turn."""
@@ -87,14 +73,12 @@ class Background:
         messages: list[Message] = []
         if lines and session.info.turn_count:
             note = NotePart("background", "\n".join([_HEADING, *lines]))
-            number, turn = session.next_number, session.info.turn_count
+            number, turn = session.recorder.next_number, session.info.turn_count
             messages = [Message(number=number, role="user", parts=[note], turn=turn, created_at=time.time())]
         await session.record(
             *events,
             *(MessageAdded(message=message) for message in messages),
-            messages=messages,
-            ended=[work.id for work in lost],
-            audit=audit,
+            rows=Rows(messages=messages, ended=[work.id for work in lost], audit=audit),
         )
         self._lost = []
 

@@ -21,7 +21,7 @@ from openagent.core.walls import HID_IT, IN_PLAN, RUN_AGAIN, ReadingShell, go_ba
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import ReadingJail, Shell, offers
-from openagent.plugins.store import BackgroundWork
+from openagent.plugins.store import BackgroundWork, Rows
 from openagent.plugins.tool import Tool, ToolOutcome
 from openagent.plugins.workspace import WriteWindow
 from openagent.policy.facts import CallFacts, Decision
@@ -86,7 +86,7 @@ def _groups(session: "Session", calls: Sequence[ToolCallPart]) -> list[list[Tool
     groups: list[list[ToolCallPart]] = []
     previous_reads = False
     for call in calls:
-        tool = session.tools.get(call.name)
+        tool = session.tools.by_name.get(call.name)
         reads = tool is not None and tool.effect_of(call.arguments) in ("read", "none")
         if reads and previous_reads:
             groups[-1].append(call)
@@ -98,43 +98,45 @@ def _groups(session: "Session", calls: Sequence[ToolCallPart]) -> list[list[Tool
 
 async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any], op_id: str) -> ToolOutcome:
     """A person's call: decided on, shown and audited like a model's, but no part of the history."""
-    session.outbox.check("Nothing was run.")
+    session.recorder.outbox.check("Nothing was run.")
     call = ToolCallPart(f"user-{uuid4().hex[:12]}", tool, arguments)
     if not session.running:
         session.post(StatusChanged(status="executing_tool", detail=tool), op_id=op_id)
     try:
         if not session.running:  # a turn keeps the tools that it began with
-            await session.look_for_tools()
+            await session.tools.look()
         performed = await _perform(session, call, op_id)
         audit = audit_outcome(call, performed)
     except asyncio.CancelledError:
         outcome = ToolOutcome("Stopped before it finished.", is_error=True)
         performed = Performed(outcome, None, 0.0, stopped=True)
         ended = "stopped" if session.open_calls.has_begun(call.id) else "not_run"
-        audit = audit_closed(session.tools, [(call, closed(call, ended, outcome.text, "the user stopped it"))])
+        audit = audit_closed(session.tools.by_name, [(call, closed(call, ended, outcome.text, "the user stopped it"))])
     except OpenAgentError as problem:
         performed = Performed(ToolOutcome(str(problem), is_error=True), None, 0.0)
         audit = audit_outcome(call, performed)
     idle = () if session.running else (StatusChanged(status="idle"),)
-    await session.record(_finished(call, performed), *idle, op_id=op_id, audit=audit)
+    await session.record(_finished(call, performed), *idle, rows=Rows(audit=audit), op_id=op_id)
     return performed.outcome
 
 
 async def _run_call(turn: "Turn", call: ToolCallPart, *then: StatusChanged) -> None:
+    """One call, to its stored result."""
     session = turn.session
     performed = await _perform(session, call)
     async with session.runtime.pace.place():
         await _record(turn, call, performed, then)
-    session.outbox.check()
+    session.recorder.outbox.check()
     if performed.rewritten is not None:
         call = msgspec.structs.replace(call, arguments=performed.rewritten)
     turn.notes += await session.gate.after_call(call, performed.outcome)
 
 
 async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> Performed:
-    tool = session.tools.get(call.name)
+    """Its tool is looked up, and the gate heard."""
+    tool = session.tools.by_name.get(call.name)
     if tool is None:
-        known = ", ".join(session.tools)
+        known = ", ".join(session.tools.by_name)
         text = f"There is no tool named {call.name!r}. There are: {known}."
         return Performed(ToolOutcome(text=text, is_error=True), None, 0.0)
     ruling = await session.gate.before_call(call)
@@ -153,6 +155,7 @@ def _shown(arguments: dict[str, Any]) -> str:
 
 
 async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ruling: Ruling, op_id: str) -> Performed:
+    """Whether it may run is decided here, and where."""
     if problem := _problem(tool, call):
         return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
     facts = _facts(session, tool, call)
@@ -222,7 +225,8 @@ async def _run_again(
 async def _run_decided(
     session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, op_id: str, *, again: bool = False
 ) -> Performed:
-    session.outbox.check()  # what was asked and decided
+    """The tool runs, commands in the jail; what it writes can be undone."""
+    session.recorder.outbox.check()  # what was asked and decided
     summary = tool.summarize(call.arguments)
     async with session.undo.call(tool, call.id, walled=decision.wall == "read") as window:
         session.open_calls.reached(call.id, "begun")
@@ -269,6 +273,7 @@ def _noted(call: ToolCallPart, decision: Decision) -> PermissionNoted:
 
 
 def _problem(tool: Tool, call: ToolCallPart) -> str:
+    """The arguments are checked."""
     if call.invalid_arguments is not None:
         return f"The arguments of {call.name} are not a JSON object: {call.invalid_arguments[:200]!r}. Nothing was run."
     if problem := tool.check(call.arguments):
@@ -292,6 +297,7 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
 async def _ask_person(
     session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, facts: CallFacts | None
 ) -> Decision:
+    """A person is asked, if the decision says so."""
     ask = PermissionAsk(
         id=uuid4().hex[:12],
         call_id=call.id,
@@ -325,6 +331,7 @@ async def _run(context: "CallContext", tool: Tool, call: ToolCallPart) -> ToolOu
 
 
 async def _record(turn: "Turn", call: ToolCallPart, performed: Performed, then: Sequence[StatusChanged]) -> None:
+    """The result is stored, and then shown to people."""
     session, outcome = turn.session, performed.outcome
     result = ToolResultPart(
         call_id=call.id,
@@ -337,17 +344,19 @@ async def _record(turn: "Turn", call: ToolCallPart, performed: Performed, then: 
         display=outcome.display,
         duration_ms=performed.duration_ms,
     )
-    async with session.numbering:
+    async with session.recorder.numbering:
         message = Message(
-            number=session.next_number, role="tool", parts=[result], turn=turn.number, created_at=time.time()
+            number=session.recorder.next_number, role="tool", parts=[result], turn=turn.number, created_at=time.time()
         )
         await session.record(
             MessageAdded(message=message),
             _finished(call, performed),
             *then,
-            messages=[message],
-            audit=audit_outcome(call, performed),
-            seen=performed.files.record(message.number) if performed.files else None,
+            rows=Rows(
+                messages=[message],
+                audit=audit_outcome(call, performed),
+                seen=performed.files.record(message.number) if performed.files else None,
+            ),
         )
     if performed.files:
         session.seen.take_in(performed.files)

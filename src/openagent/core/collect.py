@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.core.model_call import summarized
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW, View
 from openagent.plugins.collector import (
@@ -18,7 +19,7 @@ from openagent.plugins.collector import (
 )
 from openagent.plugins.context import CHARACTERS_PER_TOKEN, is_pinned, message_tokens, ranges, units, within
 from openagent.plugins.provider import ModelRequest
-from openagent.plugins.store import CollectionRecord
+from openagent.plugins.store import CollectionRecord, Rows
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import ContextCollected, ContextThreshold
 from openagent.protocol.messages import Message
@@ -41,7 +42,7 @@ async def must_fit(session: "Session", resolved: ResolvedModel, number: int) -> 
     """Raises when a message is longer than all that its model can read, before anything is spent. It stays in the
     store, and the model is not shown a part of it."""
     window = resolved.context_window
-    message = (await session.view(resolved)).shown_as(number)
+    message = (await session.view.build(resolved)).shown_as(number)
     if not window or message is None or message_tokens(message) <= window:
         return
     request = ModelRequest(model=resolved.model, system="", messages=[message], session=session.id)
@@ -59,11 +60,11 @@ async def must_fit(session: "Session", resolved: ResolvedModel, number: int) -> 
 
 
 async def collect_when_full(session: "Session", resolved: ResolvedModel) -> None:
-    """Between two steps, and before a turn's first."""
+    """A context past its threshold is collected: between two steps, and before a turn's first."""
     settings = session.runtime.context(session.workspace)
     if not settings.auto:
         return
-    view = await session.view(resolved)
+    view = await session.view.build(resolved)
     window = resolved.context_window or DEFAULT_WINDOW
     used = view.tokens()
     if 100.0 * used >= settings.threshold * window:
@@ -79,7 +80,7 @@ async def collect(
     """None when there was nothing to gain."""
 
     async def summarize(messages: Sequence[Message], instruction: str) -> str:
-        return await session.summarize(resolved, messages, instruction)
+        return await summarized(session, resolved, messages, instruction)
 
     done = await proposal(session, resolved, summarize, collector=collector)
     if done is None:
@@ -96,7 +97,7 @@ async def collect(
         note=done.note,
     )
     usage = msgspec.structs.replace(session.info.usage, context_tokens=done.tokens_after)
-    await session.record(collected, collection=record, changes={"usage": usage}, op_id=op_id)
+    await session.record(collected, rows=Rows(collection=record), changes={"usage": usage}, op_id=op_id)
     return done
 
 
@@ -111,7 +112,7 @@ async def proposal(
         known = ", ".join(sorted(session.runtime.collectors))
         raise OpenAgentError("config_error", f"There is no collector named {name!r}.", hint=f"Choose one of: {known}.")
     window = resolved.context_window or DEFAULT_WINDOW
-    view = await session.view(resolved)
+    view = await session.view.build(resolved)
     return await propose(chosen, view, settings=settings, window=window, plan=session.plan, summarize=summarize)
 
 

@@ -39,6 +39,7 @@ class SessionGate:
             return Admission()
 
     async def before_call(self, call: ToolCallPart) -> Ruling:
+        """Hooks may refuse it, or have it made with other arguments."""
         try:
             return await self._session.runtime.gate.before_call(self._session.scene, call)
         except Exception as problem:

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
 
 from openagent.core.audit import NOBODY, Actor, acting, actor
+from openagent.core.recorder import InfoChanges
+from openagent.plugins.store import Rows
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import ErrorRaised, Event, MessageQueued, QueueChanged
 from openagent.protocol.messages import UserPart
@@ -30,7 +32,7 @@ class Inbox:
         self._senders: dict[str, Actor] = {}
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> InfoChanges:
         """What a session's info says of it."""
         return {"queued": len(self.waiting), "held": self.held}
 
@@ -39,8 +41,9 @@ class Inbox:
         return [QueueChanged(queued=list(self.waiting), held=self.held)]
 
     async def send(self, parts: Sequence[UserPart], op_id: str, env: Mapping[str, str] | None = None) -> Sent:
-        """Accepted and stored when this returns. Runs at once, or after the turn that is running; in either case in
-        the sender's environment. Where messages are held back, it is said before them, and they follow."""
+        """A turn for it starts at once, or it waits for the one that runs. In either case it is stored when this
+        returns, and answered in the sender's environment. Where messages are held back, it is said before them, and
+        they follow."""
         session, was_held = self._session, self.held
         self.held = False
         try:
@@ -77,7 +80,7 @@ class Inbox:
                 await self._rewrite(queued.op_id, MessageQueued(queued=queued))
             else:
                 told = MessageQueued(queued=queued)
-                await self._session.record(told, op_id=queued.op_id, queued=[queued], changes=self.facts)
+                await self._session.record(told, rows=Rows(queued=[queued]), changes=self.facts, op_id=queued.op_id)
         except Exception:
             self.waiting.remove(queued)
             self._forget(queued.id)
@@ -153,4 +156,4 @@ class Inbox:
     async def _rewrite(self, op_id: str, *told: Event) -> None:
         starting = [self._starting] if self._starting else []  # until its turn is stored, it is still in the queue
         inbox = [*starting, *self.waiting]
-        await self._session.record(*told, *self.news(), op_id=op_id, inbox=inbox, changes=self.facts)
+        await self._session.record(*told, *self.news(), rows=Rows(inbox=inbox), changes=self.facts, op_id=op_id)

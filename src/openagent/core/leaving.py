@@ -58,6 +58,7 @@ class Leaving:
         self._answers: dict[tuple[str, Opening], Decision] = {}
         """What was said once, to one call or program: it holds for as long as that one runs."""
         self._places = asyncio.Semaphore(_ASKED_AT_ONCE)
+        """Taken while a person is being asked. Those who wait for the answer to the same question share its place."""
         self._news: dict[Opening, str] = {}
         self._once: dict[Opening, None] = {}
         """What the jail is opened to for the running call alone."""

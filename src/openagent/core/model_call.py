@@ -24,7 +24,7 @@ from openagent.plugins.provider import (
     TextChunk,
     ThinkingChunk,
 )
-from openagent.plugins.store import DraftPiece, UsageRecord
+from openagent.plugins.store import DraftPiece, Rows, UsageRecord
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
     Event,
@@ -33,8 +33,9 @@ from openagent.protocol.events import (
     RetryScheduled,
     TextDelta,
     ThinkingDelta,
+    UsageUpdated,
 )
-from openagent.protocol.messages import Part, TextPart, ThinkingPart
+from openagent.protocol.messages import Message, Part, TextPart, ThinkingPart
 from openagent.protocol.usage import Usage
 
 if TYPE_CHECKING:
@@ -61,10 +62,11 @@ class ModelCall:
         """What was paid for: the answer, and attempts that broke off after they had begun to answer."""
 
     async def ask(self, resolved: ResolvedModel, request: ModelRequest) -> Answer:
+        """One request. Cut off at any moment, what it has cost is settled, and what was streamed is kept."""
         request = await self._reserve(resolved.name, request)
-        draft = Draft(self._session.next_number)
+        draft = Draft(self._session.recorder.next_number)
         if self._watch is not None:
-            draft = self._session.draft = Draft(draft.message_number, partial(self._keep, request))
+            draft = self._session.recorder.draft = Draft(draft.message_number, partial(self._keep, request))
         draft.begin()
         try:
             return await self._stream(resolved, request, draft)
@@ -76,6 +78,7 @@ class ModelCall:
             draft.close()
 
     async def _stream(self, resolved: ResolvedModel, request: ModelRequest, draft: Draft) -> Answer:
+        """Each piece becomes an event at once; with the whole answer its cost is settled."""
         async with aclosing(resolved.provider.stream(request)) as stream:
             async for item in stream:
                 if isinstance(item, TextChunk):
@@ -97,16 +100,16 @@ class ModelCall:
 
     async def _keep(self, request: ModelRequest, parts: Sequence[Part], anew: bool) -> None:
         """What was shown since the last time, and what it comes to if this is all."""
-        session, draft = self._session, self._session.draft
+        recorder = self._session.recorder
+        draft = recorder.draft
         if self._reservation is not None:
             await self._reservation.priced()
         if draft is None or draft.closed:  # from here on nothing waits, so what comes later is stored later
             return
-        session.draft_kept = True
         owed = [*self.spent, *([self._so_far(request, draft.parts, self._reservation)] if self._reservation else [])]
         number, now = draft.message_number, time.time()
         usage = [UsageRecord(number, paid.model, paid.usage, paid.cost_usd, self._activity, now) for paid in owed]
-        await session.runtime.store.keep_draft(session.id, DraftPiece(number, list(parts), usage), anew=anew)
+        await recorder.keep_draft(DraftPiece(number, list(parts), usage), anew=anew)
 
     def _so_far(self, request: ModelRequest, parts: Sequence[Part], reservation: Reservation) -> Spending:
         ledger = self._session.runtime.ledger
@@ -119,6 +122,7 @@ class ModelCall:
         return Spending(self._model, usage, reservation.price(usage).cost_usd)
 
     async def _reserve(self, model: str, request: ModelRequest) -> ModelRequest:
+        """The ledger sets aside the most that it could cost, or refuses it."""
         ledger = self._session.runtime.ledger
         self._model = model
         self._reservation = await ledger.reserve(self._session.id, model, request, self._activity)
@@ -185,3 +189,37 @@ class ModelCall:
                 hint="Raise the budget, or choose a cheaper model.",
             )
         draft.begin()
+
+
+async def ask_aside(session: "Session", resolved: ResolvedModel, request: ModelRequest, activity: Activity) -> Answer:
+    """A request that is no part of the conversation, booked on its session."""
+    call = ModelCall(session, activity)
+    try:
+        return await call.ask(resolved, request)
+    finally:
+        usage = session.info.usage
+        for paid in call.spent:
+            usage = msgspec.structs.replace(
+                usage,
+                tokens=usage.tokens + paid.usage,
+                cost_usd=usage.cost_usd + (paid.cost_usd or 0.0),
+                requests=usage.requests + 1,
+            )
+        paid_at = time.time()
+        await session.record(
+            *(UsageUpdated(usage=usage, last=paid.usage, last_cost_usd=paid.cost_usd) for paid in call.spent),
+            rows=Rows(
+                usage=[
+                    UsageRecord(None, paid.model, paid.usage, paid.cost_usd, activity, paid_at) for paid in call.spent
+                ]
+            ),
+            changes={"usage": usage},
+        )
+
+
+async def summarized(session: "Session", resolved: ResolvedModel, messages: Sequence[Message], instruction: str) -> str:
+    """By one request to the session's model outside the conversation, counted against its budget."""
+    asked = Message(number=0, role="user", parts=[TextPart(instruction)])
+    request = ModelRequest(model=resolved.model, system="", messages=[*messages, asked], session=session.id)
+    answer = await ask_aside(session, resolved, request, "summarizing")
+    return "".join(part.text for part in answer.parts if isinstance(part, TextPart))

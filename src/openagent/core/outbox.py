@@ -84,6 +84,8 @@ class Outbox:
         self._problem = _UNANSWERED
         self._retrying: asyncio.Task[None] | None = None
         self._try_now = asyncio.Event()
+        """Set by whoever waits for the store: the pause before the next try ends. It is cleared when a pause begins, so
+        a wish that came while a try was under way, and was answered by it, shortens no later pause."""
 
     @property
     def is_empty(self) -> bool:

@@ -101,6 +101,7 @@ class Permits:
         return decide(facts, "ask", self._rules).kind == "allow"
 
     def decide(self, facts: CallFacts) -> Decision:
+        """Allow, ask or deny: by the rules, the mode, and what a person allowed."""
         if is_opening(facts):
             return decide_opening(facts, self.mode, self._rules)
         decision = decide(facts, self.mode, self._rules)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openagent.core.audit import audit_closed
 from openagent.core.draft import joined
 from openagent.core.open_calls import Stage, closed, finished
-from openagent.plugins.store import DraftPiece, UsageRecord
+from openagent.plugins.store import DraftPiece, Rows, UsageRecord
 from openagent.plugins.tool import Tool
 from openagent.protocol.events import (
     AnyEvent,
@@ -41,12 +41,13 @@ async def recover_turn(session: "Session", turn: int) -> None:
     newest = await store.messages(session.id, limit=MESSAGES)
     told = await store.events(session.id, after=session.info.seq - EVENTS, limit=EVENTS)
     open_calls = _calls_without_result(newest)
-    reached = _stages(open_calls, told, session.tools)
+    reached = _stages(open_calls, told, session.tools.by_name)
     results = [_interrupted(call, reached[call.id]) for call in open_calls]
-    said, owed = _drafted(await store.draft(session.id), session.next_number, turn)
+    said, owed = _drafted(await store.draft(session.id), session.recorder.next_number, turn)
     closing = [Message(0, "tool", [result], turn=turn, created_at=time.time()) for result in results]
-    messages = [replace(each, number=number) for number, each in enumerate([*said, *closing], session.next_number)]
-    session.draft_kept = True
+    first = session.recorder.next_number
+    messages = [replace(each, number=number) for number, each in enumerate([*said, *closing], first)]
+    session.recorder.draft_kept = True
     usage = _sum(session.info.usage, owed)
     await session.undo.interrupted(turn, [call.id for call in open_calls if reached[call.id] == "begun"])
     await session.record(
@@ -56,9 +57,11 @@ async def recover_turn(session: "Session", turn: int) -> None:
         *([UsageUpdated(usage=usage, last=owed[-1].usage, last_cost_usd=owed[-1].cost_usd)] if owed else []),
         _end(turn, [message for message in newest if message.turn == turn], owed),
         StatusChanged(status="idle"),
-        messages=messages,
-        usage=owed,
-        audit=audit_closed(session.tools, zip(open_calls, results, strict=True)),
+        rows=Rows(
+            messages=messages,
+            usage=owed,
+            audit=audit_closed(session.tools.by_name, zip(open_calls, results, strict=True)),
+        ),
         changes={"usage": usage},
     )
     for paid in owed:
@@ -77,7 +80,7 @@ async def recover_calls(session: "Session") -> None:
     await session.record(
         *(finished(call, result) for call, result in cut_off),
         StatusChanged(status="idle"),
-        audit=audit_closed(session.tools, cut_off),
+        rows=Rows(audit=audit_closed(session.tools.by_name, cut_off)),
     )
 
 

@@ -18,6 +18,8 @@ class SessionShell:
         self._only_reads = False
         self._kept_directory: str | None = None
         self._lock = asyncio.Lock()
+        """Held while a shell is opened, exchanged or closed. Without it, two calls that run side by side would open one
+        each, and a change of mode could close the shell that a call is just being given."""
 
     async def get(self) -> Shell:
         """In plan mode one that can change nothing. It goes on where the one before it was."""

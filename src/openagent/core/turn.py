@@ -1,4 +1,8 @@
-"""The turn loop: from a user's message to the agent's final answer."""
+"""The turn: from a user's message to the agent's final answer.
+
+`begin` stores the message, `run` is the loop, `drive` brings it to an end whatever happens. docs/architecture.md says
+the same in words, and has a picture that is drawn from here.
+"""
 
 import asyncio
 import logging
@@ -12,26 +16,30 @@ from openagent.core.collect import ThresholdWatch, collect, collect_when_full, m
 from openagent.core.limits import LoopGuard
 from openagent.core.model_call import ModelCall
 from openagent.core.open_calls import finished
+from openagent.core.recorder import InfoChanges
 from openagent.core.runtime import ResolvedModel
 from openagent.core.view import DEFAULT_WINDOW
 from openagent.plugins.ledger import Activity
 from openagent.plugins.provider import Answer, ContextTooLong
-from openagent.plugins.store import RawAnswer, UsageRecord
+from openagent.plugins.store import RawAnswer, Rows, UsageRecord
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     ErrorRaised,
     MessageAdded,
     StatusChanged,
     TurnCompleted,
+    TurnStarted,
     UsageUpdated,
 )
-from openagent.protocol.messages import Message, NotePart, Part, StopReason, ToolCallPart
+from openagent.protocol.messages import Message, NotePart, Part, StopReason, ToolCallPart, UserPart
+from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import TurnEnd
 from openagent.protocol.usage import SessionUsage, Usage
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
 
+NAME_LENGTH = 60
 _log = logging.getLogger(__name__)
 _ENDS: dict[StopReason, TurnEnd] = {"max_tokens": "max_tokens", "refusal": "refused"}
 _CUT_SHORT: dict[TurnEnd, StopReason] = {
@@ -71,28 +79,50 @@ class Turn:
         self._cancelled: TurnEnd | None = None
         self._stopped_by = ""
 
+    async def begin(self, parts: Sequence[UserPart], unqueued: Sequence[str]) -> Sent:
+        """The message is stored, and with it that a turn answers it."""
+        session = self.session
+        session.permits.begin_turn()
+        notes = session.gate.opening() if self.number == 1 else ()
+        told = [session.user_message(notes, self.number)] if notes else []
+        message = session.user_message(parts, self.number, after=len(told))
+        self.text = message.text
+        changes: InfoChanges = {"turn_count": self.number, **session.inbox.facts}
+        if not session.info.name and message.text:
+            changes["name"] = " ".join(message.text.split())[:NAME_LENGTH]
+        await session.record(
+            TurnStarted(turn=self.number, model=session.info.settings.model),
+            *(MessageAdded(message=each) for each in (*told, message)),
+            StatusChanged(status="thinking"),
+            *(session.inbox.news() if unqueued or session.info.held else ()),
+            *(ErrorRaised(error=notice) for notice in session.permits.new_notices()),
+            rows=Rows(messages=[*told, message], unqueued=unqueued),
+            changes=changes,
+        )
+        return Sent(session=session.id, turn=self.number, message_number=message.number)
+
     async def run(self) -> TurnEnd:
-        await self.session.look_for_tools()
+        """Step after step, until an answer has no calls or a limit says stop."""
         await self._admit()
         sent_on = False
         while self._steps < self.session.info.settings.max_steps:
             self._steps += 1
-            resolved = self._resolve()
-            await collect_when_full(self.session, resolved)
-            answer = await self._answer(resolved)
-            if not answer.tool_calls:
-                self._final_text = answer.text
-                self._silent = not answer.text.strip() and answer.stop_reason == "end"
-                if sent_on := await self._must_go_on(answer, again=sent_on):
-                    continue
+            answer = await self._answer()
+            if answer.tool_calls:
+                await run_calls(self, answer.tool_calls)
+                if self.guard.end_step():
+                    return "loop"
+                continue
+            self._final_text = answer.text
+            self._silent = not answer.text.strip() and answer.stop_reason == "end"
+            if not (sent_on := await self._must_go_on(answer, again=sent_on)):
                 return _ENDS.get(answer.stop_reason or "end", "done")
-            await run_calls(self, answer.tool_calls)
-            if self.guard.end_step():
-                return "loop"
         return "step_limit"
 
     async def _admit(self) -> None:
+        """What the turn has to work with is found, and the message is one that may be answered."""
         session = self.session
+        await session.tools.look()
         await must_fit(session, self._resolve(), session.info.message_count)
         admission = await session.gate.admit(self.text)
         if admission.blocked:
@@ -102,6 +132,7 @@ class Turn:
         await session.tell_model(admission.notes, self.number)
 
     async def _must_go_on(self, answer: Message, *, again: bool) -> bool:
+        """A gate may have the turn go on after its last answer."""
         if answer.stop_reason != "end":
             return False
         reason = await self.session.gate.before_end(answer.text, again=again)
@@ -114,7 +145,7 @@ class Turn:
         try:
             if self._cancelled:
                 raise asyncio.CancelledError
-            self.session.outbox.check()
+            self.session.recorder.outbox.check()
             async with asyncio.timeout(self.session.info.settings.turn_timeout):
                 reason = await self.run()
                 error = _SILENT if self._silent and reason == "done" else None
@@ -142,7 +173,10 @@ class Turn:
             if self.task is not None:
                 self.task.cancel()
 
-    async def _answer(self, resolved: ResolvedModel) -> Message:
+    async def _answer(self) -> Message:
+        """The model's next answer, from a context that fits."""
+        resolved = self._resolve()
+        await collect_when_full(self.session, resolved)
         try:
             return await self._ask(resolved)
         except ContextTooLong:
@@ -158,10 +192,11 @@ class Turn:
         return session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
 
     async def _ask(self, resolved: ResolvedModel) -> Message:
+        """The view is shown to the model, and what it answers becomes a message."""
         session = self.session
-        view = await session.view(resolved)
+        view = await session.view.build(resolved)
         window = resolved.context_window or DEFAULT_WINDOW
-        request = view.request(session.id, resolved, session.info.settings, session.tool_schemas(window))
+        request = view.request(session.id, resolved, session.info.settings, session.tools.schemas(window))
         threshold = session.runtime.context(session.workspace).threshold
         watch = ThresholdWatch(view.tokens(), window, threshold, session.post)
         model_call = self._model_call = ModelCall(session, self._activity, watch=watch)
@@ -169,7 +204,7 @@ class Turn:
         answer = await model_call.ask(resolved, request)
         paid = model_call.spent[-1]
         message = Message(
-            number=session.next_number,
+            number=session.recorder.next_number,
             role="assistant",
             parts=answer.parts,
             turn=self.number,
@@ -197,12 +232,14 @@ class Turn:
                     if (calls := message.tool_calls)
                     else ()
                 ),
-                messages=[message],
-                raw=RawAnswer(message.number, answer.raw_request, answer.raw_response),
-                usage=records,
+                rows=Rows(
+                    messages=[message],
+                    raw=RawAnswer(message.number, answer.raw_request, answer.raw_response),
+                    usage=records,
+                ),
                 changes={"usage": usage},
             )
-        self.session.outbox.check()
+        self.session.recorder.outbox.check()
 
     @property
     def _activity(self) -> Activity:
@@ -227,13 +264,14 @@ class Turn:
         return records, usage
 
     async def _complete(self, reason: TurnEnd, error: ErrorInfo | None) -> None:
-        session = self.session
+        """What is open is closed, what was used is settled, and people are told how it ended."""
+        session, recorder = self.session, self.session.recorder
         messages: list[Message] = []
 
         def add(role: str, part: list[Part], stop_reason: StopReason | None = None) -> None:
             messages.append(
                 Message(
-                    number=session.next_number + len(messages),
+                    number=recorder.next_number + len(messages),
                     role="assistant" if role == "assistant" else "tool",
                     parts=part,
                     turn=self.number,
@@ -242,18 +280,18 @@ class Turn:
                 )
             )
 
-        if session.draft is not None and (partial := session.draft.parts):
+        if recorder.draft is not None and (partial := recorder.draft.parts):
             add("assistant", partial, _CUT_SHORT.get(reason, "error"))
         closed = session.open_calls.stopped(reason, self._stopped_by)
         for _, result in closed:
             add("tool", [result])
-        session.draft = None
+        recorder.draft = None
         totals = session.info.usage
         records, usage = self._account(session.info.message_count, totals.context_tokens, totals.context_window)
         await session.record(
             *(MessageAdded(message=message) for message in messages),
             *(finished(call, result) for call, result in closed),
-            *([ErrorRaised(error=error)] if error and reason != "done" and not session.has_told(error) else []),
+            *([ErrorRaised(error=error)] if error and reason != "done" and not recorder.has_told(error) else []),
             TurnCompleted(
                 turn=self.number,
                 reason=reason,
@@ -266,9 +304,7 @@ class Turn:
                 error=error,
             ),
             StatusChanged(status="error" if reason == "error" else "idle"),
-            messages=messages,
-            usage=records,
-            audit=audit_closed(session.tools, closed),
+            rows=Rows(messages=messages, usage=records, audit=audit_closed(session.tools.by_name, closed)),
             changes={"usage": usage},
         )
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from openagent.core.audit import entry
+from openagent.core.recorder import InfoChanges
 from openagent.core.view_log import REWIND, standing
 from openagent.plugins.context import ranges, within
-from openagent.plugins.store import AuditEntry, CollectionRecord
+from openagent.plugins.store import AuditEntry, CollectionRecord, Rows
 from openagent.plugins.tool import Tool
 from openagent.plugins.workspace import Caller, FileChange, Restored, Writes, WriteWindow
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -130,7 +131,8 @@ class Undo:
                 session.workspace, session.id, op.turn, git_state=op.git_state, overwrite=overwrite, paths=op.paths
             )
         undo = restored.undo if restored else token_hex(6)
-        record, changes = None, dict[str, Any]()
+        record = None
+        changes: InfoChanges = {}
         if op.conversation:
             # How full the context is will be known again with the next answer.
             changes = {"usage": msgspec.structs.replace(session.info.usage, context_tokens=0)}
@@ -148,7 +150,7 @@ class Undo:
         )
         given = {"files": op.files, "conversation": op.conversation, "git_state": op.git_state, "others": op.others}
         audit = [_audit("rewind", op.turn, undo, restored, **given)]
-        await session.record(done, op_id=op.id, changes=changes, collection=record, audit=audit)
+        await session.record(done, rows=Rows(collection=record, audit=audit), changes=changes, op_id=op.id)
         self._begin_anew()
         return _told(op.turn, undo, restored, git=op.git_state)
 
@@ -156,7 +158,7 @@ class Undo:
         """Takes a rewind back: its files and its conversation are as they were, but for what others did since."""
         session = self._session
         async with self._alone():
-            log = standing(await session.collections())
+            log = standing(await session.view.log())
             hidden = next((each for each in log if each.collector == REWIND and undo and each.undo == undo), None)
             writes = session.runtime.writes
             restored = await writes.unrewind(session.workspace, session.id, undo) if writes and undo else None
@@ -184,7 +186,7 @@ class Undo:
             )
             record = CollectionRecord(collector=REWIND, undone=[hidden.id]) if hidden else None
             audit = [_audit("unrewind", turn, undo, restored)]
-            await session.record(done, op_id=op_id, collection=record, audit=audit)
+            await session.record(done, rows=Rows(collection=record, audit=audit), op_id=op_id)
             self._begin_anew()
         await session.inbox.start_next()
         return _told(turn, "", restored, git=bool(restored and restored.git_state != "untouched"))
@@ -222,26 +224,26 @@ class Undo:
         return stopped
 
     def _begin_anew(self) -> None:
-        self._session.forget_view()
+        self._session.view.forget()
         self._session.seen.forget()
 
     # The conversation
 
     async def taken_back(self) -> list[tuple[int, int]]:
         """The messages that are no longer part of the conversation."""
-        log = standing(await self._session.collections())
+        log = standing(await self._session.view.log())
         return [numbers for each in log if each.collector == REWIND for numbers in each.hidden]
 
     async def take_back(self, message: int) -> None:
         """The newest message stays in the store, and the model never sees it."""
-        await self._session.record(collection=await self._hide_from(message))
-        self._session.forget_view()
+        await self._session.record(rows=Rows(collection=await self._hide_from(message)))
+        self._session.view.forget()
 
     async def _hide_from(self, first: int) -> CollectionRecord:
         """What has been collected since goes with it: those messages would be missed now."""
         session = self._session
-        (message,) = await session.outbox.messages(limit=1, after=first - 1)
-        since = [each for each in await session.collections() if each.at >= message.created_at]
+        (message,) = await session.recorder.outbox.messages(limit=1, after=first - 1)
+        since = [each for each in await session.view.log() if each.at >= message.created_at]
         undone = [each.id for each in since if each.collector != REWIND and (each.hidden or each.replaced)]
         hidden = [(first, session.info.message_count)]
         return CollectionRecord(hidden=hidden, collector=REWIND, undone=undone)

@@ -5,13 +5,16 @@ collection changes what was already there. A view is a fold over what is stored:
 collections, rewinds and pins. So taking a collection back shows exactly what was shown before it.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from openagent.core.prompt import system_prompt
 from openagent.core.runtime import ResolvedModel
-from openagent.core.view_log import REWIND, standing
+from openagent.core.view_log import REWIND, load_shown, standing
 from openagent.plugins.collector import ContextItem
 from openagent.plugins.context import (
     CHARACTERS_PER_TOKEN,
@@ -22,11 +25,16 @@ from openagent.plugins.context import (
     within,
 )
 from openagent.plugins.provider import ModelRequest, ToolSchema
-from openagent.plugins.store import CollectionRecord
+from openagent.plugins.store import Batch, CollectionRecord
 from openagent.protocol.messages import ImagePart, Message, NotePart, Part, TextPart, ToolResultPart
 from openagent.protocol.sessions import Settings
 
+if TYPE_CHECKING:
+    from openagent.core.session import Session
+
 DEFAULT_WINDOW = 128_000
+LOADED_WINDOWS = 2
+"""How much of a long session is loaded to be shown, in windows of its model; more could never be shown."""
 MAX_RESULT = 64_000
 """Characters of one tool result that a model is shown; the built-in tools stop before."""
 MAX_IMAGE = 7_000_000
@@ -185,6 +193,61 @@ class View:
             thinking=settings.thinking,
             session=session,
         )
+
+
+class SessionView:
+    """The view of one session: built from the store when it is first needed, and kept in step with what is recorded."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._log: list[CollectionRecord] | None = None
+        self.built: View | None = None
+
+    async def build(self, resolved: ResolvedModel) -> View:
+        """System prompt, tool schemas, history: read from the store once, then only added to."""
+        if self.built is None:
+            session, window = self._session, resolved.context_window or DEFAULT_WINDOW
+            session.recorder.outbox.check()
+            log = await self.log()
+            shown = await load_shown(session.runtime.store, session.id, log, LOADED_WINDOWS * window)
+            self.built = View(system_prompt(session.info), shown.messages, log, shown.cut_at, window=window)
+            self.built.offer(session.tools.schemas(window))
+        return self.built
+
+    async def log(self) -> list[CollectionRecord]:
+        """What happened to the view so far."""
+        if self._log is None:
+            self._log = await self._session.runtime.store.collections(self._session.id)
+        return self._log
+
+    async def next_in_log(self, record: CollectionRecord, pinned: Sequence[int]) -> CollectionRecord:
+        """Notes that are pinned are in the log too, so that they are found without reading a long session whole."""
+        log = await self.log()
+        number = log[-1].id + 1 if log else 1
+        return msgspec.structs.replace(record, id=number, pinned=[*record.pinned, *pinned], at=time.time())
+
+    def take_in(self, batch: Batch) -> None:
+        """It was recorded."""
+        if self.built is not None:
+            for message in batch.messages:
+                self.built.append(message)
+        if (record := batch.collection) is None:
+            return
+        assert self._log is not None  # it has its number from there
+        self._log.append(record)
+        if record.undone:
+            self.forget()
+        elif self.built is not None:
+            self.built.apply(record)
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The pinned notes that the model sees now: source to text."""
+        return self.built.told if self.built is not None else {}
+
+    def forget(self) -> None:
+        """What the model is shown is built anew with the next step."""
+        self.built = None
 
 
 def _pinned_notes(message: Message) -> list[NotePart]:

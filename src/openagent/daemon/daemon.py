@@ -71,7 +71,11 @@ class Daemon:
         self.bus = EventBus()
         self.connections: set[Connection] = set()
         self.stopping = asyncio.Event()
+        """Set once, by an op or a signal. Whoever comes later is refused, so that nothing new starts between the saving
+        of the last turn and the end of the process."""
         self._updating = asyncio.Lock()
+        """Held from comparing the settings a client has seen with those there are to changing them. Without it, of two
+        clients that saw the same settings the second would undo the first one's change unawares."""
         self.started_at = time.time()
         self._started = time.monotonic()
         self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
@@ -237,13 +241,13 @@ class Daemon:
 
     async def _attach(self, connection: Connection, op: ops.SessionAttach) -> None:
         session = await (await self._manager()).get(op.session)
-        async with session.lock:
+        async with session.recorder.lock:
             missed, snapshot = await self._what_was_missed(session, op)
             connection.reply(op, ops.Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
             for event in missed or ():
                 connection.tell(event)
-            if missed is not None and session.draft is not None:
-                live = session.draft.so_far()
+            if missed is not None and session.recorder.draft is not None:
+                live = session.recorder.draft.so_far()
                 connection.tell(LiveState(session=session.id, seq=session.info.seq, at=time.time(), live=live))
             self.bus.attach(session.id, connection)
 
@@ -254,7 +258,7 @@ class Daemon:
         try:
             async with asyncio.timeout(ATTACH_PATIENCE):
                 if op.after is not None and op.after <= session.info.seq:
-                    missed = await session.outbox.events(after=op.after, limit=REPLAY_LIMIT + 1)
+                    missed = await session.recorder.outbox.events(after=op.after, limit=REPLAY_LIMIT + 1)
                     if len(missed) <= REPLAY_LIMIT:
                         return missed, None
                 return None, await session.snapshot(op.messages)
@@ -316,7 +320,7 @@ class Daemon:
     async def _messages_page(self, connection: Connection, op: ops.MessagesPage) -> ops.MessagePage:
         session = await (await self._manager()).get(op.session)
         limit = min(max(op.limit, 1), 1000)
-        page = await session.outbox.messages(limit=limit + 1, before=op.before, after=op.after)
+        page = await session.recorder.outbox.messages(limit=limit + 1, before=op.before, after=op.after)
         has_more = len(page) > limit
         messages = page[:limit] if op.after is not None else page[-limit:]
         return ops.MessagePage(messages, has_more, await session.undo.taken_back(), await session.ends_of(messages))

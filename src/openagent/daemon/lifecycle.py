@@ -20,7 +20,8 @@ def _shut_out_others(home: Path) -> None:
 
 
 class HomeLock:
-    """Held for as long as the daemon lives. The kernel releases it with the process, so it cannot go stale;
+    """Held for as long as the daemon lives: of two that are started at once, one gets the home, and the other neither
+    writes into its database nor replaces its socket. The kernel releases it with the process, so it cannot go stale;
     a PID file or socket that a killed daemon left behind is simply replaced."""
 
     def __init__(self, home: Path) -> None:
@@ -72,6 +73,7 @@ def running_pid(home: Path) -> int | None:
     except OSError:
         return None
     try:
+        # Shared, so that several who look at the same moment do not take each other for a daemon.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         try:

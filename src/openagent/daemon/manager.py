@@ -218,8 +218,7 @@ class SessionManager:
             not session.busy
             and not session.inbox.waiting
             and not session.works_behind
-            and session.outbox.is_empty
-            and session.outbox.is_empty
+            and session.recorder.outbox.is_empty
             and not self._bus.attached(session.id)
             and not self._bus.watched(session.id)
         )

@@ -35,6 +35,8 @@ class Roster:
         """Those who wait for a session that is not there yet."""
         self._in_hand: Counter[Session] = Counter()
         self._let_go = asyncio.Event()
+        """Set when an op lets go of a session. One that was put away while an op held it is not loaded anew before:
+        there would be two of it, each with numbers of its own for what it records."""
 
     @property
     def all(self) -> list[Session]:

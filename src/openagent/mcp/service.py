@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from openagent.config.cache import ConfigCache
+from openagent.core.model_call import ask_aside
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.mcp.logins import McpLogins
@@ -138,7 +139,8 @@ class McpService:
     async def _answer(self, session: str, request: SampleRequest) -> Sampled:
         asked = await self._session(session)
         resolved = asked.runtime.resolve_model(asked.info.settings.model, env=asked.env, cwd=asked.workspace)
-        answer = await asked.ask_aside(
+        answer = await ask_aside(
+            asked,
             resolved,
             ModelRequest(
                 model=resolved.model,

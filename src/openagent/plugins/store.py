@@ -137,16 +137,11 @@ class KeptGrant(Struct, frozen=True, omit_defaults=True):
     """The client it was given in."""
 
 
-class Batch(Struct):
-    """Everything one unit of work changes in one session; all of it is stored, or none."""
+class Rows(Struct, kw_only=True):
+    """What is stored in one transaction with the events that tell of it."""
 
-    session: str
-    info: SessionInfo | None = None
-    """The session's row as it is after this batch. Its `seq` and counters are stored with it."""
     messages: Sequence[Message] = ()
     raw: RawAnswer | None = None
-    events: Sequence[Event] = ()
-    """Durable ones, numbered."""
     usage: Sequence[UsageRecord] = ()
     audit: Sequence[AuditEntry] = ()
     queued: Sequence[QueuedMessage] = ()
@@ -157,13 +152,23 @@ class Batch(Struct):
     plan: Sequence[PlanItem] | None = None
     collection: CollectionRecord | None = None
     seen: SeenRecord | None = None
-    begun: Sequence[BackgroundWork] = ()
-    """New, or in the place of those with their ids."""
     ended: Sequence[str] = ()
     """Ids of what goes on no longer."""
     granted: Sequence[KeptGrant] = ()
     revoked: Sequence[str] = ()
     """Ids of grants that hold no longer."""
+
+
+class Batch(Rows):
+    """Everything one unit of work changes in one session; all of it is stored, or none."""
+
+    session: str
+    info: SessionInfo | None = None
+    """The session's row as it is after this batch. Its `seq` and counters are stored with it."""
+    events: Sequence[Event] = ()
+    """Durable ones, numbered."""
+    begun: Sequence[BackgroundWork] = ()
+    """New, or in the place of those with their ids."""
     drop_draft: bool = False
     """What was kept of an answer while it streamed is no longer needed."""
     again: bool = False

@@ -23,7 +23,7 @@ class AuditService:
 
     async def _list(self, connection: Connection, op: ops.AuditAsk) -> AuditPage:
         for loaded in self._manager.all_loaded:
-            await loaded.flush()
+            await loaded.recorder.flush()
         session = await self._session(op.session) if op.session else None
         limit = min(max(op.limit, 1), MOST)
         found: list[AuditEntry] = []

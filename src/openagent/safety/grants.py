@@ -12,7 +12,7 @@ from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
 from openagent.grants.offers import words
 from openagent.plugins.places import lies_in
-from openagent.plugins.store import Batch, KeptGrant
+from openagent.plugins.store import Batch, KeptGrant, Rows
 from openagent.policy.rules import Rule
 from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
@@ -105,7 +105,7 @@ class GrantService:
         session.permits.revoke({grant})
         if taken := rules.get(grant):
             told = entry("grant", words(taken.rule), what="revoked", scope="session", given_by=taken.by)
-            await session.record(revoked=[grant], audit=[told])
+            await session.record(rows=Rows(revoked=[grant], audit=[told]))
 
 
 def _permanent(rule: Rule) -> Grant:

@@ -21,6 +21,7 @@ echo "check: documents"
 "$bin/python" scripts/configuration_reference.py --check
 "$bin/python" scripts/web_types.py --check
 "$bin/python" scripts/api_reference.py --check
+"$bin/python" scripts/turn_picture.py --check
 # `make test` comes to the web last: what npm cannot fetch keeps nothing else from being checked.
 if [ "${1:-}" != --without-web ]; then
     echo "check: web"

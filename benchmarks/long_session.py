@@ -13,6 +13,7 @@ from benchmarks.stage import MODEL, Stage, stage_with
 from openagent import config
 from openagent.client import Client
 from openagent.plugins.store import Batch
+from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.events import (
     Event,
     MessageAdded,
@@ -23,7 +24,6 @@ from openagent.protocol.events import (
     TurnStarted,
 )
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from openagent.protocol.ops import MessagePage, MessagesPage
 from openagent.protocol.sessions import SessionInfo, Settings
 from openagent.store import open_store
 

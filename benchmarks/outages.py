@@ -30,9 +30,10 @@ from benchmarks.stage import Stage, stage_at, temporary_folder
 from devtools.simulator import ThreadedSimulator
 from openagent.client import Attachment, Client, connect
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessagePage, MessagesPage, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message
-from openagent.protocol.ops import Done, MessagePage, MessagesPage, PermissionAnswer
+from openagent.protocol.op import Done
 
 Kind = Literal["disk", "postgres", "hung", "lock"]
 Moment = Literal["streaming", "command", "asking"]

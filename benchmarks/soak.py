@@ -7,7 +7,8 @@ from benchmarks.processes import memory_mb
 from benchmarks.rows import Row, row
 from benchmarks.stage import Stage, stage_with
 from openagent.client import Client
-from openagent.protocol.ops import Done, SessionDelete
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import SessionDelete
 
 SIDE_BY_SIDE = 5
 _SCRIPT = {

@@ -16,7 +16,7 @@ import msgspec
 from benchmarks.model import Model, scripted_model
 from benchmarks.processes import cpu_seconds
 from openagent.client import Client, connect
-from openagent.protocol.ops import DaemonInfo
+from openagent.protocol.daemon import DaemonInfo
 
 MODEL = "compatible/bench"
 _IDLE = 0.3

@@ -17,8 +17,8 @@ from devtools.evals.recordings import read
 from devtools.evals.replay import PATIENCE, Replayed, Tally, began_at, lay_out, placed, replay, script_of
 from devtools.evals.stage import WIRES, Stage, stage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import ToolList, ToolsList
 from openagent.protocol.sessions import Mode
+from openagent.protocol.tools import ToolList, ToolsList
 
 PAGE = Path("docs/context.md")
 BEGIN, END = "<!-- generated: python -m devtools.evals recall --write -->\n", "<!-- end of generated -->\n"

@@ -13,8 +13,7 @@ from msgspec import Struct
 from devtools.evals.stage import MODEL, Stage, stage
 from openagent.client import Client
 from openagent.protocol.context import ContextReport, ContextShow
-from openagent.protocol.ops import UsageAsk
-from openagent.protocol.usage import UsageReport
+from openagent.protocol.usage import UsageAsk, UsageReport
 
 COLLECTORS = ("truncate", "summarize", "hybrid", "evict")
 TURNS = 200

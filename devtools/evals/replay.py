@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from devtools.evals.recordings import Call, Recording, Step, Turn
 from openagent.client import Attachment, Client
+from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.events import MessageAdded, PermissionRequested, QuestionAsked, TurnCompleted
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
-from openagent.protocol.ops import Done, QuestionAnswer
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question
 
 PATIENCE = 900.0

@@ -27,9 +27,9 @@ from openagent.models.logins import AuthService
 from openagent.models.service import ModelsService
 from openagent.plugins.gate import Gate
 from openagent.plugins.loading import PluginLoader
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
+from openagent.protocol.op import Op
 from openagent.providers.http import certificates
 from openagent.safety.jail_exits import Outside
 from openagent.safety.service import Safety
@@ -102,7 +102,7 @@ class Services:
         self.desk: Desk | None = None
         self.outside: Outside | None = None
 
-    def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[ops.Op], Handler]:
+    def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[Op], Handler]:
         """What the daemon serves through them, once there are sessions."""
         self._sessions, self._bus = manager, bus
         self._learning = IndexLearning(self.index, manager, bus)
@@ -127,7 +127,7 @@ class Services:
     def vault(self) -> Vault:
         return self._book.vault
 
-    def for_people(self, access: Access, desk: Desk, safety: Safety) -> dict[type[ops.Op], Handler]:
+    def for_people(self, access: Access, desk: Desk, safety: Safety) -> dict[type[Op], Handler]:
         """Who may come in, and what they find beside the conversation."""
         self._copies = safety.workspaces
         self.access, self.desk = access, desk

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -17,23 +17,28 @@ from websockets.asyncio.client import connect as ws_connect
 
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol import ops, reach
+from openagent.protocol import reach
 from openagent.protocol.codec import decode_event
+from openagent.protocol.daemon import Hello
 from openagent.protocol.grants import Grants, GrantsList
+from openagent.protocol.index import IndexBuild, IndexBuilt
 from openagent.protocol.op import Op
-from openagent.protocol.scopes import needed, widened
+from openagent.protocol.ops import ALL_OPS
+from openagent.protocol.scopes import Scope, widened
+from openagent.protocol.search import MessagesSearch
+from openagent.protocol.sessions import SessionGet, SessionInfo, SessionList, SessionPage
 from openagent.protocol.tasks import TaskCreate, TaskInfo
 from openagent.protocol.terminals import TerminalOpen, TerminalOpened
-from openagent.protocol.tokens import Scope, TokenCreated, TokenList, TokensCreate, TokensList
+from openagent.protocol.tokens import TokenCreated, TokenList, TokensCreate, TokensList
+from openagent.protocol.tools import ToolRan, ToolRun
 from openagent.protocol.version import PROTOCOL_VERSION
-from openagent.protocol.workspaces import WorkspaceCopy
+from openagent.protocol.workspaces import WorkspaceCopy, WorkspacesCreate
 
 from ..interaction.doing import answer, ask, asked, turn
 from ..interaction.house import MODEL, House, house
 
 pytestmark = pytest.mark.anyio
 SCOPES: list[tuple[Scope, ...]] = [("read",), ("chat",), ("approve",), ("chat", "approve"), ("admin",)]
-ALL_OPS: list[type[Op]] = list(get_args(ops.AnyOp))
 SECRET = "xylophone"  # in all that is others', and in nothing else
 PLAIN = frozenset(
     (
@@ -79,19 +84,21 @@ class Foreign(NamedTuple):
     grant: list[str]
 
 
-def test_every_op_has_a_row() -> None:
-    without = [reach.tag_of(op) for op in ALL_OPS if not reach.has_row(op)]
-    assert not without, f"Say in protocol/reach.py what these ops are about: {without}"
+def test_every_op_says_what_it_is_about() -> None:
+    without = [op.tag for op in ALL_OPS if not reach.is_said(op)]
+    assert not without, f"Say with `reach` what these ops are about: {without}"
 
 
 def test_every_field_of_an_op_is_known_to_name_something_or_nothing() -> None:
     unknown = {
-        f"{reach.tag_of(op)}.{field.name}"
+        f"{op.tag}.{field.name}"
         for op in ALL_OPS
         for field in msgspec.structs.fields(op)
         if reach.kind_of(op, field.name) is None and field.name not in PLAIN
     } - {"session.create.session"}
-    assert not unknown, f"Say in protocol/reach.py what these fields name, or here that they name nothing: {unknown}"
+    assert not unknown, (
+        f"Say with `names` or in protocol/reach.py what these fields name, or here that they name nothing: {unknown}"
+    )
 
 
 def least(op: type[Op]) -> dict[str, Any]:
@@ -136,7 +143,7 @@ class Wire:
 
     async def __call__(self, op: type[Op], fields: dict[str, Any]) -> tuple[e.Reply | e.Failed, str]:
         number = f"m{next(self._numbers)}"
-        await self._socket.send(json.dumps({"op": reach.tag_of(op), "id": number, **fields}))
+        await self._socket.send(json.dumps({"op": op.tag, "id": number, **fields}))
         while True:
             raw = await asyncio.wait_for(self._socket.recv(), 20)
             event = decode_event(raw)
@@ -152,7 +159,7 @@ async def wire(h: House, scopes: tuple[Scope, ...], roots: list[str]) -> AsyncGe
     url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
     async with ws_connect(url, additional_headers={"Authorization": f"Bearer {secret}"}) as socket:
         sent = Wire(socket)
-        await sent(ops.Hello, {"protocol": PROTOCOL_VERSION, "interactive": True})
+        await sent(Hello, {"protocol": PROTOCOL_VERSION, "interactive": True})
         yield sent
 
 
@@ -163,10 +170,10 @@ async def furnish(h: House, folder: Path, word: str) -> Foreign:
     async with await h.client(interactive=True) as owner:
         made = await owner.create_session(str(folder), model=MODEL, mode="full", name=word)
         await turn(owner, await owner.attach(made.id), f"Say {word}.")
-        copy = await ask(owner, ops.WorkspacesCreate, WorkspaceCopy, cwd=str(folder), name=f"{word}-copy")
+        copy = await ask(owner, WorkspacesCreate, WorkspaceCopy, cwd=str(folder), name=f"{word}-copy")
         terminal = await ask(owner, TerminalOpen, TerminalOpened, session=made.id)
         task = await ask(owner, TaskCreate, TaskInfo, title=word, cwd=str(folder), session=made.id)
-        await ask(owner, ops.IndexBuild, ops.IndexBuilt, cwd=str(folder))
+        await ask(owner, IndexBuild, IndexBuilt, cwd=str(folder))
         granted = await grant_something(owner, str(folder))
     inside = [str(folder), f"{folder}/", f"{folder}/.", str(folder / f"{word}.py")]
     return Foreign([made.id], inside, [copy.id, copy.name], [terminal.terminal], [task.id], [granted])
@@ -176,9 +183,7 @@ async def grant_something(owner: Client, folder: str) -> str:
     careful = (await owner.create_session(folder, model=MODEL, mode="ask", name="careful")).id
     attachment = await owner.attach(careful)
     arguments = {"command": "touch granted"}
-    running = asyncio.create_task(
-        ask(owner, ops.ToolRun, ops.ToolRan, session=careful, tool="shell", arguments=arguments)
-    )
+    running = asyncio.create_task(ask(owner, ToolRun, ToolRan, session=careful, tool="shell", arguments=arguments))
     await answer(owner, await asked(attachment), decision="allow", scope="session")
     await running
     (grant,) = (await ask(owner, GrantsList, Grants, session=careful)).grants
@@ -201,24 +206,24 @@ async def test_no_token_reaches_beyond_its_folders_by_any_op(tmp_path: Path) -> 
         theirs = theirs._replace(folder=[*theirs.folder, *beside, *kept])
         before = tree(theirs_at)
         async with await h.client() as owner:
-            sessions = {each.id for each in (await ask(owner, ops.SessionList, ops.SessionPage)).sessions}
+            sessions = {each.id for each in (await ask(owner, SessionList, SessionPage)).sessions}
         refusals = 0
         for scopes in SCOPES:
             async with wire(h, scopes, [str(mine_at)]) as send:
                 for op in ALL_OPS:
                     for fields in naming(op, theirs, mine):
                         reply, _ = await send(op, fields)
-                        assert isinstance(reply, e.Failed), (scopes, reach.tag_of(op), fields, reply)
-                        assert REFUSED.search(reply.error.message), (scopes, reach.tag_of(op), fields, reply.error)
+                        assert isinstance(reply, e.Failed), (scopes, op.tag, fields, reply)
+                        assert REFUSED.search(reply.error.message), (scopes, op.tag, fields, reply.error)
                         refusals += 1
                     if reach.otherwise(op) == "whole" and not any(naming(op, theirs, mine)):
                         reply, _ = await send(op, least(op))
-                        assert isinstance(reply, e.Failed), (scopes, reach.tag_of(op), reply)
+                        assert isinstance(reply, e.Failed), (scopes, op.tag, reply)
         assert refusals > 1000
         async with await h.client() as owner:
-            assert {each.id for each in (await ask(owner, ops.SessionList, ops.SessionPage)).sessions} == sessions
+            assert {each.id for each in (await ask(owner, SessionList, SessionPage)).sessions} == sessions
             assert (
-                await owner.request(ops.SessionGet(id=owner.next_id(), session=theirs.session[0]), ops.SessionInfo)
+                await owner.request(SessionGet(id=owner.next_id(), session=theirs.session[0]), SessionInfo)
             ).turn_count == 1
             assert len((await ask(owner, TokensList, TokenList)).tokens) == len(SCOPES)
         assert tree(theirs_at) == before
@@ -234,11 +239,11 @@ async def test_what_names_nothing_tells_a_token_of_its_own_folders_alone(tmp_pat
                 for op in ALL_OPS:
                     if any(reach.kind_of(op, field.name) for field in msgspec.structs.fields(op) if field.required):
                         continue
-                    fields = {**least(op), **({"query": SECRET} if op is ops.MessagesSearch else {})}
+                    fields = {**least(op), **({"query": SECRET} if op is MessagesSearch else {})}
                     _, raw = await send(op, fields)
-                    if op is not ops.MessagesSearch or '"error"' not in raw:
+                    if op is not MessagesSearch or '"error"' not in raw:
                         found = [word for word in hidden if word in raw and word not in json.dumps(fields)]
-                        assert not found, (scopes, reach.tag_of(op), raw)
+                        assert not found, (scopes, op.tag, raw)
 
 
 LEFT_OUT = ("session.delete", "terminal.close", "task.delete", "workspaces.remove", "files.write", "index.watch")
@@ -251,14 +256,14 @@ async def test_within_its_folders_a_token_does_what_its_scopes_allow(tmp_path: P
         for scopes in SCOPES:
             async with wire(h, scopes, [str(tmp_path / "mine")]) as send:
                 for op in ALL_OPS:
-                    tag = reach.tag_of(op)
+                    tag = op.tag
                     if reach.is_whole(op) or tag in LEFT_OUT:
                         continue
                     fields = own(op, mine)
                     reply, raw = await send(op, fields)
-                    wanted = needed(msgspec.convert({"op": tag, "id": "x", **fields}, ops.AnyOp))
+                    wanted = msgspec.convert({"op": tag, "id": "x", **fields}, op).needed()
                     # The session is in the mode full: to have something done there takes who could allow it.
-                    frees = (tag in reach.ACTING and tag != "session.fork") or "parent" in fields
+                    frees = (op.acts and tag != "session.fork") or "parent" in fields
                     allowed = wanted | ({"approve"} if frees else set()) <= widened(scopes)
                     refused = isinstance(reply, e.Failed) and reply.error.code == "permission_denied"
                     assert refused is not allowed, (scopes, tag, raw)

@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 
 from openagent.client import Client, connect
-from openagent.protocol import ops
+from openagent.protocol.conversation import Cancelled, PermissionAnswer, TurnCancel
+from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.files import FileContent, FilesRead, FilesWrite, FileWritten
-from openagent.protocol.index import CodeHits, IndexWatch
+from openagent.protocol.index import CodeHits, IndexSearch, IndexWatch
 from openagent.protocol.op import Done
+from openagent.protocol.scopes import Scope
+from openagent.protocol.sessions import SessionDelete
 from openagent.protocol.tasks import TaskCreate, TaskInfo
 from openagent.protocol.terminals import TerminalInput, TerminalOpen, TerminalOpened
-from openagent.protocol.tokens import LoginAddress, Scope, TokenCreated, TokensCreate, WebLogin
+from openagent.protocol.tokens import LoginAddress, TokenCreated, TokensCreate, WebLogin
+from openagent.protocol.undo import Changes, SessionChanges
 
 from ..interaction.doing import answer, ask, asked, call, shell
 from ..interaction.house import MODEL, House, house, new_session
@@ -103,7 +107,7 @@ async def test_a_folder_that_becomes_a_link_in_the_middle_of_a_turn_is_not_follo
         place.unlink()
         moved.rename(place)
         async with await h.client() as owner:  # nor was it taken for what the session wrote
-            assert "xylophone" not in str(await ask(owner, ops.SessionChanges, ops.Changes, session=session))
+            assert "xylophone" not in str(await ask(owner, SessionChanges, Changes, session=session))
 
 
 async def test_files_are_judged_by_their_sessions_own_mode(tmp_path: Path) -> None:
@@ -194,7 +198,7 @@ async def test_who_may_only_read_has_no_folder_read_for_them(tmp_path: Path) -> 
                 with pytest.raises(OpenAgentError, match=r"chat|works below"):
                     await ask(client, IndexWatch, Done, cwd=str(folder))
                 with pytest.raises(OpenAgentError, match=r"not indexed|works below"):
-                    await ask(client, ops.IndexSearch, CodeHits, cwd=str(folder), query="total")
+                    await ask(client, IndexSearch, CodeHits, cwd=str(folder), query="total")
         assert not list((h.home / "index").glob("*.db"))
 
 
@@ -215,8 +219,8 @@ async def test_a_permanent_rule_takes_more_than_the_scope_approve(tmp_path: Path
                 assert (refused.status_code, "admin" in refused.json()["detail"]) == (403, True)
             else:
                 with pytest.raises(OpenAgentError, match="admin"):
-                    await ask(approver, ops.PermissionAnswer, Done, session=session, **said)
-            await ask(approver, ops.PermissionAnswer, Done, session=session, **{**said, "scope": "once"})
+                    await ask(approver, PermissionAnswer, Done, session=session, **said)
+            await ask(approver, PermissionAnswer, Done, session=session, **{**said, "scope": "once"})
             await attachment.until_turn_ends()
         assert not (h.home / "policy.toml").exists()
         assert (h.workspace / "here").exists()
@@ -238,10 +242,10 @@ async def test_one_who_follows_the_daemon_hears_of_their_own_folders_alone(tmp_p
         async with rest(h, await token_with(h, "read")) as reader, reader.client.stream("GET", "/api/events") as stream:
             foreign = (await owner.create_session(str(other), model=MODEL)).id
             await ask(owner, TaskCreate, TaskInfo, title="theirs", cwd=str(other))
-            await ask(owner, ops.SessionDelete, Done, session=foreign)
+            await ask(owner, SessionDelete, Done, session=foreign)
             own = (await owner.create_session(str(h.workspace), model=MODEL)).id
             await ask(owner, TaskCreate, TaskInfo, title="ours", cwd=str(h.workspace))
-            await ask(owner, ops.SessionDelete, Done, session=own)
+            await ask(owner, SessionDelete, Done, session=own)
             heard = list[str]()
             async for kind, event in events(stream):
                 heard.append(json.dumps(event))
@@ -282,12 +286,12 @@ async def test_who_follows_the_daemon_is_nobody_to_ask_about_other_folders(tmp_p
         await client_with(h, "chat", "approve", interactive=True) as far,
         await h.client() as owner,
     ):
-        await ask(far, ops.DaemonFollow, Done)
+        await ask(far, DaemonFollow, Done)
         session = (await owner.create_session(str(other), model=MODEL, mode="ask")).id
         attachment = await owner.attach(session)
         await owner.send(session, "go")
         assert not (await asked(attachment)).answerable
-        await ask(owner, ops.TurnCancel, ops.Cancelled, session=session)
+        await ask(owner, TurnCancel, Cancelled, session=session)
 
 
 async def test_nobody_lets_an_agent_out_to_where_they_do_not_reach(tmp_path: Path) -> None:

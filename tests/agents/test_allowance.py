@@ -13,19 +13,10 @@ from openagent.plugins.provider import ToolSchema
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, has_tool, tool
 from openagent.protocol import events as e
 from openagent.protocol.op import Done
-from openagent.protocol.ops import (
-    Changes,
-    Rewound,
-    SessionGet,
-    SessionRewind,
-    SessionUpdate,
-    WorkspacesDiff,
-    WorkspacesList,
-    WorkspacesRemove,
-)
-from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
+from openagent.protocol.sessions import SessionGet, SessionInfo, SessionUpdate, Settings, SettingsChange
 from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
-from openagent.protocol.workspaces import WorkspaceCopies
+from openagent.protocol.undo import Changes, Rewound, SessionRewind
+from openagent.protocol.workspaces import WorkspaceCopies, WorkspacesDiff, WorkspacesList, WorkspacesRemove
 
 from ..interaction.doing import ask, results_of, shell, turn, write
 from ..interaction.house import house, new_session, until

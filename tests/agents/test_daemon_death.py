@@ -11,8 +11,7 @@ from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentsList, AgentTree
 from openagent.protocol.messages import NotePart
-from openagent.protocol.ops import WorkspacesMerge
-from openagent.protocol.workspaces import WorkspaceMerged
+from openagent.protocol.workspaces import WorkspaceMerged, WorkspacesMerge
 
 from ..e2e.binary import binary
 from ..interaction.doing import ask, messages_of, results_of, shell, turn, write

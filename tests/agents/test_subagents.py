@@ -13,24 +13,18 @@ from openagent.protocol import events as e
 from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
 from openagent.protocol.grants import Grants, GrantsList, GrantsRevoke
 from openagent.protocol.op import Done
-from openagent.protocol.ops import (
-    Rewound,
-    SessionDelete,
-    SessionGet,
-    SessionList,
-    SessionPage,
-    SessionRewind,
-    ToolRan,
-    ToolRun,
-    UsageAsk,
+from openagent.protocol.sessions import SessionDelete, SessionGet, SessionInfo, SessionList, SessionPage
+from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
+from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.undo import Rewound, SessionRewind
+from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.workspaces import (
+    WorkspaceCopies,
+    WorkspaceMerged,
     WorkspacesList,
     WorkspacesMerge,
     WorkspacesRemove,
 )
-from openagent.protocol.sessions import SessionInfo
-from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
-from openagent.protocol.usage import UsageReport
-from openagent.protocol.workspaces import WorkspaceCopies, WorkspaceMerged
 
 from ..interaction.doing import answer, ask, asked, call, results_of, shell, turn, write
 from ..interaction.house import MODEL, PATIENCE, house, house_over, new_session, until

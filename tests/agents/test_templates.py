@@ -9,9 +9,8 @@ import pytest
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
-from openagent.protocol.ops import SessionCreate, TrustAdd
-from openagent.protocol.safety import TrustEntry
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange
 from openagent.protocol.templates import (
     Template,
     TemplateInfo,

@@ -2,10 +2,9 @@
 
 import ast
 from pathlib import Path
-from typing import get_args
 
 import openagent.cli
-from openagent.protocol.ops import AnyOp
+from openagent.protocol.ops import ALL_OPS
 
 REASONS = {
     "Hello": "every command greets",
@@ -32,7 +31,7 @@ def asked_by_commands() -> set[str]:
 
 
 def test_every_op_has_a_command_or_a_reason_to_have_none() -> None:
-    every = {op.__name__ for op in get_args(AnyOp)}
+    every = {op.__name__ for op in ALL_OPS}
     without = every - asked_by_commands()
     assert without - set(REASONS) == set(), "ops that no command sends: add a command, or a reason here"
     assert set(REASONS) - without == set(), "reasons for ops that do have a command, or are gone"

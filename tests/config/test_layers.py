@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openagent.config import Config, ConfigError, load
-from openagent.protocol.ops import ConfigValue
+from openagent.protocol.configuration import ConfigValue
 
 from .places import Place
 

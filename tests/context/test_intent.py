@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.index import IndexBuilt
-from openagent.protocol.ops import IndexBuild, UsageAsk
-from openagent.protocol.usage import UsageReport
+from openagent.protocol.index import IndexBuild, IndexBuilt
+from openagent.protocol.usage import UsageAsk, UsageReport
 
 from ..interaction.house import house, new_session
 from ..models.place import turn

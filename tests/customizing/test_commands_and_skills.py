@@ -12,8 +12,8 @@ from openagent.protocol import events as e
 from openagent.protocol.customizing import CommandsList, SkillContent, Skills, SkillShow, SkillsList, SlashCommands
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import NotePart, TextPart
-from openagent.protocol.ops import ToolList, ToolsList, TrustAdd
-from openagent.protocol.safety import TrustEntry
+from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.tools import ToolList, ToolsList
 
 from ..interaction.doing import ask, messages_of, one_turn, results_of, shell, turn
 from ..interaction.house import PATIENCE, House, house, new_session

@@ -19,8 +19,9 @@ from openagent.customizing.hook_runs import run_hook
 from openagent.protocol import events as e
 from openagent.protocol.customizing import Hook, Hooks, HooksList, HooksTest, HooksTried
 from openagent.protocol.messages import NotePart
-from openagent.protocol.ops import Done, SessionDelete, TrustAdd
-from openagent.protocol.safety import TrustEntry
+from openagent.protocol.op import Done
+from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.sessions import SessionDelete
 
 from ..interaction.doing import ask, call, messages_of, one_turn, results_of, shell, turn, write
 from ..interaction.house import PATIENCE, House, house, new_session

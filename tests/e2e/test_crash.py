@@ -11,8 +11,9 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Attachment, Client, ConnectionLost
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessagePage, MessagesPage
+from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.ops import DaemonInfo, DaemonStatus, MessagePage, MessagesPage
 
 from .binary import Binary, binary
 

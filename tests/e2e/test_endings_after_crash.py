@@ -14,10 +14,10 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.messages import Message, TextPart, ThinkingPart, ToolResultPart
-from openagent.protocol.ops import AuditAsk, MessagePage, MessagesPage, UsageAsk
-from openagent.protocol.safety import AuditPage
-from openagent.protocol.usage import UsageReport
+from openagent.protocol.safety import AuditAsk, AuditPage
+from openagent.protocol.usage import UsageAsk, UsageReport
 from tests.jail.conftest import needs_bwrap
 from tests.jail.processes import appears, gone_within
 from tests.mcp_host.bench import SCRIPTED

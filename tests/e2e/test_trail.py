@@ -8,8 +8,8 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.client import Client
-from openagent.protocol.ops import AuditAsk, ToolRan, ToolRun
-from openagent.protocol.safety import AuditPage, AuditRow
+from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
+from openagent.protocol.tools import ToolRan, ToolRun
 
 from ..interaction.doing import ask, shell
 from ..interaction.house import PATIENCE

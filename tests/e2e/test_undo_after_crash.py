@@ -7,8 +7,8 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.protocol import events as e
-from openagent.protocol.ops import AuditAsk, Rewound, SessionRewind
-from openagent.protocol.safety import AuditPage
+from openagent.protocol.safety import AuditAsk, AuditPage
+from openagent.protocol.undo import Rewound, SessionRewind
 
 from .binary import binary
 

@@ -14,8 +14,10 @@ from acp import schema as s
 
 from openagent.client import Attachment
 from openagent.protocol import events as e
-from openagent.protocol import ops
-from openagent.protocol.mcp import McpServers
+from openagent.protocol.mcp import McpList, McpServers
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import SessionDelete
+from openagent.protocol.tools import ToolList, ToolsList
 
 from ..e2e.editor import Editor, ask, editing_in, open_session, states
 from ..interaction.doing import results_of
@@ -311,7 +313,7 @@ async def test_servers_of_the_editor_are_for_its_session_alone_and_gone_when_it_
         other = await editor.agent.new_session(cwd=str(h.workspace), mcp_servers=[])
         async with await h.client() as client:
             attachment = await client.attach(opened.session_id)
-            await client.request(ops.ToolsList(id=client.next_id(), session=opened.session_id), ops.ToolList)
+            await client.request(ToolsList(id=client.next_id(), session=opened.session_id), ToolList)
             *_, told = await until(attachment, lambda event: isinstance(event, e.McpServerStatus))
             assert isinstance(told, e.McpServerStatus)
             assert told.detail == ""
@@ -319,7 +321,7 @@ async def test_servers_of_the_editor_are_for_its_session_alone_and_gone_when_it_
             assert "21:00:00" in (await results_of(client, opened.session_id))[0].text
 
             async def servers_of(session: str) -> list[tuple[str, str]]:
-                op = ops.McpList(id=client.next_id(), session=session)
+                op = McpList(id=client.next_id(), session=session)
                 listed = await client.request(op, McpServers)
                 return [(each.name, each.status) for each in listed.servers]
 
@@ -341,7 +343,7 @@ async def test_a_session_deleted_elsewhere_ends_its_prompt(home: Path) -> None:
         session = await open_session(editor, h)
         turn = asyncio.create_task(ask(editor, session, "go"))
         await editor.until(lambda: editor.of("tool_call"))
-        await client.request(ops.SessionDelete(id=client.next_id(), session=session), ops.Done)
+        await client.request(SessionDelete(id=client.next_id(), session=session), Done)
         assert await turn == "cancelled"
         with pytest.raises(acp.RequestError) as gone:
             await ask(editor, session, "more")

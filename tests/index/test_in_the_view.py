@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol.index import CodeSymbols, IndexBuilt, IndexInfo
-from openagent.protocol.ops import IndexAsk, IndexBuild, IndexSymbols
+from openagent.protocol.index import CodeSymbols, IndexAsk, IndexBuild, IndexBuilt, IndexInfo, IndexSymbols
 
 from ..interaction.doing import ask, turn
 from ..interaction.house import house, new_session

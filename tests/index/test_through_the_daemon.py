@@ -7,9 +7,20 @@ import pytest
 
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.index import CodeHits, CodeMap, CodeSymbols, IndexBuilt, IndexInfo
+from openagent.protocol.index import (
+    CodeHits,
+    CodeMap,
+    CodeSymbols,
+    IndexAsk,
+    IndexBuild,
+    IndexBuilt,
+    IndexInfo,
+    IndexMap,
+    IndexSearch,
+    IndexSymbols,
+    IndexWatch,
+)
 from openagent.protocol.op import Done
-from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSymbols, IndexWatch
 
 from ..interaction.doing import ask, one_turn, results_of
 from ..interaction.house import house

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessagePage, MessagesPage, PermissionAnswer
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.ops import RESULTS, Done, MessagePage, MessagesPage, Op, PermissionAnswer
+from openagent.protocol.op import Done, Op
 
 from .house import PATIENCE, House, new_session, until
 
@@ -30,7 +31,7 @@ def write(path: str, content: str) -> dict[str, Any]:
 
 
 async def ask(client: Client, op: type[Op], kind: type[R], /, **fields: Any) -> R:
-    assert RESULTS[op] is kind
+    assert op.result() is kind
     return await client.request(op(id=client.next_id(), **fields), kind)
 
 

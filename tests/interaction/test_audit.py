@@ -10,19 +10,12 @@ import pytest
 
 from openagent.client import Client, connect
 from openagent.protocol import events as e
-from openagent.protocol.ops import (
-    AuditAsk,
-    Done,
-    Rewound,
-    SessionDelete,
-    SessionRewind,
-    SessionUpdate,
-    ToolRan,
-    ToolRun,
-)
-from openagent.protocol.safety import AuditPage, AuditRow
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.op import Done
+from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
+from openagent.protocol.sessions import SessionDelete, SessionInfo, SessionUpdate, SettingsChange
 from openagent.protocol.tokens import TokenCreated, TokensCreate
+from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.undo import Rewound, SessionRewind
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, one_turn, shell, turn, write

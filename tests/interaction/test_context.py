@@ -18,9 +18,12 @@ from openagent.protocol.context import (
     ContextRestore,
     ContextShow,
 )
+from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import Done, MessagePage, MessagesPage, Rewound, SessionRewind, ToolRan, ToolRun, UsageAsk
-from openagent.protocol.usage import UsageReport
+from openagent.protocol.op import Done
+from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.undo import Rewound, SessionRewind
+from openagent.protocol.usage import UsageAsk, UsageReport
 
 from .doing import turn
 from .house import House, house, house_over, new_session, until

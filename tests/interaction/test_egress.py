@@ -12,10 +12,11 @@ import pytest
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.ops import AuditAsk, Done, SessionGet, ToolRan, ToolRun, TrustAdd
-from openagent.protocol.safety import AuditPage, TrustEntry
-from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.op import Done
+from openagent.protocol.safety import AuditAsk, AuditPage, TrustAdd, TrustEntry
+from openagent.protocol.sessions import SessionGet, SessionInfo
 from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened
+from openagent.protocol.tools import ToolRan, ToolRun
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, results_of, shell

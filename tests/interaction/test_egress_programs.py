@@ -15,8 +15,7 @@ import pytest
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.messages import NotePart, ToolResultPart
-from openagent.protocol.ops import TrustAdd
-from openagent.protocol.safety import TrustEntry
+from openagent.protocol.safety import TrustAdd, TrustEntry
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, messages_of, results_of, shell

@@ -8,8 +8,8 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.messages import CallEnd
-from openagent.protocol.ops import MessagePage, MessagesPage
 from openagent.protocol.sessions import EndedTurn
 
 from .doing import answer, ask, asked, call, messages_of, one_turn, results_of, shell, turn

@@ -9,8 +9,7 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Client, connect
 from openagent.protocol import events as e
-from openagent.protocol.ops import SessionUpdate
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
 
 from .doing import answer, ask, asked, shell, turn
 from .house import House, house, new_session, until

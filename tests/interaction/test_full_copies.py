@@ -8,8 +8,7 @@ from openagent.client import Client
 from openagent.daemon.lifecycle import HomeLock
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import WorkspacesCreate
-from openagent.protocol.workspaces import WorkspaceCopy
+from openagent.protocol.workspaces import WorkspaceCopy, WorkspacesCreate
 
 from .doing import answer, ask, results_of, shell, write
 from .house import house, until

@@ -10,10 +10,11 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.grants import Grant, Grants, GrantsList, GrantsRevoke
-from openagent.protocol.ops import Done, PolicyExplain, QuestionAnswer
-from openagent.protocol.safety import PolicyExplanation
+from openagent.protocol.op import Done
+from openagent.protocol.safety import PolicyExplain, PolicyExplanation
 
 from .doing import answer, ask, asked, call, results_of, shell, turn, write
 from .house import PATIENCE, House, house, house_over, new_session, until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol.events import ErrorRaised, Event, PermissionRequested, TurnCompleted
-from openagent.protocol.ops import Rewound, SessionRewind
+from openagent.protocol.undo import Rewound, SessionRewind
 
 from .doing import answer, shell
 from .hostile_git import PLOTS, Plot

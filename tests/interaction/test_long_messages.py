@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.ops import SessionUpdate
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
 
 from .doing import ask, messages_of, shell, turn
 from .house import house, new_session, until

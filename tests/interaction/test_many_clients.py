@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.codec import encode_event
-from openagent.protocol.ops import DaemonFollow, Done
+from openagent.protocol.daemon import DaemonFollow
+from openagent.protocol.op import Done
 
 from .house import House, house, new_session, until
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from openagent.daemon.resting import AWAKE
+from openagent.protocol.conversation import MessageRaw, RawExchange
 from openagent.protocol.messages import Message
-from openagent.protocol.ops import Done, MessageRaw, RawExchange, SessionDelete
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import SessionDelete
 
 from .doing import ask, shell, turn
 from .house import house, new_session

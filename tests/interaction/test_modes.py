@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.ops import AuditAsk, Done, SessionUpdate, ToolRan, ToolRun, TrustAdd
-from openagent.protocol.safety import AuditPage, TrustEntry
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.op import Done
+from openagent.protocol.safety import AuditAsk, AuditPage, TrustAdd, TrustEntry
+from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
 from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened
+from openagent.protocol.tools import ToolRan, ToolRun
 
 from .doing import answer, ask, asked, call, one_turn, results_of, shell, turn, write
 from .house import PATIENCE, House, house, new_session, until

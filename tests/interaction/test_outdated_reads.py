@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from devtools.simulator import Simulator
-from openagent.protocol.ops import Rewound, SessionFork, SessionRewind, ToolRan, ToolRun
-from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.sessions import SessionFork, SessionInfo
+from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.undo import Rewound, SessionRewind
 
 from .doing import ask, call, results_of, turn, write
 from .house import house, house_over, new_session

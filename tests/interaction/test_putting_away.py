@@ -9,10 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openagent.client import Client
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TurnCompleted
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import (
+    SessionDelete,
+    SessionDetach,
+    SessionGet,
+    SessionInfo,
+    SessionUpdate,
+    SettingsChange,
+)
 
 from .doing import ask, messages_of
 from .house import PATIENCE, house, new_session, until
@@ -29,18 +36,18 @@ def few_in_memory(count: int) -> str:
 async def perform(client: Client, session: str, kind: str) -> None:
     match kind:
         case "get":
-            assert (await ask(client, ops.SessionGet, SessionInfo, session=session)).id == session
+            assert (await ask(client, SessionGet, SessionInfo, session=session)).id == session
         case "beginning":
-            assert (await ask(client, ops.SessionGet, SessionInfo, session=session[:30])).id == session
+            assert (await ask(client, SessionGet, SessionInfo, session=session[:30])).id == session
         case "page":
             await messages_of(client, session)
         case "update":
             change = SettingsChange(max_steps=77)
-            info = await ask(client, ops.SessionUpdate, SessionInfo, session=session, settings=change)
+            info = await ask(client, SessionUpdate, SessionInfo, session=session, settings=change)
             assert info.settings.max_steps == 77
         case "attach":
             await client.attach(session)
-            await ask(client, ops.SessionDetach, ops.Done, session=session)
+            await ask(client, SessionDetach, Done, session=session)
         case _:
             await client.send(session, "well?")
 
@@ -79,14 +86,14 @@ async def test_whoever_asks_for_a_session_while_it_is_deleted_is_told_that_it_is
 
         async def get(client: Client) -> str:
             try:
-                return (await ask(client, ops.SessionGet, SessionInfo, session=session)).id
+                return (await ask(client, SessionGet, SessionInfo, session=session)).id
             except OpenAgentError as problem:
                 return problem.info.code
 
         heard: list[str] = []
         try:
             async with asyncio.timeout(PATIENCE):
-                deleting = asyncio.create_task(ask(clients[0], ops.SessionDelete, ops.Done, session=session))
+                deleting = asyncio.create_task(ask(clients[0], SessionDelete, Done, session=session))
                 while not deleting.done():
                     heard += await asyncio.gather(*map(get, clients[1:]))
                 await deleting

@@ -7,11 +7,11 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol import ops
+from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import TextPart
 from openagent.protocol.queue import Queue, QueueEdit, QueueMove, QueueRemove, QueueResume, QueueShow
-from openagent.protocol.sessions import QueuedMessage, SessionInfo
+from openagent.protocol.sessions import QueuedMessage, SessionGet, SessionInfo, SessionList, SessionPage
 
 from .doing import ask, messages_of
 from .house import House, house, house_over, new_session, until
@@ -65,7 +65,7 @@ async def test_a_cancel_holds_the_queue_back_and_the_next_message_is_said_before
         await client.send(attachment.session, "no, this")
         await until_said(attachment, "second")
         assert await said(client, attachment.session) == ["slow", "no, this", "first", "second"]
-        info = await ask(client, ops.SessionGet, SessionInfo, session=attachment.session)
+        info = await ask(client, SessionGet, SessionInfo, session=attachment.session)
         assert (info.queued, info.held) == (0, False)
 
 
@@ -103,9 +103,9 @@ async def test_queued_messages_are_edited_moved_and_removed_before_they_are_said
 async def test_lists_and_the_status_tell_how_many_messages_wait(tmp_path: Path) -> None:
     async with house(tmp_path, SLOW_THEN_ECHO) as h, await h.client() as client:
         attachment, _ = await waiting_behind(h, client, "a", "b")
-        listed = await ask(client, ops.SessionList, ops.SessionPage)
+        listed = await ask(client, SessionList, SessionPage)
         assert [info.queued for info in listed.sessions if info.id == attachment.session] == [2]
-        assert (await ask(client, ops.DaemonStatus, ops.DaemonInfo)).queued == 2
+        assert (await ask(client, DaemonStatus, DaemonInfo)).queued == 2
 
 
 @pytest.mark.parametrize("held", [False, True])

@@ -9,8 +9,7 @@ from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import PolicyExplain, PolicyTest
-from openagent.protocol.safety import PolicyExplanation, PolicyTested
+from openagent.protocol.safety import PolicyExplain, PolicyExplanation, PolicyTest, PolicyTested
 
 from .doing import answer, ask, asked, one_turn, results_of, shell, turn, write
 from .house import House, house, house_over, new_session

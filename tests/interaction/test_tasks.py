@@ -8,9 +8,10 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.client import Client
+from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TaskUpdated
-from openagent.protocol.ops import DaemonFollow, Done
+from openagent.protocol.op import Done
 from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TaskInfo, TaskList, TasksList, TaskUpdate
 
 from .doing import ask

@@ -6,10 +6,10 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import AuditAsk, Done, SessionGet, ToolList, ToolsList
-from openagent.protocol.safety import AuditPage
-from openagent.protocol.sessions import SessionInfo
-from openagent.protocol.tools import ToolsSwitch
+from openagent.protocol.op import Done
+from openagent.protocol.safety import AuditAsk, AuditPage
+from openagent.protocol.sessions import SessionGet, SessionInfo
+from openagent.protocol.tools import ToolList, ToolsList, ToolsSwitch
 
 from ..rest.calling import rest
 from .doing import ask, call, one_turn

@@ -8,18 +8,20 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
+from openagent.protocol.configuration import ConfigList, ConfigShow
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import (
+from openagent.protocol.op import Done
+from openagent.protocol.safety import (
     AuditAsk,
-    ConfigList,
-    ConfigShow,
-    Done,
+    AuditPage,
     PolicyExplain,
+    PolicyExplanation,
     TrustAdd,
+    TrustEntries,
+    TrustEntry,
     TrustRemove,
     TrustShow,
 )
-from openagent.protocol.safety import AuditPage, PolicyExplanation, TrustEntries, TrustEntry
 
 from .doing import answer, ask, asked, shell, turn
 from .house import MODEL, House, house, until

@@ -6,18 +6,10 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessagePage, MessageRaw, MessagesPage, PermissionAnswer, RawExchange
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.ops import (
-    MessagePage,
-    MessageRaw,
-    MessagesPage,
-    PermissionAnswer,
-    RawExchange,
-    SessionFork,
-    SessionUpdate,
-)
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionFork, SessionInfo, SessionUpdate, SettingsChange
 
 from .doing import call, turn
 from .house import House, house, new_session, until
@@ -249,7 +241,7 @@ async def test_an_answer_for_the_session_is_not_asked_for_again(tmp_path: Path) 
         asked = (await until(attachment, lambda event: isinstance(event, e.PermissionRequested)))[-1]
         assert isinstance(asked, e.PermissionRequested)
         op = PermissionAnswer(id="p", session=session, ask=asked.ask.id, decision="allow", scope="session")
-        from openagent.protocol.ops import Done
+        from openagent.protocol.op import Done
 
         await client.request(op, Done)
         completed, rest = await attachment.until_turn_ends()

@@ -9,24 +9,23 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import (
-    Changes,
-    Done,
-    MessagePage,
-    MessagesPage,
-    Rewound,
-    SessionChanges,
-    SessionDelete,
-    SessionRewind,
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import SessionDelete
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind
+from openagent.protocol.workspaces import (
+    WorkspaceCopies,
+    WorkspaceCopy,
+    WorkspaceMerged,
     WorkspacesCollect,
+    WorkspacesCollected,
     WorkspacesCreate,
     WorkspacesDiff,
     WorkspacesList,
     WorkspacesMerge,
     WorkspacesRemove,
 )
-from openagent.protocol.workspaces import WorkspaceCopies, WorkspaceCopy, WorkspaceMerged, WorkspacesCollected
 
 from .doing import ask, call, messages_of, one_turn, results_of, shell, tree, turn, write
 from .house import House, house, new_session, until

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from openagent.client import Attachment, Client
-from openagent.protocol.ops import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 from tests.workspace.trees import Entry, manifest
 
 from .doing import ask, call

@@ -12,7 +12,8 @@ import pytest
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind, ToolRan, ToolRun
+from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 
 from .doing import ask, call, shell, tree, turn, write
 from .house import House, house, new_session, until

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol.ops import UsageAsk
-from openagent.protocol.usage import FailureReport, UsageFailures, UsageReport
+from openagent.protocol.usage import FailureReport, UsageAsk, UsageFailures, UsageReport
 
 from .doing import ask, turn
 from .house import house, new_session

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol.events import AnyEvent
-from openagent.protocol.ops import AnyOp
+from openagent.protocol.ops import ALL_OPS
 from openagent.tools.registry import built_in_tools
 
 from .harness import Met
@@ -51,9 +51,9 @@ async def test_a_part_of_the_house_is_lived_in(tmp_path: Path, part: str) -> Non
 async def test_every_tool_op_and_event_is_met(tmp_path: Path) -> None:
     for part in set(PARTS) - TAKEN:
         await take(part, tmp_path / part)
-    changing = {str(op.__struct_config__.tag) for op in AnyOp.__args__ if op.changes}
+    changing = {op.tag for op in ALL_OPS if op.changes}
     assert sorted(changing - TRAIL) == [], "ops that change something and left no row in the audit trail"
-    ops = {str(op.__struct_config__.tag) for op in AnyOp.__args__}
+    ops = {op.tag for op in ALL_OPS}
     events = {str(event.__struct_config__.tag) for event in AnyEvent.__args__}
     assert sorted(ops - MET.ops) == [], "ops that nothing was answered to"
     assert sorted(events - MET.events) == [], "events that nobody heard"

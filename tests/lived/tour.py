@@ -16,7 +16,7 @@ from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import RESULTS, AnyOp
+from openagent.protocol.ops import BY_TAG
 
 from ..cli.machine import Machine
 from ..index.test_meaning import publish
@@ -30,15 +30,14 @@ from ..models.wheels import make_index, make_wheel
 from ..providers_oauth.authorization_server import Answer, AuthorizationServer
 from .harness import RECORDINGS, Met, client_of, furnish_workspace, furnished, line_to, web_client_of
 
-OPS = {str(op.__struct_config__.tag): op for op in AnyOp.__args__}
 Part = Callable[[Path, Met], Awaitable[None]]
 
 
 async def say(client: Client, tag: str, **fields: Any) -> Any:
     """An op by its name, to its result."""
     plain = {"op": tag, "id": client.next_id(), **fields}
-    op = msgspec.convert(plain, OPS[tag], from_attributes=True)
-    return await client.request(op, RESULTS[OPS[tag]])
+    op = msgspec.convert(plain, BY_TAG[tag], from_attributes=True)
+    return await client.request(op, BY_TAG[tag].result())
 
 
 async def new(h: House, client: Client, **settings: Any) -> Attachment:

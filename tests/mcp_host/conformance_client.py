@@ -10,20 +10,11 @@ from typing import Any
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.mcp import McpOAuth, McpServerEntry, McpServers
-from openagent.protocol.ops import (
-    Done,
-    LoginStarted,
-    McpAdd,
-    McpLogin,
-    McpLoginFinish,
-    McpTest,
-    QuestionAnswer,
-    ToolList,
-    ToolRan,
-    ToolRun,
-    ToolsList,
-)
+from openagent.protocol.auth import LoginStarted
+from openagent.protocol.conversation import QuestionAnswer
+from openagent.protocol.mcp import McpAdd, McpLogin, McpLoginFinish, McpOAuth, McpServerEntry, McpServers, McpTest
+from openagent.protocol.op import Done
+from openagent.protocol.tools import ToolList, ToolRan, ToolRun, ToolsList
 
 from ..interaction.doing import ask
 from ..interaction.house import house, new_session

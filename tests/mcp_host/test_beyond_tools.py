@@ -8,29 +8,25 @@ import pytest
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import (
     McpPrompt,
     McpPromptArgument,
+    McpPromptGet,
     McpPromptList,
     McpPromptMessages,
+    McpPrompts,
     McpResource,
     McpResourceContents,
     McpResourceList,
-)
-from openagent.protocol.messages import TextPart
-from openagent.protocol.ops import (
-    Done,
-    McpPromptGet,
-    McpPrompts,
     McpResourceRead,
     McpResources,
-    QuestionAnswer,
-    SessionGet,
-    UsageAsk,
 )
-from openagent.protocol.sessions import SessionInfo
-from openagent.protocol.usage import UsageReport
+from openagent.protocol.messages import TextPart
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import SessionGet, SessionInfo
+from openagent.protocol.usage import UsageAsk, UsageReport
 from openagent.tools.mcp.prompts import arguments_from
 
 from ..interaction.doing import answer, ask, asked, call, one_turn, results_of

@@ -10,22 +10,22 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.mcp import McpImported, McpServerEntry, McpServers
-from openagent.protocol.ops import (
-    Done,
+from openagent.protocol.mcp import (
     McpAdd,
     McpImport,
+    McpImported,
     McpList,
     McpRemove,
+    McpServerEntry,
+    McpServers,
     McpSwitch,
     McpTest,
-    QuestionAnswer,
-    ToolList,
-    ToolsList,
-    TrustAdd,
 )
-from openagent.protocol.safety import TrustEntry
+from openagent.protocol.op import Done
+from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.tools import ToolList, ToolsList
 
 from ..interaction.doing import ask, asked, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.mcp import McpServers
-from openagent.protocol.ops import McpTest
+from openagent.protocol.mcp import McpServers, McpTest
 
 from ..interaction.doing import ask, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until

@@ -9,8 +9,7 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.client import Client
-from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import (
+from openagent.protocol.auth import (
     AuthAdd,
     AuthEntries,
     AuthEntry,
@@ -19,9 +18,10 @@ from openagent.protocol.ops import (
     AuthLoginFinish,
     AuthRefresh,
     AuthRemove,
-    Done,
     LoginStarted,
 )
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit

@@ -8,8 +8,10 @@ import pytest
 
 from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.protocol import events as e
+from openagent.protocol.auth import AuthEntry, AuthLogin, AuthLoginFinish, LoginStarted
+from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import AuthEntry, AuthLogin, AuthLoginFinish, DaemonFollow, Done, LoginStarted
+from openagent.protocol.op import Done
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit

@@ -11,18 +11,10 @@ from devtools.simulator import Simulator
 from openagent.models.offline import install
 from openagent.plugins.provider import ModelRequest, TextChunk
 from openagent.protocol import events as e
+from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, TextPart
-from openagent.protocol.ops import (
-    DaemonInfo,
-    DaemonStatus,
-    ModelEntries,
-    ModelPulled,
-    ModelsList,
-    ModelsPull,
-    ModelsTest,
-    ModelTests,
-)
+from openagent.protocol.models import ModelEntries, ModelPulled, ModelsList, ModelsPull, ModelsTest, ModelTests
 from openagent.providers.local import LocalProvider
 
 from ..interaction.house import until

@@ -14,8 +14,9 @@ from openagent.client import Client
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.credentials import CredentialBook
 from openagent.plugins.loading import PluginLoader
+from openagent.protocol.auth import AuthAdd, AuthEntry, AuthLoginFinish
 from openagent.protocol.codec import encode_event
-from openagent.protocol.ops import AuthAdd, AuthEntry, AuthLoginFinish, Hello
+from openagent.protocol.daemon import Hello
 from openagent.telemetry.windows import ModelFacts
 from openagent.vault.redact import Redactor
 from openagent.vault.vault import Vault

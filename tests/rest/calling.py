@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx2
 
-from openagent.protocol.tokens import Scope, TokenCreated, TokensCreate
+from openagent.protocol.scopes import Scope
+from openagent.protocol.tokens import TokenCreated, TokensCreate
 
 from ..interaction.house import MODEL, House
 

@@ -19,9 +19,8 @@ from openagent.gateway.rest.app import OPENAPI, web_app
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
 from openagent.protocol.op import Done
-from openagent.protocol.ops import RESULTS, AuditAsk
-from openagent.protocol.safety import AuditPage
-from openagent.protocol.scopes import scope_of
+from openagent.protocol.ops import ALL_OPS
+from openagent.protocol.safety import AuditAsk, AuditPage
 from openagent.protocol.tokens import LoginAddress, TokensRevoke, WebLogin
 from openagent.protocol.version import PROTOCOL_VERSION
 
@@ -92,7 +91,7 @@ async def test_a_scope_allows_its_ops_and_no_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scope", ["read", "chat", "approve"])
 async def test_the_websocket_refuses_every_op_beyond_the_tokens_scope(tmp_path: Path, scope: str) -> None:
     own = {"read": {"read"}, "chat": {"read", "chat"}, "approve": {"read", "approve"}}[scope]
-    beyond = [op for op in RESULTS if scope_of(op) not in own]
+    beyond = [op for op in ALL_OPS if op.needs[0] not in own]
     assert len(beyond) > 25
     async with house(tmp_path, [{"text": "hi"}], web=True) as h:
         token = await token_with(h, scope)  # type: ignore[arg-type]
@@ -101,7 +100,7 @@ async def test_the_websocket_refuses_every_op_beyond_the_tokens_scope(tmp_path: 
             await socket.send(HELLO)
             assert isinstance(decode_event(await socket.recv()), e.Reply)
             for op in beyond:
-                tag = str(op.__struct_config__.tag)
+                tag = op.tag
                 assert tag in KNOWN_OPS
                 await socket.send(json.dumps({"op": tag, "id": tag, **_least(op)}))
                 failed = decode_event(await asyncio.wait_for(socket.recv(), 10))
@@ -243,7 +242,7 @@ READING_YET_GUARDED = {
 
 
 def test_an_op_leaves_no_row_in_the_audit_trail_only_if_it_is_known_to_change_nothing() -> None:
-    silent = {str(op.__struct_config__.tag) for op in RESULTS if not op.changes}
-    assert silent == {str(op.__struct_config__.tag) for op in RESULTS if scope_of(op) == "read"} | READING_YET_GUARDED
+    silent = {op.tag for op in ALL_OPS if not op.changes}
+    assert silent == {op.tag for op in ALL_OPS if op.needs[0] == "read"} | READING_YET_GUARDED
     reading = {row.op for row in topics.ENDPOINTS if row.method == "GET"}
     assert {op for op in reading if op.changes} == set()

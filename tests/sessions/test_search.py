@@ -7,8 +7,8 @@ import pytest
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
-from openagent.protocol.ops import SessionDelete
 from openagent.protocol.search import FoundMessages, MessagesSearch
+from openagent.protocol.sessions import SessionDelete
 
 from ..interaction.house import House, house, new_session
 

@@ -9,8 +9,7 @@ import pytest
 from openagent.protocol import events as e
 from openagent.protocol.codec import decode_op
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import SessionUpdate
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
 from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
 from tests.interaction.doing import ask, turn
 from tests.interaction.house import house, new_session

@@ -11,9 +11,11 @@ from openagent.core.prompt import system_prompt
 from openagent.index.code_index import CodeIndex
 from openagent.plugins.recall import Recalled
 from openagent.protocol import events as e
+from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.messages import ToolResultPart
-from openagent.protocol.ops import Done, QuestionAnswer, ToolList, ToolsList
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import PlanItem, SessionInfo
+from openagent.protocol.tools import ToolList, ToolsList
 from openagent.telemetry.counting import exact_tokens
 from openagent.tools.ask_user import ask_user
 from openagent.tools.registry import built_in_tools

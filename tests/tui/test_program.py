@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol import ops
-from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.sessions import SessionGet, SessionInfo
 from openagent.tui.keys import load, translate
 
 from ..interaction.doing import ask, call, write
@@ -46,7 +45,7 @@ async def test_the_mode_is_chosen_and_always_in_sight(tmp_path: Path) -> None:
         await seen.until_shown("reads only, and makes a plan")
         await seen.write("plan")
         await seen.until_shown("scripted · plan · ")
-        info = await ask(seen.client, ops.SessionGet, SessionInfo, session=seen.session)
+        info = await ask(seen.client, SessionGet, SessionInfo, session=seen.session)
         assert info.settings.mode == "plan"
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.protocol import events as e
-from openagent.protocol.ops import SessionCreate, SessionUpdate, UsageAsk
-from openagent.protocol.sessions import SessionInfo, SettingsChange
-from openagent.protocol.usage import UsageReport
+from openagent.protocol.sessions import SessionCreate, SessionInfo, SessionUpdate, SettingsChange
+from openagent.protocol.usage import UsageAsk, UsageReport
 
 from ..models.place import only, place, provider, session, turn
 

@@ -11,7 +11,7 @@ from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, TerminalExited, TerminalOutput
 from openagent.protocol.op import Done
-from openagent.protocol.ops import SessionDelete
+from openagent.protocol.sessions import SessionDelete
 from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened, TerminalResize
 
 from ..interaction.house import house, new_session

@@ -16,24 +16,17 @@ from openagent.plugins.addresses import address_of
 from openagent.plugins.jail import HOST_NAME
 from openagent.plugins.places import Places, refuse_as_workspace
 from openagent.protocol import reach
+from openagent.protocol.conversation import PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event, SessionCreated, TaskUpdated
 from openagent.protocol.files import FilesWrite
 from openagent.protocol.op import Op
-from openagent.protocol.ops import PermissionAnswer, SessionCreate, SessionFork, SessionUpdate
-from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange
+from openagent.protocol.sessions import Mode, SessionCreate, SessionFork, SessionInfo, SessionUpdate, SettingsChange
 from openagent.protocol.tasks import TaskInfo
 from openagent.protocol.terminals import TerminalInput, TerminalOpen
 from openagent.safety.inherited import MODES, strictest
 from openagent.workspace.copies import WorkspaceCopies
 
-_WORKING = frozenset(
-    (
-        *("session.create", "flow.run", "workspaces.create", "workspaces.restore"),
-        *("index.build", "index.watch", "index.search", "index.symbols", "index.map"),
-    )
-)
-"""Ops for which a folder must be one that can be worked in, whoever asks."""
 _FREE: Mode = "auto"
 """The widest mode in which nothing leaves the walls unasked."""
 _REMEMBERED = 10_000
@@ -84,7 +77,7 @@ class CallersReach:
                 raise _not_there(caller, kind, value)
 
     def _check_folder(self, caller: Caller, op: Op, given: str) -> None:
-        working = reach.tag_of(type(op)) in _WORKING
+        working = type(op).works_there
         if caller.everywhere and not working:
             return
         folder = _real(given)
@@ -102,7 +95,7 @@ class CallersReach:
             self._check_mode(caller, op.settings, folder, "ask")
 
     async def _check_session(self, caller: Caller, op: Op, name: str) -> None:
-        acting = reach.tag_of(type(op)) in reach.ACTING or isinstance(op, SessionCreate)
+        acting = type(op).acts or isinstance(op, SessionCreate)
         updating = isinstance(op, SessionUpdate) and op.settings != SettingsChange()
         if caller.everywhere and not acting and not updating:
             return

@@ -16,14 +16,13 @@ from openagent.daemon.daemon import Handler
 from openagent.gateway.gate import Answer, LoggedIn
 from openagent.plugins.access import AccessStore, Replay, StoredToken
 from openagent.plugins.places import Problem, refuse_as_workspace
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ids import new_session_id
-from openagent.protocol.scopes import widened
+from openagent.protocol.op import Done, Op
+from openagent.protocol.scopes import Scope, widened
 from openagent.protocol.tokens import (
     EVERYWHERE,
     LoginAddress,
-    Scope,
     TokenCreated,
     TokenInfo,
     TokenKind,
@@ -54,7 +53,7 @@ class Access:
         self._logins: dict[str, tuple[float, list[Scope], list[str]]] = {}
         self._used: dict[str, float] = {}
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
+    def handlers(self) -> dict[type[Op], Handler]:
         return {
             TokensCreate: self._create,
             TokensList: self._list,
@@ -124,7 +123,7 @@ class Access:
     async def _list(self, connection: Connection, op: TokensList) -> TokenList:
         return TokenList([token.info for token in await self._store.tokens()])
 
-    async def _revoke(self, connection: Connection, op: TokensRevoke) -> ops.Done:
+    async def _revoke(self, connection: Connection, op: TokensRevoke) -> Done:
         tokens = [token.info for token in await self._store.tokens()]
         found = [info for info in tokens if info.id == op.token] or [info for info in tokens if info.name == op.token]
         if not found:
@@ -133,7 +132,7 @@ class Access:
             )
         for info in found:
             await self._end(info.id)
-        return ops.Done()
+        return Done()
 
     async def _web_login(self, connection: Connection, op: WebLogin) -> LoginAddress:
         assert self.open_web is not None

@@ -36,8 +36,7 @@ from openagent.protocol.flows import (
     FlowStepReport,
 )
 from openagent.protocol.op import Op
-from openagent.protocol.ops import SessionCreate
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange
 from openagent.safety.inherited import strictest
 
 FLOWS = "flows"

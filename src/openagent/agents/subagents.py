@@ -34,8 +34,7 @@ from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
 from openagent.protocol.op import Op
-from openagent.protocol.ops import SessionCreate
-from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
+from openagent.protocol.sessions import SessionCreate, SessionInfo, Settings, SettingsChange
 from openagent.protocol.templates import TemplateInfo
 from openagent.safety.inherited import Lineage, strictest
 from openagent.safety.service import Safety

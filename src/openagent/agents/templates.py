@@ -22,9 +22,9 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
-from openagent.protocol import locations, ops
+from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
+from openagent.protocol.op import Done, Op
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.templates import (
     Template,
@@ -71,7 +71,7 @@ class TemplateService:
         self._own = Path(locations.config_file(configs.environment({}))).parent / AGENTS
         self._found: dict[Path | None, _Found] = {}
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
+    def handlers(self) -> dict[type[Op], Handler]:
         return {
             TemplatesList: self._list,
             TemplatesGet: self._get,

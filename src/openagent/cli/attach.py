@@ -13,9 +13,10 @@ from openagent.cli.conversation import Conversation
 from openagent.cli.keyboard import Keyboard
 from openagent.cli.terminal import DIM, RED, paint
 from openagent.client import Attachment, Client, ConnectionLost, connect
+from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionDeleted
-from openagent.protocol.ops import Done, Ping
+from openagent.protocol.op import Done
 
 LAST_MESSAGES = 20
 REATTACH_SECONDS = 30.0

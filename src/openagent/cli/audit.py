@@ -13,8 +13,7 @@ import click
 from openagent.cli.command import command, complete, daemon, plain, say
 from openagent.cli.terminal import table
 from openagent.client.text import one_line
-from openagent.protocol.ops import AuditAsk
-from openagent.protocol.safety import AuditPage, AuditRow
+from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
 
 PAGE = 1000
 NEWEST = 50

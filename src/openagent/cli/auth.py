@@ -15,8 +15,7 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.terminal import table
 from openagent.client import Client
 from openagent.client.text import ago
-from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import (
+from openagent.protocol.auth import (
     AuthAdd,
     AuthEntries,
     AuthEntry,
@@ -25,9 +24,10 @@ from openagent.protocol.ops import (
     AuthLoginFinish,
     AuthRefresh,
     AuthRemove,
-    Done,
     LoginStarted,
 )
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done
 
 
 @click.group("auth", epilog=examples("openagent auth add anthropic", "openagent auth list"))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from openagent.cli.command import say
 from openagent.cli.terminal import BOLD, CYAN, GREEN, RED, paint
 from openagent.client.text import clean, one_line
-from openagent.protocol.ops import ChangedFile
+from openagent.protocol.undo import ChangedFile
 
 
 def show_changes(files: Sequence[ChangedFile], *, nothing: str, only_names: bool = False) -> None:

@@ -12,7 +12,8 @@ from openagent.cli.command import command, complete, daemon, say
 from openagent.cli.run import MODES, OPTIONS, OUTPUTS
 from openagent.client.text import one_line
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import ModelEntries, ModelsList, SessionList, SessionPage
+from openagent.protocol.models import ModelEntries, ModelsList
+from openagent.protocol.sessions import SessionList, SessionPage
 
 _VARIABLE = "_OPENAGENT_COMPLETE"
 _PATIENCE = 1.0

@@ -7,7 +7,7 @@ import click
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import clean
-from openagent.protocol.ops import ConfigList, ConfigShow
+from openagent.protocol.configuration import ConfigList, ConfigShow
 
 
 @click.group("config", epilog=examples("openagent config show"))

@@ -11,9 +11,10 @@ from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
 from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines, restored
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer, Sent
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
-from openagent.protocol.ops import Done, MessageSend, PermissionAnswer, QuestionAnswer, Sent
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
 from openagent.protocol.words import answer_told, call_to_come, choice_lines, subject_of, ways_to_allow
 

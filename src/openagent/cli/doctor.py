@@ -18,10 +18,11 @@ from openagent.cli.terminal import GREEN, RED, YELLOW, paint
 from openagent.client import elsewhere
 from openagent.client.text import clean
 from openagent.protocol import locations
+from openagent.protocol.configuration import ConfigList, ConfigShow
 from openagent.protocol.customizing import Plugin, Plugins, PluginsList
+from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import ConfigList, ConfigShow, DaemonInfo, DaemonStatus, PolicyExplain
-from openagent.protocol.safety import PolicyExplanation
+from openagent.protocol.safety import PolicyExplain, PolicyExplanation
 
 OLDEST_PYTHON = (3, 11)
 KEYS = tuple(name for name in locations.FORWARDED_ENV if name.endswith(("_KEY", "_TOKEN", "_CREDENTIALS", "_HOST")))

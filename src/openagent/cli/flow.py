@@ -14,6 +14,7 @@ from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
 from openagent.client import Attachment, Client
 from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
+from openagent.protocol.conversation import PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.flows import (
     FlowCheck,
@@ -26,7 +27,7 @@ from openagent.protocol.flows import (
     FlowShow,
     FlowsList,
 )
-from openagent.protocol.ops import Done, PermissionAnswer
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import Mode
 from openagent.protocol.words import call_to_come
 

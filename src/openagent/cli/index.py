@@ -17,13 +17,19 @@ from openagent.protocol.index import (
     CodeHits,
     CodeMap,
     CodeSymbols,
+    IndexAsk,
+    IndexBuild,
     IndexBuilt,
     IndexInfo,
+    IndexMap,
     IndexReady,
+    IndexSearch,
+    IndexSetup,
+    IndexSymbols,
+    IndexWatch,
     SearchBy,
 )
-from openagent.protocol.op import Done
-from openagent.protocol.ops import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSetup, IndexSymbols, IndexWatch, Op
+from openagent.protocol.op import Done, Op
 
 R = TypeVar("R", bound=Struct)
 _BAR = 30

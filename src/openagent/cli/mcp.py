@@ -14,17 +14,22 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.mcp_prompt import prompt
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean
+from openagent.protocol.auth import LoginStarted
 from openagent.protocol.mcp import (
+    McpAdd,
     McpCatalog,
     McpCatalogue,
     McpCatalogueEntry,
+    McpImport,
     McpImported,
+    McpList,
     McpLogin,
     McpLoginFinish,
     McpLogout,
     McpPrompt,
     McpPromptList,
     McpPrompts,
+    McpRemove,
     McpResourceContents,
     McpResourceList,
     McpResourceRead,
@@ -32,8 +37,10 @@ from openagent.protocol.mcp import (
     McpServerEntry,
     McpServerInfo,
     McpServers,
+    McpSwitch,
+    McpTest,
 )
-from openagent.protocol.ops import Done, LoginStarted, McpAdd, McpImport, McpList, McpRemove, McpSwitch, McpTest, Op
+from openagent.protocol.op import Done, Op
 
 _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
 

@@ -10,7 +10,7 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, size, table
 from openagent.client.text import clean, duration
 from openagent.protocol.events import AnyEvent, PullProgress
-from openagent.protocol.ops import (
+from openagent.protocol.models import (
     ModelEntries,
     ModelEntry,
     ModelPulled,

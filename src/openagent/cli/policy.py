@@ -8,8 +8,7 @@ import click
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, one_line
-from openagent.protocol.ops import PolicyExplain, PolicyTest
-from openagent.protocol.safety import PolicyExplanation, PolicyTested, Ruling
+from openagent.protocol.safety import PolicyExplain, PolicyExplanation, PolicyTest, PolicyTested, Ruling
 from openagent.protocol.sessions import Mode
 
 _STYLES = {"allow": GREEN, "ask": YELLOW, "deny": RED}

@@ -11,10 +11,10 @@ from openagent.cli.command import as_json, command, complete, daemon, plain, pri
 from openagent.cli.completion import session_argument
 from openagent.cli.terminal import BOLD, paint
 from openagent.client.text import clean, one_line
+from openagent.protocol.conversation import MessageRaw, RawExchange
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.nearest import nearest
-from openagent.protocol.ops import MessageRaw, RawExchange, SessionUpdate
-from openagent.protocol.sessions import SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
 
 _NOTHING = "none"
 _LISTS = ("disabled_tools", "disabled_mcp_servers", "tools", "mcp_servers")

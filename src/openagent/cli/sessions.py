@@ -20,18 +20,18 @@ from openagent.cli.transcript import Markdown, Transcript, within
 from openagent.cli.undo import diff, rewind, unrewind
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
+from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import (
-    Done,
-    MessagePage,
-    MessagesPage,
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import (
+    EndedTurn,
     SessionDelete,
     SessionFork,
     SessionGet,
+    SessionInfo,
     SessionList,
     SessionPage,
 )
-from openagent.protocol.sessions import EndedTurn, SessionInfo
 
 PAGE = 200
 NEWEST = 20

@@ -4,8 +4,8 @@ from openagent.cli.command import as_json, command, complete, daemon, plain, pri
 from openagent.cli.process import daemon_pid
 from openagent.cli.terminal import size
 from openagent.client.text import duration
+from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import DaemonInfo, DaemonStatus
 
 
 @command("status", "openagent status", "openagent status --json | jq .pid")

@@ -7,8 +7,9 @@ from contextlib import closing
 from openagent.cli.command import as_json, command, complete, daemon, print_json, say
 from openagent.cli.process import Process, daemon_pid
 from openagent.client import elsewhere
+from openagent.protocol.daemon import DaemonStop
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import DaemonStop, Done
+from openagent.protocol.op import Done
 
 STOP_SECONDS = 15.0
 

@@ -10,15 +10,8 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
 from openagent.protocol.op import Done
-from openagent.protocol.tokens import (
-    Scope,
-    TokenCreated,
-    TokenInfo,
-    TokenList,
-    TokensCreate,
-    TokensList,
-    TokensRevoke,
-)
+from openagent.protocol.scopes import Scope
+from openagent.protocol.tokens import TokenCreated, TokenInfo, TokenList, TokensCreate, TokensList, TokensRevoke
 
 _DAY = 86400.0
 

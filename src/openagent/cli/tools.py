@@ -10,8 +10,7 @@ from openagent.cli.terminal import table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
-from openagent.protocol.ops import ToolInfo, ToolList, ToolRan, ToolRun, ToolsList
-from openagent.protocol.tools import ToolsSwitch
+from openagent.protocol.tools import ToolInfo, ToolList, ToolRan, ToolRun, ToolsList, ToolsSwitch
 
 _in_session = click.option("--session", default="", metavar="ID", help="Of this session alone.")
 

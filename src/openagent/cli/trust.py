@@ -8,8 +8,8 @@ import click
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
-from openagent.protocol.ops import Done, TrustAdd, TrustRemove, TrustShow
-from openagent.protocol.safety import TrustEntries, TrustEntry
+from openagent.protocol.op import Done
+from openagent.protocol.safety import TrustAdd, TrustEntries, TrustEntry, TrustRemove, TrustShow
 
 
 @command(

@@ -7,7 +7,8 @@ from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.completion import session_argument
 from openagent.client.text import clean
-from openagent.protocol.ops import Changes, Op, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.op import Op
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 
 _SHOWN = 20
 

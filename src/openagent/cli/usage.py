@@ -7,8 +7,7 @@ import click
 
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.terminal import table
-from openagent.protocol.ops import UsageAsk
-from openagent.protocol.usage import GroupBy, UsageReport, UsageRow
+from openagent.protocol.usage import GroupBy, UsageAsk, UsageReport, UsageRow
 
 _DAY = 86400.0
 

@@ -13,26 +13,23 @@ from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import size, table
 from openagent.client.text import ago, clean
-from openagent.protocol.ops import (
-    Changes,
-    Done,
-    Op,
-    WorkspacesBackup,
-    WorkspacesCollect,
-    WorkspacesCreate,
-    WorkspacesDiff,
-    WorkspacesList,
-    WorkspacesMerge,
-    WorkspacesRemove,
-    WorkspacesRestore,
-)
+from openagent.protocol.op import Done, Op
+from openagent.protocol.undo import Changes
 from openagent.protocol.workspaces import (
     CopyMethod,
     WorkspaceBackup,
     WorkspaceCopies,
     WorkspaceCopy,
     WorkspaceMerged,
+    WorkspacesBackup,
+    WorkspacesCollect,
     WorkspacesCollected,
+    WorkspacesCreate,
+    WorkspacesDiff,
+    WorkspacesList,
+    WorkspacesMerge,
+    WorkspacesRemove,
+    WorkspacesRestore,
 )
 
 R = TypeVar("R", bound=Struct)

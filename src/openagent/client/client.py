@@ -16,25 +16,20 @@ from openagent.client.launch import DaemonDidNotStart, bring_up
 from openagent.client.transport import Transport, UnixTransport, WebSocketTransport
 from openagent.protocol import locations
 from openagent.protocol.codec import decode_event, encode_op
+from openagent.protocol.conversation import MessageSend, PermissionAnswer, Sent, TurnCancel
+from openagent.protocol.daemon import DaemonFollow, Hello, Welcome
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, ConnectionClosing, Event, Failed, Reply, SessionDeleted, TurnCompleted
-from openagent.protocol.ops import (
-    RESULTS,
+from openagent.protocol.op import Done, Op
+from openagent.protocol.sessions import (
     Attached,
-    DaemonFollow,
-    Done,
-    Hello,
-    MessageSend,
-    Op,
-    PermissionAnswer,
-    Sent,
     SessionAttach,
     SessionCreate,
     SessionDetach,
-    TurnCancel,
-    Welcome,
+    SessionInfo,
+    SettingsChange,
+    Snapshot,
 )
-from openagent.protocol.sessions import SessionInfo, SettingsChange, Snapshot
 from openagent.protocol.version import PROTOCOL_VERSION
 
 R = TypeVar("R", bound=Struct)
@@ -81,7 +76,7 @@ class Client:
 
     async def request(self, op: Op, kind: type[R]) -> R:
         """Send an op and wait for its reply. Raises OpenAgentError when it is refused."""
-        assert RESULTS[type(op)] is kind
+        assert type(op).result() is kind
         if self._reader.done():
             raise ConnectionLost(self._closing_reason)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -106,7 +101,7 @@ class Client:
         return await self.request(MessageSend(id=self.next_id(), session=session, text=text), Sent)
 
     async def cancel(self, session: str) -> bool:
-        from openagent.protocol.ops import Cancelled
+        from openagent.protocol.conversation import Cancelled
 
         return (await self.request(TurnCancel(id=self.next_id(), session=session), Cancelled)).was_running
 

@@ -9,9 +9,10 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from openagent.client.client import Client, connect
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, ConnectionClosing
+from openagent.protocol.op import Op
+from openagent.protocol.sessions import Attached, SessionAttach
 
 RETRY_SECONDS = 0.25
 R = TypeVar("R", bound=Struct)
@@ -25,9 +26,9 @@ class Follower(Protocol):
 
     def show(self, event: AnyEvent) -> None: ...
 
-    def attachments(self) -> list[ops.SessionAttach]: ...
+    def attachments(self) -> list[SessionAttach]: ...
 
-    def attached_again(self, attached: ops.Attached) -> None: ...
+    def attached_again(self, attached: Attached) -> None: ...
 
     def gone(self, session: str) -> None: ...
 
@@ -47,7 +48,7 @@ class Line:
     def next_id(self) -> str:
         return f"{self._prefix}-{next(self._numbers)}"
 
-    async def request(self, op: ops.Op, kind: type[R]) -> R:
+    async def request(self, op: Op, kind: type[R]) -> R:
         return await (await self._open(may_start=True)).request(op, kind)
 
     async def close(self) -> None:
@@ -65,7 +66,7 @@ class Line:
                 self._following = asyncio.create_task(self._follow(client))
                 for attach in self.follower.attachments():
                     try:
-                        self.follower.attached_again(await client.request(attach, ops.Attached))
+                        self.follower.attached_again(await client.request(attach, Attached))
                     except OpenAgentError as problem:
                         if problem.info.code == "not_found":
                             self.follower.gone(attach.session)

@@ -13,7 +13,6 @@ from openagent.daemon.daemon import Handler
 from openagent.index.code_index import CodeIndex
 from openagent.models.offline import size_of
 from openagent.plugins.index import OnProgress
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import IndexProgress, IndexUpdated
 from openagent.protocol.index import (
@@ -23,11 +22,18 @@ from openagent.protocol.index import (
     CodeReference,
     CodeSymbol,
     CodeSymbols,
+    IndexAsk,
+    IndexBuild,
     IndexBuilt,
     IndexInfo,
+    IndexMap,
     IndexReady,
+    IndexSearch,
+    IndexSetup,
+    IndexSymbols,
+    IndexWatch,
 )
-from openagent.protocol.op import Done
+from openagent.protocol.op import Done, Op
 
 MAX_HITS = 100
 MAX_MAP_TOKENS = 100_000
@@ -38,22 +44,22 @@ class IndexService:
         self._index = index
         self._setting_up = asyncio.Lock()
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
+    def handlers(self) -> dict[type[Op], Handler]:
         return {
-            ops.IndexBuild: self._build,
-            ops.IndexSearch: self._search,
-            ops.IndexSymbols: self._symbols,
-            ops.IndexMap: self._map,
-            ops.IndexAsk: self._status,
-            ops.IndexSetup: self._set_up,
-            ops.IndexWatch: self._watch,
+            IndexBuild: self._build,
+            IndexSearch: self._search,
+            IndexSymbols: self._symbols,
+            IndexMap: self._map,
+            IndexAsk: self._status,
+            IndexSetup: self._set_up,
+            IndexWatch: self._watch,
         }
 
-    async def _build(self, connection: Connection, op: ops.IndexBuild) -> IndexBuilt:
+    async def _build(self, connection: Connection, op: IndexBuild) -> IndexBuilt:
         built = await self._index.build(_absolute(op.cwd), _teller(connection, op.id))
         return msgspec.convert(msgspec.to_builtins(built), IndexBuilt)
 
-    async def _watch(self, connection: Connection, op: ops.IndexWatch) -> Done:
+    async def _watch(self, connection: Connection, op: IndexWatch) -> Done:
         async with aclosing(self._index.watch(_absolute(op.cwd))) as watched:
             async for built in watched:
                 if connection.closed:
@@ -63,11 +69,11 @@ class IndexService:
                     connection.tell(IndexUpdated(op_id=op.id, at=time.time(), **facts))
         return Done()
 
-    async def _search(self, connection: Connection, op: ops.IndexSearch) -> CodeHits:
+    async def _search(self, connection: Connection, op: IndexSearch) -> CodeHits:
         found = await self._index.search(_absolute(op.cwd), op.query, min(max(op.limit, 1), MAX_HITS), op.by)
         return CodeHits([msgspec.convert(msgspec.to_builtins(hit), CodeHit) for hit in found])
 
-    async def _symbols(self, connection: Connection, op: ops.IndexSymbols) -> CodeSymbols:
+    async def _symbols(self, connection: Connection, op: IndexSymbols) -> CodeSymbols:
         workspace = _absolute(op.cwd)
         defined = await self._index.symbols(workspace, op.name)
         used = await self._index.references(workspace, op.name)
@@ -76,15 +82,15 @@ class IndexService:
             [CodeReference(each.name, each.path, each.line) for each in used],
         )
 
-    async def _map(self, connection: Connection, op: ops.IndexMap) -> CodeMap:
+    async def _map(self, connection: Connection, op: IndexMap) -> CodeMap:
         tokens = min(max(op.max_tokens, 1), MAX_MAP_TOKENS)
         return CodeMap(await self._index.repository_map(_absolute(op.cwd), tokens))
 
-    async def _status(self, connection: Connection, op: ops.IndexAsk) -> IndexInfo:
+    async def _status(self, connection: Connection, op: IndexAsk) -> IndexInfo:
         status = await self._index.status(_absolute(op.cwd))
         return msgspec.convert(msgspec.to_builtins(status), IndexInfo)
 
-    async def _set_up(self, connection: Connection, op: ops.IndexSetup) -> IndexReady:
+    async def _set_up(self, connection: Connection, op: IndexSetup) -> IndexReady:
         if self._setting_up.locked():
             raise OpenAgentError("busy", "The model is being installed already.", hint="Wait for it to end.")
         async with self._setting_up:

@@ -12,8 +12,8 @@ from openagent.config.load import Config, load
 from openagent.config.project import find_project_file, project_folder
 from openagent.config.trust import TrustList
 from openagent.protocol import locations
+from openagent.protocol.configuration import ConfigList
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.ops import ConfigList
 from openagent.protocol.sessions import Settings as SessionSettings
 
 RECHECK_SECONDS = 1.0

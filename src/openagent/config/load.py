@@ -26,8 +26,8 @@ from openagent.config.settings import (
 )
 from openagent.config.source import DEFAULT, KeyPath, Source, dotted
 from openagent.config.untrusted import Trusted, left_out_note, nothing_trusted, part_document, part_values
+from openagent.protocol.configuration import ConfigValue
 from openagent.protocol.locations import config_file, data_home
-from openagent.protocol.ops import ConfigValue
 
 _DATABASE_NAME = "openagent.db"
 _MAX_FILE = 1 << 20

@@ -15,9 +15,9 @@ from openagent.core.audit import NOBODY, Actor, acting, actor, entry
 from openagent.grants.offers import Offer
 from openagent.plugins.store import AuditEntry, KeptGrant, Rows
 from openagent.policy.facts import CallFacts
+from openagent.protocol.conversation import PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
-from openagent.protocol.ops import PermissionAnswer
 from openagent.protocol.sessions import PermissionAsk, Question
 
 if TYPE_CHECKING:

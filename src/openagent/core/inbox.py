@@ -10,10 +10,10 @@ import msgspec
 from openagent.core.audit import NOBODY, Actor, acting, actor
 from openagent.core.recorder import InfoChanges
 from openagent.plugins.store import Rows
+from openagent.protocol.conversation import Sent
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import ErrorRaised, Event, MessageQueued, QueueChanged
 from openagent.protocol.messages import UserPart
-from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import QueuedMessage
 
 if TYPE_CHECKING:

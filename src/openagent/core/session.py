@@ -33,6 +33,7 @@ from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Budget
 from openagent.plugins.store import AuditEntry, Batch, KeptGrant, Rows, StoredSession
 from openagent.plugins.tool import ToolOutcome
+from openagent.protocol.conversation import Sent
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import (
     BackgroundFinished,
@@ -42,7 +43,6 @@ from openagent.protocol.events import (
     SessionUpdated,
 )
 from openagent.protocol.messages import Message, NotePart, Part, UserPart
-from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import EndedTurn, PlanItem, SessionInfo, SettingsChange, Snapshot, TurnEnd
 
 SEND_PATIENCE = 2.0

@@ -22,6 +22,7 @@ from openagent.core.view import DEFAULT_WINDOW
 from openagent.plugins.ledger import Activity
 from openagent.plugins.provider import Answer, ContextTooLong
 from openagent.plugins.store import RawAnswer, Rows, UsageRecord
+from openagent.protocol.conversation import Sent
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
     ErrorRaised,
@@ -32,7 +33,6 @@ from openagent.protocol.events import (
     UsageUpdated,
 )
 from openagent.protocol.messages import Message, NotePart, Part, StopReason, ToolCallPart, UserPart
-from openagent.protocol.ops import Sent
 from openagent.protocol.sessions import TurnEnd
 from openagent.protocol.usage import SessionUsage, Usage
 

@@ -18,7 +18,7 @@ from openagent.plugins.tool import Tool
 from openagent.plugins.workspace import Caller, FileChange, Restored, Writes, WriteWindow
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import CheckpointCreated, CheckpointRestored, ErrorRaised
-from openagent.protocol.ops import LeftAlone, Rewound, SessionRewind
+from openagent.protocol.undo import LeftAlone, Rewound, SessionRewind
 
 if TYPE_CHECKING:
     from openagent.core.session import Session

@@ -20,10 +20,10 @@ from openagent.daemon.manager import SessionManager
 from openagent.plugins.loading import PluginLoader
 from openagent.plugins.tool import Tool
 from openagent.protocol import customizing as c
-from openagent.protocol import ops
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.mcp import McpPrompt
 from openagent.protocol.messages import TextPart, ToolCallPart, UserPart
+from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionInfo
 
 ListPrompts = Callable[[Path], Awaitable[Sequence[McpPrompt]]]
@@ -80,7 +80,7 @@ class Customizing:
         left_out = [ErrorInfo("config_error", problem) for problem in self._hooks.find(workspace).problems]
         return [*self._rules.notices(workspace), *left_out]
 
-    def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[ops.Op], Handler]:
+    def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[Op], Handler]:
         self.gate.listen(manager, bus)
         return {
             c.PluginsList: self._plugins_list,

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from openagent.plugins.places import lies_in
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Op
-from openagent.protocol.scopes import ALL_SCOPES, needed
-from openagent.protocol.tokens import EVERYWHERE, Scope
+from openagent.protocol.scopes import ALL_SCOPES, Scope
+from openagent.protocol.tokens import EVERYWHERE
 
 
 class Caller(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Caller(Struct, frozen=True):
         """Raises when this op is not for them."""
         if self.expires_at is not None and self.expires_at <= time.time():
             raise OpenAgentError("unauthorized", "The token has expired.", hint="Ask for a new one.", recoverable=False)
-        if missing := needed(op) - self.scopes:
+        if missing := op.needed() - self.scopes:
             raise OpenAgentError(
                 "permission_denied",
                 f"The token {self.name!r} lacks the scope {' and '.join(sorted(missing))} for this.",

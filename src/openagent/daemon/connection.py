@@ -13,9 +13,10 @@ import msgspec
 
 from openagent.daemon.callers import OWNER, Caller
 from openagent.protocol.codec import encode_event
+from openagent.protocol.daemon import Hello
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import Event, Failed, Reply, ToolFinished, ToolOutput
-from openagent.protocol.ops import AnyOp, Hello
+from openagent.protocol.op import Op
 from openagent.protocol.sessions import Mode
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Connection:
         self.interactive = False
         self.greeted = False
         self.env: dict[str, str] = {}
-        self._waiting: deque[AnyOp] = deque()
+        self._waiting: deque[Op] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._answering: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -106,7 +107,7 @@ class Connection:
     def tell(self, event: Event) -> None:
         self.send(encode_event(event))
 
-    def receive(self, op: AnyOp) -> None:
+    def receive(self, op: Op) -> None:
         self._waiting.append(op)
         if len(self._waiting) == MAX_WAITING_OPS:
             self._line.pause_reading()
@@ -128,13 +129,13 @@ class Connection:
                 await self._answer(op)
         self._worker = None
 
-    def _answer_beside(self, op: AnyOp) -> None:
+    def _answer_beside(self, op: Op) -> None:
         """It may wait for something, such as a permission, that comes over this same connection."""
         answering = asyncio.create_task(self._answer(op))
         self._answering.add(answering)
         answering.add_done_callback(self._answering.discard)
 
-    async def _answer(self, op: AnyOp) -> None:
+    async def _answer(self, op: Op) -> None:
         try:
             if not self.greeted and not isinstance(op, Hello):
                 raise OpenAgentError("unauthorized", "The first op of a connection must be hello.")
@@ -147,7 +148,7 @@ class Connection:
             message = f"The daemon hit a defect ({type(problem).__name__}); its log has the details under {ticket}."
             self.tell(Failed(op_id=op.id, at=time.time(), error=ErrorInfo("internal", message)))
 
-    def reply(self, op: AnyOp, result: object) -> None:
+    def reply(self, op: Op, result: object) -> None:
         self.tell(Reply(op_id=op.id, at=time.time(), result=result))
 
     def hang_up(self) -> None:

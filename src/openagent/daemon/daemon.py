@@ -23,11 +23,40 @@ from openagent.daemon.reaching import Reach
 from openagent.daemon.trail import Trail
 from openagent.daemon.versions import settings_version
 from openagent.plugins.jail import Jail, OutsideJail
-from openagent.protocol import ops
+from openagent.protocol.configuration import ConfigList, ConfigShow
+from openagent.protocol.conversation import (
+    Cancelled,
+    MessagePage,
+    MessageRaw,
+    MessageSend,
+    MessagesPage,
+    PermissionAnswer,
+    QuestionAnswer,
+    RawExchange,
+    Sent,
+    TurnCancel,
+)
+from openagent.protocol.daemon import DaemonFollow, DaemonInfo, DaemonStatus, DaemonStop, Hello, Ping, Welcome
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Event, LiveState
 from openagent.protocol.messages import TextPart, UserPart
-from openagent.protocol.sessions import Mode, Snapshot
+from openagent.protocol.op import Done, Op
+from openagent.protocol.sessions import (
+    Attached,
+    Mode,
+    SessionAttach,
+    SessionCreate,
+    SessionDelete,
+    SessionDetach,
+    SessionFork,
+    SessionGet,
+    SessionList,
+    SessionPage,
+    SessionUpdate,
+    Snapshot,
+)
+from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.undo import ChangedFile, Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 from openagent.protocol.usage import SessionUsage
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
@@ -59,9 +88,9 @@ def message_parts(text: str, parts: Sequence[UserPart]) -> list[UserPart]:
     return whole
 
 
-def _actor(connection: Connection, op: ops.Op) -> Actor:
+def _actor(connection: Connection, op: Op) -> Actor:
     caller = connection.caller
-    return Actor(connection.name, caller.name, caller.address, str(type(op).__struct_config__.tag))
+    return Actor(connection.name, caller.name, caller.address, type(op).tag)
 
 
 class Daemon:
@@ -80,42 +109,42 @@ class Daemon:
         self._started = time.monotonic()
         self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
         self.reach: Reach | None = None
-        self._show_config: Callable[[str, dict[str, str]], ops.ConfigList] | None = None
+        self._show_config: Callable[[str, dict[str, str]], ConfigList] | None = None
         self._metrics: asyncio.Task[None] | None = None
-        self._handlers: dict[type[ops.Op], Handler] = {
-            ops.Hello: self._hello,
-            ops.Ping: self._ping,
-            ops.SessionCreate: self._session_create,
-            ops.SessionList: self._session_list,
-            ops.SessionGet: self._session_get,
-            ops.SessionDetach: self._session_detach,
-            ops.SessionUpdate: self._session_update,
-            ops.SessionDelete: self._session_delete,
-            ops.SessionFork: self._session_fork,
-            ops.MessageSend: self._message_send,
-            ops.TurnCancel: self._turn_cancel,
-            ops.SessionRewind: self._session_rewind,
-            ops.SessionUnrewind: self._session_unrewind,
-            ops.SessionChanges: self._session_changes,
-            ops.MessagesPage: self._messages_page,
-            ops.MessageRaw: self._message_raw,
-            ops.PermissionAnswer: self._permission_answer,
-            ops.QuestionAnswer: self._question_answer,
-            ops.ToolRun: self._tool_run,
-            ops.ConfigShow: self._config_show,
-            ops.DaemonStatus: self._status,
-            ops.DaemonFollow: self._follow,
-            ops.DaemonStop: self._stop,
+        self._handlers: dict[type[Op], Handler] = {
+            Hello: self._hello,
+            Ping: self._ping,
+            SessionCreate: self._session_create,
+            SessionList: self._session_list,
+            SessionGet: self._session_get,
+            SessionDetach: self._session_detach,
+            SessionUpdate: self._session_update,
+            SessionDelete: self._session_delete,
+            SessionFork: self._session_fork,
+            MessageSend: self._message_send,
+            TurnCancel: self._turn_cancel,
+            SessionRewind: self._session_rewind,
+            SessionUnrewind: self._session_unrewind,
+            SessionChanges: self._session_changes,
+            MessagesPage: self._messages_page,
+            MessageRaw: self._message_raw,
+            PermissionAnswer: self._permission_answer,
+            QuestionAnswer: self._question_answer,
+            ToolRun: self._tool_run,
+            ConfigShow: self._config_show,
+            DaemonStatus: self._status,
+            DaemonFollow: self._follow,
+            DaemonStop: self._stop,
         }
 
     # Lifecycle
 
-    def ready(self, manager: "SessionManager", show_config: Callable[[str, dict[str, str]], ops.ConfigList]) -> None:
+    def ready(self, manager: "SessionManager", show_config: Callable[[str, dict[str, str]], ConfigList]) -> None:
         """Heavy parts load after the sockets are open; ops that came meanwhile go on from here."""
         self._show_config = show_config
         self._ready.set_result(manager)
 
-    def serve_ops(self, handlers: Mapping[type[ops.Op], Handler]) -> None:
+    def serve_ops(self, handlers: Mapping[type[Op], Handler]) -> None:
         """Ops of rooms that the daemon does not know. Call it before `ready`."""
         self._handlers.update(handlers)
 
@@ -149,8 +178,8 @@ class Daemon:
 
     # Ops
 
-    async def answer(self, connection: Connection, op: ops.AnyOp) -> None:
-        if isinstance(op, ops.SessionAttach):
+    async def answer(self, connection: Connection, op: Op) -> None:
+        if isinstance(op, SessionAttach):
             connection.caller.check(op)
             with in_use():
                 await self._check_reach(connection, op)
@@ -158,8 +187,8 @@ class Daemon:
         else:
             connection.reply(op, await self.perform(connection, op))
 
-    async def perform(self, connection: Connection, op: ops.Op) -> object:
-        """The result of an op, in the shape `ops.RESULTS` tells."""
+    async def perform(self, connection: Connection, op: Op) -> object:
+        """The result of an op, in the shape its class tells."""
         connection.caller.check(op)
         if type(op) not in self._handlers:
             await self._manager()
@@ -169,7 +198,7 @@ class Daemon:
                 return await self._handlers[type(op)](connection, op)
             return await self._perform_and_tell(connection, op)
 
-    async def _perform_and_tell(self, connection: Connection, op: ops.Op) -> object:
+    async def _perform_and_tell(self, connection: Connection, op: Op) -> object:
         manager = await self._manager()
         try:
             result = await self._handlers[type(op)](connection, op)
@@ -179,8 +208,8 @@ class Daemon:
         await self.trail.tell(manager, op, None)
         return result
 
-    async def _check_reach(self, connection: Connection, op: ops.Op) -> None:
-        if isinstance(op, ops.Hello | ops.Ping):
+    async def _check_reach(self, connection: Connection, op: Op) -> None:
+        if isinstance(op, Hello | Ping):
             return
         if self.reach is None:
             await self._manager()
@@ -203,7 +232,7 @@ class Daemon:
             raise OpenAgentError("shutting_down", "The daemon is stopping.", hint="Try again in a moment.")
         return await asyncio.shield(self._ready)
 
-    async def _hello(self, connection: Connection, op: ops.Hello) -> ops.Welcome:
+    async def _hello(self, connection: Connection, op: Hello) -> Welcome:
         theirs = op.protocol.split(".")[0]
         if theirs != str(PROTOCOL_MAJOR):
             raise OpenAgentError(
@@ -217,12 +246,12 @@ class Daemon:
         connection.interactive = op.interactive and connection.caller.may("approve")
         # Where requests go and with whose key is not for everybody to say.
         connection.env = op.env if connection.caller.may("admin") else {}
-        return ops.Welcome(protocol=PROTOCOL_VERSION, version=__version__, pid=os.getpid())
+        return Welcome(protocol=PROTOCOL_VERSION, version=__version__, pid=os.getpid())
 
-    async def _ping(self, connection: Connection, op: ops.Ping) -> ops.Done:
-        return ops.Done()
+    async def _ping(self, connection: Connection, op: Ping) -> Done:
+        return Done()
 
-    async def _session_create(self, connection: Connection, op: ops.SessionCreate) -> object:
+    async def _session_create(self, connection: Connection, op: SessionCreate) -> object:
         manager = await self._manager()
         if op.parent:
             parent = (await manager.get(op.parent)).info
@@ -232,18 +261,18 @@ class Daemon:
         session.env = connection.env
         return session.info
 
-    async def _session_list(self, connection: Connection, op: ops.SessionList) -> ops.SessionPage:
+    async def _session_list(self, connection: Connection, op: SessionList) -> SessionPage:
         sessions = await (await self._manager()).list(op, await connection.within())
-        return ops.SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
+        return SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
 
-    async def _session_get(self, connection: Connection, op: ops.SessionGet) -> object:
+    async def _session_get(self, connection: Connection, op: SessionGet) -> object:
         return (await (await self._manager()).get(op.session)).info
 
-    async def _attach(self, connection: Connection, op: ops.SessionAttach) -> None:
+    async def _attach(self, connection: Connection, op: SessionAttach) -> None:
         session = await (await self._manager()).get(op.session)
         async with session.recorder.lock:
             missed, snapshot = await self._what_was_missed(session, op)
-            connection.reply(op, ops.Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
+            connection.reply(op, Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
             for event in missed or ():
                 connection.tell(event)
             if missed is not None and session.recorder.draft is not None:
@@ -252,7 +281,7 @@ class Daemon:
             self.bus.attach(session.id, connection)
 
     async def _what_was_missed(
-        self, session: "Session", op: ops.SessionAttach
+        self, session: "Session", op: SessionAttach
     ) -> tuple[Sequence[Event] | None, Snapshot | None]:
         """Nothing of the session can be recorded meanwhile, so a store that does not answer is not waited for."""
         try:
@@ -269,11 +298,11 @@ class Daemon:
                 hint="Check that its disk or its server is well, and attach again.",
             ) from None
 
-    async def _session_detach(self, connection: Connection, op: ops.SessionDetach) -> ops.Done:
+    async def _session_detach(self, connection: Connection, op: SessionDetach) -> Done:
         self.bus.detach((await (await self._manager()).get(op.session)).id, connection)
-        return ops.Done()
+        return Done()
 
-    async def _session_update(self, connection: Connection, op: ops.SessionUpdate) -> object:
+    async def _session_update(self, connection: Connection, op: SessionUpdate) -> object:
         manager = await self._manager()
         session = await manager.get(op.session)
         async with self._updating:
@@ -284,25 +313,25 @@ class Daemon:
             await manager.update(session, op.name, op.settings, op.id, connection.env)
         return session.info
 
-    async def _session_delete(self, connection: Connection, op: ops.SessionDelete) -> ops.Done:
+    async def _session_delete(self, connection: Connection, op: SessionDelete) -> Done:
         await (await self._manager()).delete(op.session, op.id)
-        return ops.Done()
+        return Done()
 
-    async def _session_fork(self, connection: Connection, op: ops.SessionFork) -> object:
+    async def _session_fork(self, connection: Connection, op: SessionFork) -> object:
         manager = await self._manager()
         source = (await manager.get(op.session)).info
         return (await manager.fork(op, most=self.most(connection.caller, Path(source.cwd)))).info
 
-    async def _message_send(self, connection: Connection, op: ops.MessageSend) -> ops.Sent:
+    async def _message_send(self, connection: Connection, op: MessageSend) -> Sent:
         parts = message_parts(op.text, op.parts)
         session = await (await self._manager()).get(op.session)
         return await session.send(parts, op.id, connection.env)
 
-    async def _turn_cancel(self, connection: Connection, op: ops.TurnCancel) -> ops.Cancelled:
+    async def _turn_cancel(self, connection: Connection, op: TurnCancel) -> Cancelled:
         session = await (await self._manager()).get(op.session)
-        return ops.Cancelled(was_running=await session.cancel(by=connection.name))
+        return Cancelled(was_running=await session.cancel(by=connection.name))
 
-    async def _session_rewind(self, connection: Connection, op: ops.SessionRewind) -> ops.Rewound:
+    async def _session_rewind(self, connection: Connection, op: SessionRewind) -> Rewound:
         manager = await self._manager()
         session = await manager.get(op.session)
         others = [each for each in manager.all_loaded if each is not session and each.running]
@@ -310,26 +339,26 @@ class Daemon:
         done = await session.undo.rewind(op)
         return msgspec.structs.replace(done, beside=beside)
 
-    async def _session_unrewind(self, connection: Connection, op: ops.SessionUnrewind) -> ops.Rewound:
+    async def _session_unrewind(self, connection: Connection, op: SessionUnrewind) -> Rewound:
         return await (await (await self._manager()).get(op.session)).undo.unrewind(op.undo, op.id)
 
-    async def _session_changes(self, connection: Connection, op: ops.SessionChanges) -> ops.Changes:
+    async def _session_changes(self, connection: Connection, op: SessionChanges) -> Changes:
         changes = await (await (await self._manager()).get(op.session)).undo.changes(op.turn)
-        return ops.Changes([msgspec.convert(msgspec.to_builtins(change), ops.ChangedFile) for change in changes])
+        return Changes([msgspec.convert(msgspec.to_builtins(change), ChangedFile) for change in changes])
 
-    async def _messages_page(self, connection: Connection, op: ops.MessagesPage) -> ops.MessagePage:
+    async def _messages_page(self, connection: Connection, op: MessagesPage) -> MessagePage:
         session = await (await self._manager()).get(op.session)
         limit = min(max(op.limit, 1), 1000)
         page = await session.recorder.outbox.messages(limit=limit + 1, before=op.before, after=op.after)
         has_more = len(page) > limit
         messages = page[:limit] if op.after is not None else page[-limit:]
-        return ops.MessagePage(messages, has_more, await session.undo.taken_back(), await session.ends_of(messages))
+        return MessagePage(messages, has_more, await session.undo.taken_back(), await session.ends_of(messages))
 
-    async def _message_raw(self, connection: Connection, op: ops.MessageRaw) -> ops.RawExchange:
+    async def _message_raw(self, connection: Connection, op: MessageRaw) -> RawExchange:
         session = await (await self._manager()).get(op.session)
         return await session.runtime.store.raw(session.id, op.number)
 
-    async def _permission_answer(self, connection: Connection, op: ops.PermissionAnswer) -> ops.Done:
+    async def _permission_answer(self, connection: Connection, op: PermissionAnswer) -> Done:
         if op.scope == "always" and op.decision == "allow" and not connection.interactive:
             raise OpenAgentError(
                 "permission_denied",
@@ -337,27 +366,27 @@ class Daemon:
                 hint="Allow it once or for the session, or say `interactive` in hello.",
             )
         (await (await self._manager()).get(op.session)).asks.answer_permission(op, by=connection.name)
-        return ops.Done()
+        return Done()
 
-    async def _question_answer(self, connection: Connection, op: ops.QuestionAnswer) -> ops.Done:
+    async def _question_answer(self, connection: Connection, op: QuestionAnswer) -> Done:
         reply = QuestionReply(op.answer, connection.name, op.id)
         (await (await self._manager()).get(op.session)).asks.answer_question(op.question, reply)
-        return ops.Done()
+        return Done()
 
-    async def _tool_run(self, connection: Connection, op: ops.ToolRun) -> ops.ToolRan:
+    async def _tool_run(self, connection: Connection, op: ToolRun) -> ToolRan:
         session = await (await self._manager()).get(op.session)
         outcome = await session.run_tool(op.tool, op.arguments, op.id)
-        return ops.ToolRan(outcome.text, outcome.is_error, outcome.display)
+        return ToolRan(outcome.text, outcome.is_error, outcome.display)
 
-    async def _config_show(self, connection: Connection, op: ops.ConfigShow) -> ops.ConfigList:
+    async def _config_show(self, connection: Connection, op: ConfigShow) -> ConfigList:
         await self._manager()
         assert self._show_config is not None
         return self._show_config(op.cwd, connection.env)
 
-    async def _status(self, connection: Connection, op: ops.DaemonStatus) -> ops.DaemonInfo:
+    async def _status(self, connection: Connection, op: DaemonStatus) -> DaemonInfo:
         manager = await self._manager()
         tokens, cost_usd, requests = await manager.runtime.store.usage_totals()
-        return ops.DaemonInfo(
+        return DaemonInfo(
             pid=os.getpid(),
             version=__version__,
             protocol=PROTOCOL_VERSION,
@@ -384,21 +413,21 @@ class Daemon:
         except OpenAgentError:
             return ""
 
-    async def _follow(self, connection: Connection, op: ops.DaemonFollow) -> ops.Done:
+    async def _follow(self, connection: Connection, op: DaemonFollow) -> Done:
         if not op.on:
             self.bus.unfollow(connection)
-            return ops.Done()
+            return Done()
         self.bus.follow(connection, self.reach.hearing(connection.caller) if self.reach is not None else None)
         if self._metrics is None:
             self._metrics = asyncio.create_task(Pulse(await self._manager(), self.bus, self.connections).beat())
-        return ops.Done()
+        return Done()
 
-    async def _stop(self, connection: Connection, op: ops.DaemonStop) -> ops.Done:
+    async def _stop(self, connection: Connection, op: DaemonStop) -> Done:
         _log.info("stop requested", extra={"client": connection.name})
         if self._ready.done() and self._ready.exception() is None:
             await self.trail.write(self._ready.result(), entry("daemon", "stop"))
         self.stopping.set()
-        return ops.Done()
+        return Done()
 
 
 async def _jail_problem(jail: Jail) -> str:

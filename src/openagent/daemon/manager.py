@@ -21,8 +21,15 @@ from openagent.plugins.store import Batch, StoredSession
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id
-from openagent.protocol.ops import SessionCreate, SessionFork, SessionList
-from openagent.protocol.sessions import Mode, SessionInfo, Settings, SettingsChange
+from openagent.protocol.sessions import (
+    Mode,
+    SessionCreate,
+    SessionFork,
+    SessionInfo,
+    SessionList,
+    Settings,
+    SettingsChange,
+)
 
 _log = logging.getLogger(__name__)
 _MODES: tuple[Mode, ...] = get_args(Mode)

@@ -70,7 +70,7 @@ def _loaded(manager: "SessionManager", name: str) -> Any:
 
 
 def _row(op: Op, problem: BaseException | None) -> AuditEntry:
-    topic, _, action = str(type(op).__struct_config__.tag).partition(".")
+    topic, _, action = type(op).tag.partition(".")
     given = {name: value for name in type(op).__struct_fields__ if (value := _value(op, name)) is not None}
     about = next((str(given[name]) for name in _NAMING if name in given), "")
     if "on" in given:

@@ -11,11 +11,26 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from openagent.gateway.jsonrpc_wire import INVALID_PARAMS, REFUSED, Later, Method, RpcError
+from openagent.protocol import conversation, sessions
 from openagent.protocol import events as e
-from openagent.protocol import ops
+from openagent.protocol.conversation import Cancelled, MessageSend, Sent, TurnCancel
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.sessions import Mode, PermissionAsk, SessionInfo, SettingsChange
+from openagent.protocol.op import Done, Op
+from openagent.protocol.sessions import (
+    Attached,
+    Mode,
+    PermissionAsk,
+    SessionAttach,
+    SessionDelete,
+    SessionGet,
+    SessionInfo,
+    SessionList,
+    SessionPage,
+    SessionUpdate,
+    SettingsChange,
+)
+from openagent.protocol.tools import ToolList, ToolRan, ToolRun, ToolsList
 from openagent.protocol.usage import SessionUsage
 
 R = TypeVar("R", bound=Struct)
@@ -28,7 +43,7 @@ class Link(Protocol):
 
     def next_id(self) -> str: ...
 
-    async def request(self, op: ops.Op, kind: type[R]) -> R: ...
+    async def request(self, op: Op, kind: type[R]) -> R: ...
 
 
 class InSession(Struct, forbid_unknown_fields=True):
@@ -114,11 +129,11 @@ class Bridge:
 
     async def _chat_send(self, params: ChatSend) -> Later:
         session = await self._enter(params.session, create=True)
-        op = ops.MessageSend(id=self._link.next_id(), session=session, text=params.message)
+        op = MessageSend(id=self._link.next_id(), session=session, text=params.message)
         ended: asyncio.Future[e.TurnCompleted] = asyncio.get_running_loop().create_future()
         self._turns[op.id] = (session, ended)
         try:
-            await self._link.request(op, ops.Sent)
+            await self._link.request(op, Sent)
         except BaseException:
             del self._turns[op.id]
             raise
@@ -132,12 +147,12 @@ class Bridge:
         return _turn(completed)
 
     async def _chat_cancel(self, params: InSession) -> bool:
-        op = ops.TurnCancel(id=self._link.next_id(), session=self._named(params.session))
-        return (await self._link.request(op, ops.Cancelled)).was_running
+        op = TurnCancel(id=self._link.next_id(), session=self._named(params.session))
+        return (await self._link.request(op, Cancelled)).was_running
 
     async def _session_create(self, params: SessionCreate) -> dict[str, Any]:
         settings = SettingsChange(model=params.model or UNSET, mode=params.mode or UNSET)
-        op = ops.SessionCreate(
+        op = sessions.SessionCreate(
             id=self._link.next_id(), name=params.name or "", cwd=params.codebase_path or self._cwd, settings=settings
         )
         info = await self._link.request(op, SessionInfo)
@@ -151,8 +166,8 @@ class Bridge:
         found: list[dict[str, Any]] = []
         before: float | None = None
         while True:
-            op = ops.SessionList(id=self._link.next_id(), limit=PAGE, before=before)
-            page = await self._link.request(op, ops.SessionPage)
+            op = SessionList(id=self._link.next_id(), limit=PAGE, before=before)
+            page = await self._link.request(op, SessionPage)
             found += map(_session, page.sessions)
             before = page.next
             if before is None:
@@ -160,7 +175,7 @@ class Bridge:
 
     async def _session_delete(self, params: SessionId) -> bool:
         info = await self._info(params.id)
-        await self._link.request(ops.SessionDelete(id=self._link.next_id(), session=info.id), ops.Done)
+        await self._link.request(SessionDelete(id=self._link.next_id(), session=info.id), Done)
         self._forget(info.id)
         return True
 
@@ -182,7 +197,7 @@ class Bridge:
     async def _tokens_set_budget(self, params: SetBudget) -> bool:
         if params.tokens is not None and params.tokens < 0:
             raise RpcError(INVALID_PARAMS, "A budget is not negative.")
-        op = ops.SessionUpdate(
+        op = SessionUpdate(
             id=self._link.next_id(),
             session=self._named(params.session),
             settings=SettingsChange(budget_tokens=params.tokens),
@@ -191,21 +206,21 @@ class Bridge:
         return True
 
     async def _tools_list(self, params: InSession) -> list[dict[str, Any]]:
-        op = ops.ToolsList(id=self._link.next_id(), session=params.session or self._current)
-        tools = (await self._link.request(op, ops.ToolList)).tools
+        op = ToolsList(id=self._link.next_id(), session=params.session or self._current)
+        tools = (await self._link.request(op, ToolList)).tools
         return [{name: getattr(tool, name) for name in tool.__struct_fields__} for tool in tools]
 
     async def _tools_call(self, params: ToolsCall) -> Later:
         session = await self._enter(params.session, create=True)
-        op = ops.ToolRun(id=self._link.next_id(), session=session, tool=params.name, arguments=params.params)
+        op = ToolRun(id=self._link.next_id(), session=session, tool=params.name, arguments=params.params)
         return Later(self._tool_result(op))
 
-    async def _tool_result(self, op: ops.ToolRun) -> dict[str, Any]:
-        ran = await self._link.request(op, ops.ToolRan)
+    async def _tool_result(self, op: ToolRun) -> dict[str, Any]:
+        ran = await self._link.request(op, ToolRan)
         return {"text": ran.text, "is_error": ran.is_error, "display": ran.display}
 
     async def _permission_answer(self, params: PermissionAnswer) -> bool:
-        op = ops.PermissionAnswer(
+        op = conversation.PermissionAnswer(
             id=self._link.next_id(),
             session=params.session or self._asks.get(params.id) or self._named(""),
             ask=params.id,
@@ -214,13 +229,15 @@ class Bridge:
             reason=params.reason,
             choice=params.choice,
         )
-        await self._link.request(op, ops.Done)
+        await self._link.request(op, Done)
         return True
 
     async def _question_answer(self, params: QuestionAnswer) -> bool:
         session = self._named(params.session)
-        op = ops.QuestionAnswer(id=self._link.next_id(), session=session, question=params.id, answer=params.answer)
-        await self._link.request(op, ops.Done)
+        op = conversation.QuestionAnswer(
+            id=self._link.next_id(), session=session, question=params.id, answer=params.answer
+        )
+        await self._link.request(op, Done)
         return True
 
     # Sessions
@@ -229,11 +246,11 @@ class Bridge:
         """The session's full id. From here on its events arrive, and it is the one meant when none is named."""
         session = session or self._current
         if not session and create:
-            op = ops.SessionCreate(id=self._link.next_id(), cwd=self._cwd)
+            op = sessions.SessionCreate(id=self._link.next_id(), cwd=self._cwd)
             session = (await self._link.request(op, SessionInfo)).id
         if session not in self._attached:
-            attach = ops.SessionAttach(id=self._link.next_id(), session=session, messages=0)
-            session = (await self._link.request(attach, ops.Attached)).session
+            attach = SessionAttach(id=self._link.next_id(), session=session, messages=0)
+            session = (await self._link.request(attach, Attached)).session
             self._attached.add(session)
         self._current = session
         return session
@@ -244,7 +261,7 @@ class Bridge:
         raise RpcError(INVALID_PARAMS, "There is no session yet: create or load one, or name it in `session`.")
 
     async def _info(self, session: str) -> SessionInfo:
-        return await self._link.request(ops.SessionGet(id=self._link.next_id(), session=session), SessionInfo)
+        return await self._link.request(SessionGet(id=self._link.next_id(), session=session), SessionInfo)
 
     def _forget(self, session: str) -> None:
         self._attached.discard(session)
@@ -291,9 +308,11 @@ class Bridge:
 
     async def _deny(self, ask: str, session: str) -> None:
         reason = "The client's input has ended, so that nobody can answer."
-        op = ops.PermissionAnswer(id=self._link.next_id(), session=session, ask=ask, decision="deny", reason=reason)
+        op = conversation.PermissionAnswer(
+            id=self._link.next_id(), session=session, ask=ask, decision="deny", reason=reason
+        )
         try:
-            await self._link.request(op, ops.Done)
+            await self._link.request(op, Done)
         except OpenAgentError:
             return  # somebody else answered, or the turn has ended
 

@@ -9,8 +9,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from openagent.protocol.auth import LoginStarted
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import LoginStarted
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.server import AskToVisit
 from openagent.vault.credentials import ApiKey

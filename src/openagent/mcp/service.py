@@ -19,22 +19,39 @@ from openagent.mcp.servers import ServerBook, own_file, unknown
 from openagent.plugins.provider import ModelRequest
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
-from openagent.protocol import locations, ops
+from openagent.protocol import locations
+from openagent.protocol.auth import LoginStarted
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import McpServerStatus
 from openagent.protocol.mcp import (
+    McpAdd,
+    McpCatalog,
     McpCatalogue,
     McpCatalogueEntry,
+    McpImport,
     McpImported,
+    McpList,
+    McpLogin,
+    McpLoginFinish,
+    McpLogout,
     McpPrompt,
+    McpPromptGet,
     McpPromptList,
     McpPromptMessages,
+    McpPrompts,
+    McpRemove,
     McpResourceContents,
     McpResourceList,
+    McpResourceRead,
+    McpResources,
     McpServerInfo,
     McpServers,
+    McpSessionServers,
+    McpSwitch,
+    McpTest,
 )
 from openagent.protocol.messages import TextPart, UserPart
+from openagent.protocol.op import Done, Op
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.tools.mcp.catalogue import CATALOGUE
 from openagent.tools.mcp.definitions import ServerDefinition
@@ -81,24 +98,24 @@ class McpService:
         """Servers that were given to one session alone."""
         self.host = make_host(self._changed, self._sample, self._logins.auth)
 
-    def handlers(self, manager: "SessionManager") -> dict[type[ops.Op], Handler]:
+    def handlers(self, manager: "SessionManager") -> dict[type[Op], Handler]:
         self._sessions = manager
         return {
-            ops.McpList: self._list,
-            ops.McpTest: self._test,
-            ops.McpAdd: self._add,
-            ops.McpRemove: self._remove,
-            ops.McpSwitch: self._switch,
-            ops.McpImport: self._import,
-            ops.McpCatalog: self._catalog,
-            ops.McpLogin: self._login,
-            ops.McpLoginFinish: self._finish_login,
-            ops.McpLogout: self._logout,
-            ops.McpSessionServers: self._set_own,
-            ops.McpResources: self._resources,
-            ops.McpResourceRead: self._read_resource,
-            ops.McpPrompts: self._prompts,
-            ops.McpPromptGet: self._get_prompt,
+            McpList: self._list,
+            McpTest: self._test,
+            McpAdd: self._add,
+            McpRemove: self._remove,
+            McpSwitch: self._switch,
+            McpImport: self._import,
+            McpCatalog: self._catalog,
+            McpLogin: self._login,
+            McpLoginFinish: self._finish_login,
+            McpLogout: self._logout,
+            McpSessionServers: self._set_own,
+            McpResources: self._resources,
+            McpResourceRead: self._read_resource,
+            McpPrompts: self._prompts,
+            McpPromptGet: self._get_prompt,
         }
 
     async def tools(self, session: SessionInfo) -> Sequence[Tool]:
@@ -188,13 +205,13 @@ class McpService:
             ),
         )
 
-    async def _list(self, connection: Connection, op: ops.McpList) -> McpServers:
+    async def _list(self, connection: Connection, op: McpList) -> McpServers:
         if not op.session:
             return await self._shown(_workspace(op.cwd))
         session = (await self._session(op.session)).info
         return await self._shown(Path(session.cwd), session.settings.disabled_mcp_servers, session.id)
 
-    async def _test(self, connection: Connection, op: ops.McpTest) -> McpServers:
+    async def _test(self, connection: Connection, op: McpTest) -> McpServers:
         workspace = _workspace(op.cwd) or self._home
         found = await self._book.found(workspace)
         if op.name and op.name not in found.servers:
@@ -231,33 +248,33 @@ class McpService:
             in_session=definition.enabled and definition.name not in left_out,
         )
 
-    async def _add(self, connection: Connection, op: ops.McpAdd) -> ops.Done:
+    async def _add(self, connection: Connection, op: McpAdd) -> Done:
         await self._book.add(op.name, op.server, replace=op.replace)
         await self.host.end(op.name)
-        return ops.Done()
+        return Done()
 
-    async def _set_own(self, connection: Connection, op: ops.McpSessionServers) -> ops.Done:
+    async def _set_own(self, connection: Connection, op: McpSessionServers) -> Done:
         session = await self._session(op.session)
         given = self._book.given(op.servers)
         if given == self._own.get(session.id, {}):
-            return ops.Done()
+            return Done()
         self._own.pop(session.id, None)
         await self.host.end_own(session.id)
         if given:
             self._own[session.id] = given
-        return ops.Done()
+        return Done()
 
-    async def _remove(self, connection: Connection, op: ops.McpRemove) -> ops.Done:
+    async def _remove(self, connection: Connection, op: McpRemove) -> Done:
         await self._book.remove(op.name)
         await self.host.end(op.name)
-        return ops.Done()
+        return Done()
 
-    async def _switch(self, connection: Connection, op: ops.McpSwitch) -> ops.Done:
+    async def _switch(self, connection: Connection, op: McpSwitch) -> Done:
         if not op.session:
             await self._book.switch(op.name, op.on, _workspace(op.cwd))
             if not op.on:
                 await self.host.end(op.name)
-            return ops.Done()
+            return Done()
         session = await self._session(op.session)
         servers = (await self._book.found(session.workspace)).servers
         if op.name not in {**servers, **self._own.get(session.id, {})}:
@@ -265,12 +282,12 @@ class McpService:
         others = [name for name in session.info.settings.disabled_mcp_servers if name != op.name]
         change = SettingsChange(disabled_mcp_servers=others if op.on else [*others, op.name])
         await session.update(None, change, op.id)
-        return ops.Done()
+        return Done()
 
-    async def _import(self, connection: Connection, op: ops.McpImport) -> McpImported:
+    async def _import(self, connection: Connection, op: McpImport) -> McpImported:
         return await self._book.import_from(Path(op.path))
 
-    async def _catalog(self, connection: Connection, op: ops.McpCatalog) -> McpCatalogue:
+    async def _catalog(self, connection: Connection, op: McpCatalog) -> McpCatalogue:
         entries = [self._with_what_is_set(entry) for entry in CATALOGUE if op.name in ("", entry.name)]
         if not entries:
             near = get_close_matches(op.name, [entry.name for entry in CATALOGUE], n=1)
@@ -287,19 +304,19 @@ class McpService:
         needs = [msgspec.structs.replace(each, is_set=bool(env.get(each.name))) for each in entry.needs]
         return msgspec.structs.replace(entry, needs=needs)
 
-    async def _login(self, connection: Connection, op: ops.McpLogin) -> ops.LoginStarted:
+    async def _login(self, connection: Connection, op: McpLogin) -> LoginStarted:
         found = (await self._book.found(_workspace(op.cwd))).servers.get(op.name)
         if found is None:
             raise unknown(op.name)
         return await self._logins.start(found)
 
-    async def _finish_login(self, connection: Connection, op: ops.McpLoginFinish) -> ops.Done:
+    async def _finish_login(self, connection: Connection, op: McpLoginFinish) -> Done:
         await self._logins.finish(op.login, op.answer)
-        return ops.Done()
+        return Done()
 
-    async def _logout(self, connection: Connection, op: ops.McpLogout) -> ops.Done:
+    async def _logout(self, connection: Connection, op: McpLogout) -> Done:
         await self._logins.log_out(op.name)
-        return ops.Done()
+        return Done()
 
     async def start(self) -> None:
         """Seals what an earlier version stored in clear."""
@@ -315,18 +332,18 @@ class McpService:
     def _start_anew(self, name: str) -> None:
         self.host.start_anew(name)
 
-    async def _resources(self, connection: Connection, op: ops.McpResources) -> McpResourceList:
+    async def _resources(self, connection: Connection, op: McpResources) -> McpResourceList:
         running = await self._running(Path(op.cwd), op.server)
         return McpResourceList(resources_of(running))
 
-    async def _read_resource(self, connection: Connection, op: ops.McpResourceRead) -> McpResourceContents:
+    async def _read_resource(self, connection: Connection, op: McpResourceRead) -> McpResourceContents:
         server = await self._server(Path(op.cwd), op.server)
         return McpResourceContents(contents_of(await server.read_resource(op.uri)))
 
-    async def _prompts(self, connection: Connection, op: ops.McpPrompts) -> McpPromptList:
+    async def _prompts(self, connection: Connection, op: McpPrompts) -> McpPromptList:
         return McpPromptList(prompts_of(await self._running(Path(op.cwd), op.server)))
 
-    async def _get_prompt(self, connection: Connection, op: ops.McpPromptGet) -> McpPromptMessages:
+    async def _get_prompt(self, connection: Connection, op: McpPromptGet) -> McpPromptMessages:
         server = await self._server(Path(op.cwd), op.server)
         return McpPromptMessages(messages_of(await server.prompt(op.name, op.arguments)))
 

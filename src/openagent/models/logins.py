@@ -15,8 +15,19 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.credentials import CredentialBook
-from openagent.protocol import ops
+from openagent.protocol.auth import (
+    AuthAdd,
+    AuthEntries,
+    AuthEntry,
+    AuthList,
+    AuthLogin,
+    AuthLoginFinish,
+    AuthRefresh,
+    AuthRemove,
+    LoginStarted,
+)
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done, Op
 from openagent.providers.build import key_variables_of
 from openagent.providers.oauth import LoopbackLogin, OAuthSettings
 from openagent.vault.credentials import ApiKey, EntryInfo
@@ -38,14 +49,14 @@ class AuthService:
         self._load = load
         self._attempts: dict[str, _Attempt] = {}
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
+    def handlers(self) -> dict[type[Op], Handler]:
         return {
-            ops.AuthAdd: self._add,
-            ops.AuthList: self._list,
-            ops.AuthRemove: self._remove,
-            ops.AuthLogin: self._login,
-            ops.AuthLoginFinish: self._finish,
-            ops.AuthRefresh: self._refresh,
+            AuthAdd: self._add,
+            AuthList: self._list,
+            AuthRemove: self._remove,
+            AuthLogin: self._login,
+            AuthLoginFinish: self._finish,
+            AuthRefresh: self._refresh,
         }
 
     async def close(self) -> None:
@@ -54,7 +65,7 @@ class AuthService:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _add(self, connection: Connection, op: ops.AuthAdd) -> ops.AuthEntry:
+    async def _add(self, connection: Connection, op: AuthAdd) -> AuthEntry:
         key = op.key.strip()
         if not key or not key.isascii() or not key.isprintable() or " " in key:
             raise OpenAgentError(
@@ -66,20 +77,20 @@ class AuthService:
         self._book.added(info)
         return self._entry(info)
 
-    async def _list(self, connection: Connection, op: ops.AuthList) -> ops.AuthEntries:
+    async def _list(self, connection: Connection, op: AuthList) -> AuthEntries:
         kept = [self._entry(info) for info in await asyncio.to_thread(self._book.vault.list)]
         place = Place(Path(op.cwd) if op.cwd else None, connection.env)
         env = self._catalog.environment(place.env)
-        elsewhere: list[ops.AuthEntry] = []
+        elsewhere: list[AuthEntry] = []
         for name, known in self._catalog.known(place).items():
             kind = "oauth" if known.settings and known.settings.auth == "oauth" else "api_key"
             if known.given is not None and known.given.api_key:
-                elsewhere.append(ops.AuthEntry(name=name, kind=kind, source="config"))
+                elsewhere.append(AuthEntry(name=name, kind=kind, source="config"))
             elif any(env.get(variable) for variable in key_variables_of(known.kind)):
-                elsewhere.append(ops.AuthEntry(name=name, kind=kind, source="environment"))
-        return ops.AuthEntries([*kept, *elsewhere])
+                elsewhere.append(AuthEntry(name=name, kind=kind, source="environment"))
+        return AuthEntries([*kept, *elsewhere])
 
-    async def _remove(self, connection: Connection, op: ops.AuthRemove) -> ops.Done:
+    async def _remove(self, connection: Connection, op: AuthRemove) -> Done:
         kinds = {info.name: info.kind for info in await asyncio.to_thread(self._book.vault.list)}
         if kinds.get(op.name) == "oauth":
             try:
@@ -88,9 +99,9 @@ class AuthService:
                 _log.warning("The login to %s could not be given back: %s", op.name, problem)
         await asyncio.to_thread(self._book.vault.remove, op.name)
         self._book.forget(op.name)
-        return ops.Done()
+        return Done()
 
-    async def _login(self, connection: Connection, op: ops.AuthLogin) -> ops.LoginStarted:
+    async def _login(self, connection: Connection, op: AuthLogin) -> LoginStarted:
         settings = self._oauth_settings(op.provider, Place(Path(op.cwd) if op.cwd else None, connection.env))
         # Slow enough to be felt by every session.
         await asyncio.to_thread(import_module, "authlib.oauth2.client")
@@ -100,7 +111,7 @@ class AuthService:
         task = asyncio.create_task(_carry_out(loopback, opened, self._book), name=f"login to {op.provider}")
         self._attempts[identity] = _Attempt(loopback, task)
         task.add_done_callback(lambda ended: self._forget_later(identity, ended))
-        return ops.LoginStarted(login=identity, url=loopback.login.url, expires_at=time.time() + LOGIN_PATIENCE)
+        return LoginStarted(login=identity, url=loopback.login.url, expires_at=time.time() + LOGIN_PATIENCE)
 
     def _forget_later(self, identity: str, ended: "asyncio.Task[EntryInfo]") -> None:
         """Whoever waits may still ask how it ended."""
@@ -108,7 +119,7 @@ class AuthService:
             ended.exception()
             asyncio.get_running_loop().call_later(REMEMBERED, self._attempts.pop, identity, None)
 
-    async def _finish(self, connection: Connection, op: ops.AuthLoginFinish) -> ops.AuthEntry:
+    async def _finish(self, connection: Connection, op: AuthLoginFinish) -> AuthEntry:
         attempt = self._attempts.get(op.login)
         if attempt is None:
             raise OpenAgentError(
@@ -118,7 +129,7 @@ class AuthService:
             attempt.loopback.paste(op.answer)
         return self._entry(await asyncio.shield(attempt.task))
 
-    async def _refresh(self, connection: Connection, op: ops.AuthRefresh) -> ops.AuthEntry:
+    async def _refresh(self, connection: Connection, op: AuthRefresh) -> AuthEntry:
         await (await self._book.login(op.provider)).refresh()
         kept = {info.name: info for info in await asyncio.to_thread(self._book.vault.list)}
         return self._entry(kept[op.provider])
@@ -146,8 +157,8 @@ class AuthService:
             authorize_params=oauth.authorize_params,
         )
 
-    def _entry(self, info: EntryInfo) -> ops.AuthEntry:
-        return ops.AuthEntry(
+    def _entry(self, info: EntryInfo) -> AuthEntry:
+        return AuthEntry(
             name=info.name,
             kind=info.kind,
             created_at=info.created_at,

@@ -13,10 +13,21 @@ from openagent.models.catalog import NO_MODEL, ModelCatalog, Place
 from openagent.models.offline import install, size_of
 from openagent.plugins.ledger import Ledger
 from openagent.plugins.provider import Answer, ModelInfo, ModelRequest, Notice, Provider, ProviderTimeout
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PullProgress
 from openagent.protocol.messages import Message, TextPart
+from openagent.protocol.models import (
+    ModelEntries,
+    ModelEntry,
+    ModelPulled,
+    ModelsList,
+    ModelsPull,
+    ModelsTest,
+    ModelTest,
+    ModelTests,
+    ProviderProblem,
+)
+from openagent.protocol.op import Op
 from openagent.providers.local import NOTE
 from openagent.telemetry.prices import Price, PriceBook
 from openagent.telemetry.windows import ModelFacts
@@ -40,8 +51,8 @@ class ModelsService:
         self._offline = offline
         self._pulling: dict[str, asyncio.Task[Path]] = {}
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
-        return {ops.ModelsList: self._list, ops.ModelsTest: self._test, ops.ModelsPull: self._pull}
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {ModelsList: self._list, ModelsTest: self._test, ModelsPull: self._pull}
 
     async def close(self) -> None:
         for task in self._pulling.values():
@@ -50,32 +61,32 @@ class ModelsService:
 
     # What there is
 
-    async def _list(self, connection: Connection, op: ops.ModelsList) -> ops.ModelEntries:
+    async def _list(self, connection: Connection, op: ModelsList) -> ModelEntries:
         place = _place(connection, op.cwd)
         names = [op.provider] if op.provider else list(self._catalog.known(place))
         listed = await asyncio.gather(*(self._models_of(name, place) for name in names))
-        return ops.ModelEntries(
+        return ModelEntries(
             models=[entry for found in listed if isinstance(found, list) for entry in found],
-            problems=[found for found in listed if isinstance(found, ops.ProviderProblem)],
+            problems=[found for found in listed if isinstance(found, ProviderProblem)],
         )
 
-    async def _models_of(self, name: str, place: Place) -> list[ops.ModelEntry] | ops.ProviderProblem:
+    async def _models_of(self, name: str, place: Place) -> list[ModelEntry] | ProviderProblem:
         try:
             provider = self._catalog.provider(name, place)
             models = await _in_time(provider.models(), name)
         except OpenAgentError as problem:
-            return ops.ProviderProblem(provider=name, error=problem.info)
+            return ProviderProblem(provider=name, error=problem.info)
         kind = self._catalog.kind_of(name, place)
         note = _SCRIPTED if provider.scripted else NOTE if kind == "local" else ""
         return await asyncio.to_thread(self._entries, name, kind, models, note)
 
-    def _entries(self, name: str, kind: str, models: list[ModelInfo], note: str) -> list[ops.ModelEntry]:
-        entries: list[ops.ModelEntry] = []
+    def _entries(self, name: str, kind: str, models: list[ModelInfo], note: str) -> list[ModelEntry]:
+        entries: list[ModelEntry] = []
         for model in sorted(models, key=lambda model: model.name):
             full_name = f"{name}/{model.name}"
             price = self._prices.price(full_name)
             entries.append(
-                ops.ModelEntry(
+                ModelEntry(
                     name=full_name,
                     context_window=model.context_window or self._facts.window(kind, model.name),
                     max_output_tokens=model.max_output_tokens,
@@ -88,24 +99,24 @@ class ModelsService:
 
     # Whether it answers
 
-    async def _test(self, connection: Connection, op: ops.ModelsTest) -> ops.ModelTests:
+    async def _test(self, connection: Connection, op: ModelsTest) -> ModelTests:
         place = _place(connection, op.cwd)
         provider, _, model = op.name.partition("/")
         if provider:
-            return ops.ModelTests([await self._try(provider, model, place)])
+            return ModelTests([await self._try(provider, model, place)])
         known = [name for name, each in self._catalog.known(place).items() if each.kind != "demo"]
         if not known:
             raise OpenAgentError("config_error", "No model is configured, so there is nothing to test.", hint=NO_MODEL)
-        return ops.ModelTests(list(await asyncio.gather(*(self._try(name, "", place) for name in known))))
+        return ModelTests(list(await asyncio.gather(*(self._try(name, "", place) for name in known))))
 
-    async def _try(self, name: str, model: str, place: Place) -> ops.ModelTest:
+    async def _try(self, name: str, model: str, place: Place) -> ModelTest:
         try:
             provider = self._catalog.provider(name, place)
             model = model or self._catalog.model_of(name, place) or await _first_of(provider)
             latency = await _in_time(self._one_token(provider, f"{name}/{model}", model), name)
         except OpenAgentError as problem:
-            return ops.ModelTest(model=f"{name}/{model}" if model else name, error=problem.info)
-        return ops.ModelTest(model=f"{name}/{model}", latency_ms=round(latency * 1000, 1))
+            return ModelTest(model=f"{name}/{model}" if model else name, error=problem.info)
+        return ModelTest(model=f"{name}/{model}", latency_ms=round(latency * 1000, 1))
 
     async def _one_token(self, provider: Provider, full_name: str, model: str) -> float:
         """Seconds to the first thing it says."""
@@ -127,7 +138,7 @@ class ModelsService:
 
     # Offline models
 
-    async def _pull(self, connection: Connection, op: ops.ModelsPull) -> ops.ModelPulled:
+    async def _pull(self, connection: Connection, op: ModelsPull) -> ModelPulled:
         if op.name in self._pulling:
             raise OpenAgentError("busy", f"{op.name} is being installed already.", hint="Wait for it to end.")
 
@@ -146,7 +157,7 @@ class ModelsService:
             del self._pulling[op.name]
         self._catalog.forget()
         size = await asyncio.to_thread(size_of, place)
-        return ops.ModelPulled(model=f"local/{name}", path=str(place), size_bytes=size)
+        return ModelPulled(model=f"local/{name}", path=str(place), size_bytes=size)
 
 
 def _place(connection: Connection, cwd: str) -> Place:

@@ -6,10 +6,10 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from openagent.plugins.ledger import Activity
+from openagent.protocol.conversation import RawExchange
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.mcp import McpServerEntry
 from openagent.protocol.messages import Message, Part
-from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo, TurnEnd
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import SessionUsage, Usage

@@ -31,7 +31,7 @@ class AgentTree(Struct, frozen=True):
     """A caller stands before those that work for it."""
 
 
-class AgentsList(ReadingOp, frozen=True, kw_only=True, tag="agents.list"):
+class AgentsList(ReadingOp[AgentTree], tag="agents.list", needs="read", reach="filtered"):
     """Sessions and their sub-agents."""
 
     session: str = ""

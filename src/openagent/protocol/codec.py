@@ -1,19 +1,18 @@
 """Structs to bytes and back, and the frame of the unix socket: 4-byte big-endian length, then JSON."""
 
-from typing import Any
-
 import msgspec
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.nearest import nearest
-from openagent.protocol.ops import AnyOp, Op
+from openagent.protocol.op import Op
+from openagent.protocol.ops import BY_TAG, AnyOp
 
 MAX_FRAME = 32 * 1024 * 1024
 HEADER_SIZE = 4
 
 _encoder = msgspec.json.Encoder()
-_op_decoder: msgspec.json.Decoder[AnyOp] = msgspec.json.Decoder(AnyOp)
+_op_decoder: msgspec.json.Decoder[Op] = msgspec.json.Decoder(AnyOp)
 _event_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
@@ -23,8 +22,7 @@ class _OpHead(msgspec.Struct):
 
 
 _head_decoder = msgspec.json.Decoder(_OpHead)
-_OPS: dict[str, Any] = {str(op.__struct_config__.tag): op for op in AnyOp.__args__}
-KNOWN_OPS = frozenset(_OPS)
+KNOWN_OPS = frozenset(BY_TAG)
 
 
 def frame(body: bytes) -> bytes:
@@ -49,7 +47,7 @@ class UndecodableOp(OpenAgentError):
     op_id: str = ""
 
 
-def decode_op(data: bytes | bytearray | memoryview | str) -> AnyOp:
+def decode_op(data: bytes | bytearray | memoryview | str) -> Op:
     try:
         return _op_decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -68,7 +66,7 @@ def _explain(data: bytes | bytearray | memoryview | str, problem: Exception) -> 
             hint="`openagent protocol schema` lists the ops.",
         )
     else:
-        guess = nearest(problem, _OPS[head.op]).strip()
+        guess = nearest(problem, BY_TAG[head.op]).strip()
         error = UndecodableOp("bad_op", f"The op {head.op!r} is not well formed: {problem}.", hint=guess)
     error.op_id = head.id
     return error

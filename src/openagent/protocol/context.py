@@ -1,45 +1,10 @@
 """What a model is shown, by what takes how much of its window; and what was taken out of it."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op, ReadingOp
-
-
-class ContextShow(ReadingOp, frozen=True, kw_only=True, tag="context.show"):
-    """What the model would be shown now."""
-
-    session: str
-
-
-class ContextCollect(Op, frozen=True, kw_only=True, tag="context.collect"):
-    """Shrink the context now. Nothing is destroyed: `context.restore` takes it back."""
-
-    waits: ClassVar[bool] = True
-    session: str
-    collector: str = ""
-    """The session's, or the configured one, when left out."""
-    dry_run: bool = False
-    """Only tell what would go. No summary is written, so nothing is spent."""
-
-
-class ContextPin(Op, frozen=True, kw_only=True, tag="context.pin"):
-    """Keep a message from every collector, or no longer. A tool's result is kept together with its call."""
-
-    session: str
-    message: int
-    on: bool = True
-
-
-class ContextRestore(Op, frozen=True, kw_only=True, tag="context.restore"):
-    """Show the model again what a collection took away."""
-
-    session: str
-    collection: int = 0
-    """0: the newest one that still holds."""
-    every: bool = False
-    """All of them."""
+from openagent.protocol.op import Done, Op, ReadingOp
 
 
 class ContextSection(Struct, frozen=True, omit_defaults=True):
@@ -115,3 +80,37 @@ class ContextGivenBack(Struct, frozen=True):
     collections: list[int]
     tokens_before: int
     tokens_after: int
+
+
+class ContextShow(ReadingOp[ContextReport], tag="context.show", needs="read"):
+    """What the model would be shown now."""
+
+    session: str
+
+
+class ContextCollect(Op[ContextProposal], tag="context.collect", needs="chat", acts=True, waits=True):
+    """Shrink the context now. Nothing is destroyed: `context.restore` takes it back."""
+
+    session: str
+    collector: str = ""
+    """The session's, or the configured one, when left out."""
+    dry_run: bool = False
+    """Only tell what would go. No summary is written, so nothing is spent."""
+
+
+class ContextPin(Op[Done], tag="context.pin", needs="chat"):
+    """Keep a message from every collector, or no longer. A tool's result is kept together with its call."""
+
+    session: str
+    message: int
+    on: bool = True
+
+
+class ContextRestore(Op[ContextGivenBack], tag="context.restore", needs="chat"):
+    """Show the model again what a collection took away."""
+
+    session: str
+    collection: int = 0
+    """0: the newest one that still holds."""
+    every: bool = False
+    """All of them."""

@@ -1,47 +1,12 @@
 """Skills, slash commands, hooks and plugins: ops about them, and how clients see them."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from openagent.protocol.op import Op, ReadingOp
 
 Origin = Literal["user", "project", "mcp"]
-
-
-class CommandsList(ReadingOp, frozen=True, kw_only=True, tag="commands.list"):
-    """The slash commands of a workspace. A message that begins with one is expanded, whichever client sends it."""
-
-    cwd: str = ""
-
-
-class SkillsList(ReadingOp, frozen=True, kw_only=True, tag="skills.list"):
-    cwd: str = ""
-
-
-class SkillShow(ReadingOp, frozen=True, kw_only=True, tag="skills.show"):
-    name: str
-    cwd: str = ""
-
-
-class HooksList(ReadingOp, frozen=True, kw_only=True, tag="hooks.list"):
-    cwd: str = ""
-
-
-class HooksTest(Op, frozen=True, kw_only=True, tag="hooks.test"):
-    """Run the hooks of one event now, as if it had happened. Nothing else happens."""
-
-    waits: ClassVar[bool] = True
-    event: str
-    cwd: str
-    tool: str = ""
-    input: dict[str, Any] = {}
-
-
-class PluginsList(ReadingOp, frozen=True, kw_only=True, tag="plugins.list"):
-    """Loads every plugin, to tell which are broken."""
-
-    waits: ClassVar[bool] = True
 
 
 class SlashCommand(Struct, frozen=True, omit_defaults=True):
@@ -127,3 +92,41 @@ class Plugin(Struct, frozen=True, omit_defaults=True):
 
 class Plugins(Struct, frozen=True, omit_defaults=True):
     plugins: list[Plugin]
+
+
+class CommandsList(ReadingOp[SlashCommands], tag="commands.list", needs="read", reach="open"):
+    """The slash commands of a workspace. A message that begins with one is expanded, whichever client sends it."""
+
+    cwd: str = ""
+
+
+class SkillsList(ReadingOp[Skills], tag="skills.list", needs="read", reach="open"):
+    """The skills of a workspace."""
+
+    cwd: str = ""
+
+
+class SkillShow(ReadingOp[SkillContent], tag="skills.show", needs="read", reach="open"):
+    """One skill."""
+
+    name: str
+    cwd: str = ""
+
+
+class HooksList(ReadingOp[Hooks], tag="hooks.list", needs="read", reach="open"):
+    """The hooks of a workspace."""
+
+    cwd: str = ""
+
+
+class HooksTest(Op[HooksTried], tag="hooks.test", needs="admin", waits=True):
+    """Run the hooks of one event now, as if it had happened. Nothing else happens."""
+
+    event: str
+    cwd: str
+    tool: str = ""
+    input: dict[str, Any] = {}
+
+
+class PluginsList(ReadingOp[Plugins], tag="plugins.list", needs="read", reach="open", waits=True):
+    """The plugins. Every one is loaded, to tell which are broken."""

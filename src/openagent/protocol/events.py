@@ -40,7 +40,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ty
 
 
 class Reply(Event, frozen=True, kw_only=True, tag="reply"):
-    """The answer to one op, sent only to the client that asked. Its shape is in `ops.RESULTS`."""
+    """The answer to one op, sent only to the client that asked. Its shape is what the op's class names."""
 
     durable: ClassVar[bool] = False
     result: Any = None

@@ -1,43 +1,12 @@
 """A workspace's files, as a person reads and edits them."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from openagent.protocol.op import Op, ReadingOp
 
 FileKind = Literal["file", "directory", "link", "other"]
-
-
-class FilesList(ReadingOp, frozen=True, kw_only=True, tag="files.list"):
-    """What is in a directory of a session's workspace, or of a workspace's copy."""
-
-    waits: ClassVar[bool] = True
-    session: str = ""
-    copy: str = ""
-    path: str = "."
-    below: bool = False
-    """All files below it instead, without what `.gitignore` and good sense leave out."""
-
-
-class FilesRead(ReadingOp, frozen=True, kw_only=True, tag="files.read"):
-    waits: ClassVar[bool] = True
-    session: str = ""
-    copy: str = ""
-    path: str
-
-
-class FilesWrite(Op, frozen=True, kw_only=True, tag="files.write"):
-    """Create or replace a file; parent directories are made."""
-
-    tells: ClassVar[bool] = True
-    waits: ClassVar[bool] = True
-    session: str = ""
-    copy: str = ""
-    path: str
-    text: str
-    version: str | None = None
-    """The version this is an edit of; empty: there must be no such file. None: whatever is there is replaced."""
 
 
 class FileEntry(Struct, frozen=True, omit_defaults=True):
@@ -71,3 +40,32 @@ class FileWritten(Struct, frozen=True):
     path: str
     size: int
     version: str
+
+
+class FilesList(ReadingOp[FileEntries], tag="files.list", needs="read", reach="open", waits=True):
+    """What is in a directory of a session's workspace, or of a workspace's copy."""
+
+    session: str = ""
+    copy: str = ""
+    path: str = "."
+    below: bool = False
+    """All files below it instead, without what `.gitignore` and good sense leave out."""
+
+
+class FilesRead(ReadingOp[FileContent], tag="files.read", needs="read", reach="open", waits=True):
+    """A file of a session's workspace, or of a workspace's copy."""
+
+    session: str = ""
+    copy: str = ""
+    path: str
+
+
+class FilesWrite(Op[FileWritten], tag="files.write", needs="chat", reach="open", acts=True, waits=True, tells=True):
+    """Create or replace a file; parent directories are made."""
+
+    session: str = ""
+    copy: str = ""
+    path: str
+    text: str
+    version: str | None = None
+    """The version this is an edit of; empty: there must be no such file. None: whatever is there is replaced."""

@@ -9,6 +9,8 @@ from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.sessions import Mode
 
 FlowState = Literal["running", "done", "failed", "cancelled", "interrupted"]
+
+
 StepState = Literal["waiting", "running", "done", "failed"]
 
 
@@ -60,13 +62,13 @@ class FlowReport(Struct, frozen=True, omit_defaults=True):
     error: ErrorInfo | None = None
 
 
-class FlowsList(ReadingOp, frozen=True, kw_only=True, tag="flow.list"):
+class FlowsList(ReadingOp[FlowList], tag="flow.list", needs="read"):
     """The flows of a project: `.openagent/flows/*.toml`."""
 
     cwd: str
 
 
-class FlowCheck(ReadingOp, frozen=True, kw_only=True, tag="flow.check"):
+class FlowCheck(ReadingOp[FlowInfo], tag="flow.check", needs="read", reach="open"):
     """Whether a flow could run there. Nothing is run."""
 
     text: str
@@ -74,7 +76,7 @@ class FlowCheck(ReadingOp, frozen=True, kw_only=True, tag="flow.check"):
     cwd: str = ""
 
 
-class FlowRun(Op, frozen=True, kw_only=True, tag="flow.run"):
+class FlowRun(Op[FlowRunning], tag="flow.run", needs=("chat", "approve"), works_there=True):
     """Start a flow in a session of its own."""
 
     text: str
@@ -86,11 +88,13 @@ class FlowRun(Op, frozen=True, kw_only=True, tag="flow.run"):
     budget_usd: float | None = None
 
 
-class FlowResume(Op, frozen=True, kw_only=True, tag="flow.resume"):
+class FlowResume(Op[FlowRunning], tag="flow.resume", needs="chat", acts=True):
     """Go on with a flow that ended early, after its last step that was done."""
 
     session: str
 
 
-class FlowShow(ReadingOp, frozen=True, kw_only=True, tag="flow.show"):
+class FlowShow(ReadingOp[FlowReport], tag="flow.show", needs="read"):
+    """How a flow is doing."""
+
     session: str

@@ -1,25 +1,10 @@
 """What people allowed for longer than once, to be seen and taken back."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op, ReadingOp
-
-
-class GrantsList(ReadingOp, frozen=True, kw_only=True, tag="grants.list"):
-    """What is allowed without being asked for, because a person said so."""
-
-    session: str = ""
-    """Only what holds in this session: what was allowed in it or in those it works for, and always in its workspace."""
-
-
-class GrantsRevoke(Op, frozen=True, kw_only=True, tag="grants.revoke"):
-    """Take one back. It holds from the next decision on, also in a turn that is running."""
-
-    tells: ClassVar[bool] = True
-    grant: str
-    """Its id, as the list tells it."""
+from openagent.protocol.op import Done, Op, ReadingOp
 
 
 class Grant(Struct, frozen=True, omit_defaults=True):
@@ -40,3 +25,17 @@ class Grants(Struct, frozen=True, omit_defaults=True):
     grants: list[Grant]
     notices: list[str] = []
     """Why some that there are cannot be told."""
+
+
+class GrantsList(ReadingOp[Grants], tag="grants.list", needs="approve", reach="filtered"):
+    """What is allowed without being asked for, because a person said so."""
+
+    session: str = ""
+    """Only what holds in this session: what was allowed in it or in those it works for, and always in its workspace."""
+
+
+class GrantsRevoke(Op[Done], tag="grants.revoke", needs="approve", tells=True):
+    """Take a grant back. It holds no longer from the next decision on, also in a turn that is running."""
+
+    grant: str
+    """Its id, as the list tells it."""

@@ -1,19 +1,12 @@
-"""The code index, as clients see it."""
+"""The code index: asking for it and how clients see it."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import ReadingOp
+from openagent.protocol.op import Done, Op, ReadingOp
 
 SearchBy = Literal["fused", "text", "meaning"]
-
-
-class IndexWatch(ReadingOp, frozen=True, kw_only=True, tag="index.watch"):
-    """Keep a workspace's index up to date until this connection ends. Each change comes as an event, to it alone."""
-
-    waits: ClassVar[bool] = True
-    cwd: str
 
 
 class CodeHit(Struct, frozen=True, omit_defaults=True):
@@ -91,3 +84,48 @@ class IndexReady(Struct, frozen=True):
 
     path: str
     size_bytes: int
+
+
+class IndexWatch(ReadingOp[Done], tag="index.watch", needs="chat", works_there=True, waits=True):
+    """Keep a workspace's index up to date until this connection ends. Each change comes as an event, to it alone."""
+
+    cwd: str
+
+
+class IndexBuild(Op[IndexBuilt], tag="index.build", needs="chat", works_there=True, waits=True):
+    """Bring a workspace's index up to date. Its progress comes as events, to this connection alone."""
+
+    cwd: str
+
+
+class IndexSearch(ReadingOp[CodeHits], tag="index.search", needs="read", works_there=True, waits=True):
+    """Search code."""
+
+    cwd: str
+    query: str
+    limit: int = 10
+    by: SearchBy = "fused"
+
+
+class IndexSymbols(ReadingOp[CodeSymbols], tag="index.symbols", needs="read", works_there=True, waits=True):
+    """Where a name is defined and where it is used."""
+
+    cwd: str
+    name: str
+
+
+class IndexMap(ReadingOp[CodeMap], tag="index.map", needs="read", works_there=True, waits=True):
+    """What is used most in a workspace, in so many tokens at most."""
+
+    cwd: str
+    max_tokens: int = 1000
+
+
+class IndexAsk(ReadingOp[IndexInfo], tag="index.status", needs="read", waits=True):
+    """How a workspace's index is."""
+
+    cwd: str
+
+
+class IndexSetup(Op[IndexReady], tag="index.setup", needs="admin", reach="whole", waits=True):
+    """Install the model that finds code by meaning. Its progress comes as events, to this connection alone."""

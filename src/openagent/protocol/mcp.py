@@ -1,11 +1,12 @@
 """MCP servers, as clients see and write them."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
+from openagent.protocol.auth import LoginStarted
 from openagent.protocol.messages import UserPart
-from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.op import Done, Op, ReadingOp
 
 
 class McpOAuth(Struct, frozen=True, omit_defaults=True):
@@ -154,37 +155,36 @@ class McpCatalogue(Struct, frozen=True):
     entries: list[McpCatalogueEntry]
 
 
-class McpList(ReadingOp, frozen=True, kw_only=True, tag="mcp.list"):
+class McpList(ReadingOp[McpServers], tag="mcp.list", needs="read", reach="open"):
     """The MCP servers that count in a folder, or for a session."""
 
     cwd: str = ""
     session: str = ""
 
 
-class McpTest(Op, frozen=True, kw_only=True, tag="mcp.test"):
-    """Start a server, or all of them, and tell what they offer."""
+class McpTest(Op[McpServers], tag="mcp.test", needs="admin", reach="whole unless named", waits=True):
+    """Start an MCP server, or all of them, and tell what they offer."""
 
-    waits: ClassVar[bool] = True
     name: str = ""
     cwd: str = ""
 
 
-class McpAdd(Op, frozen=True, kw_only=True, tag="mcp.add"):
-    """Keep a server in the database."""
+class McpAdd(Op[Done], tag="mcp.add", needs="admin", reach="whole"):
+    """Keep an MCP server in the database."""
 
     name: str
     server: McpServerEntry
     replace: bool = False
 
 
-class McpRemove(Op, frozen=True, kw_only=True, tag="mcp.remove"):
-    """Out of the database, or out of the person's own file."""
+class McpRemove(Op[Done], tag="mcp.remove", needs="admin", reach="whole"):
+    """Remove an MCP server, out of the database or out of the person's own file."""
 
     name: str
 
 
-class McpSwitch(Op, frozen=True, kw_only=True, tag="mcp.switch"):
-    """Enable or disable a server, wherever it stands: for all sessions, or for one from its next turn on."""
+class McpSwitch(Op[Done], tag="mcp.switch", needs="admin", reach="whole unless named"):
+    """Enable or disable an MCP server, wherever it stands: for all sessions, or for one from its next turn on."""
 
     name: str
     on: bool
@@ -192,57 +192,53 @@ class McpSwitch(Op, frozen=True, kw_only=True, tag="mcp.switch"):
     session: str = ""
 
 
-class McpImport(Op, frozen=True, kw_only=True, tag="mcp.import"):
+class McpImport(Op[McpImported], tag="mcp.import", needs="admin", reach="whole", names={"path": "folder"}):
     """Copy the servers of another program's file into the database; what is there already stays."""
 
     path: str
 
 
-class McpResources(ReadingOp, frozen=True, kw_only=True, tag="mcp.resources"):
+class McpResources(ReadingOp[McpResourceList], tag="mcp.resources", needs="chat", waits=True):
     """What the servers of a folder let one read. Starts them where need be."""
 
-    waits: ClassVar[bool] = True
     cwd: str
     server: str = ""
 
 
-class McpResourceRead(ReadingOp, frozen=True, kw_only=True, tag="mcp.resource.read"):
-    waits: ClassVar[bool] = True
+class McpResourceRead(ReadingOp[McpResourceContents], tag="mcp.resource.read", needs=("chat", "approve"), waits=True):
+    """Read what a server offers at an address of its own."""
+
     cwd: str
     server: str
     uri: str
 
 
-class McpPrompts(ReadingOp, frozen=True, kw_only=True, tag="mcp.prompts"):
+class McpPrompts(ReadingOp[McpPromptList], tag="mcp.prompts", needs="chat", waits=True):
     """The prompts of a folder's servers. Starts them where need be."""
 
-    waits: ClassVar[bool] = True
     cwd: str
     server: str = ""
 
 
-class McpPromptGet(ReadingOp, frozen=True, kw_only=True, tag="mcp.prompt.get"):
+class McpPromptGet(ReadingOp[McpPromptMessages], tag="mcp.prompt.get", needs=("chat", "approve"), waits=True):
     """A prompt, filled in."""
 
-    waits: ClassVar[bool] = True
     cwd: str
     server: str
     name: str
     arguments: dict[str, str] = {}
 
 
-class McpLogin(Op, frozen=True, kw_only=True, tag="mcp.login"):
+class McpLogin(Op[LoginStarted], tag="mcp.login", needs="admin", reach="whole", waits=True):
     """Start a login to a server. It ends when the browser comes back to the daemon, or with `mcp.login.finish`."""
 
-    waits: ClassVar[bool] = True
     name: str
     cwd: str = ""
 
 
-class McpLoginFinish(Op, frozen=True, kw_only=True, tag="mcp.login.finish"):
-    """Answered when the login has ended, well or not."""
+class McpLoginFinish(Op[Done], tag="mcp.login.finish", needs="admin", reach="whole", waits=True):
+    """Finish a login to a server. Answered when it has ended, well or not."""
 
-    waits: ClassVar[bool] = True
     login: str
     answer: str = ""
     """The address the browser ended at. Empty: only wait for the browser."""
@@ -251,7 +247,7 @@ class McpLoginFinish(Op, frozen=True, kw_only=True, tag="mcp.login.finish"):
         return f"McpLoginFinish(login={self.login!r})"
 
 
-class McpSessionServers(Op, frozen=True, kw_only=True, tag="mcp.session.set"):
+class McpSessionServers(Op[Done], tag="mcp.session.set", needs="admin"):
     """Servers for one session alone, in the place of those it was given before: kept in memory, and gone with none.
     A name comes before the same one elsewhere."""
 
@@ -259,13 +255,13 @@ class McpSessionServers(Op, frozen=True, kw_only=True, tag="mcp.session.set"):
     servers: dict[str, McpServerEntry]
 
 
-class McpLogout(Op, frozen=True, kw_only=True, tag="mcp.logout"):
-    """Forget a login."""
+class McpLogout(Op[Done], tag="mcp.logout", needs="admin", reach="whole"):
+    """Forget a login to a server."""
 
     name: str
 
 
-class McpCatalog(ReadingOp, frozen=True, kw_only=True, tag="mcp.catalog"):
+class McpCatalog(ReadingOp[McpCatalogue], tag="mcp.catalog", needs="read", reach="open"):
     """The servers that are known, with the settings they need."""
 
     name: str = ""

@@ -1,26 +1,10 @@
 """How agents perform and what they cost."""
 
-from typing import ClassVar
-
 from msgspec import Struct
 
 from openagent.protocol.op import ReadingOp
 from openagent.protocol.sessions import Status
 from openagent.protocol.usage import SessionUsage, UsageRow
-
-
-class MetricsAgents(ReadingOp, frozen=True, kw_only=True, tag="metrics.agents"):
-    """Of the agents last active."""
-
-    waits: ClassVar[bool] = True
-    limit: int = 20
-
-
-class MetricsCost(ReadingOp, frozen=True, kw_only=True, tag="metrics.cost"):
-    """What was spent, on what, and where it is heading."""
-
-    waits: ClassVar[bool] = True
-    days: int = 30
 
 
 class AgentMetrics(Struct, frozen=True, omit_defaults=True):
@@ -55,3 +39,15 @@ class CostAnalysis(Struct, frozen=True):
     by_model: list[UsageRow]
     by_day: list[UsageRow]
     by_activity: list[UsageRow]
+
+
+class MetricsAgents(ReadingOp[AgentsMetrics], tag="metrics.agents", needs="read", reach="filtered", waits=True):
+    """How the agents that were last active perform."""
+
+    limit: int = 20
+
+
+class MetricsCost(ReadingOp[CostAnalysis], tag="metrics.cost", needs="read", reach="whole", waits=True):
+    """What was spent, on what, and where it is heading."""
+
+    days: int = 30

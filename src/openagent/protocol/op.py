@@ -1,24 +1,127 @@
-"""What all ops have in common. The ops of one topic may live in a file of their own; `ops` gathers them."""
+"""What all ops have in common. Each says of itself what there is to know: its answer, the scope it takes, whose things
+it names. It stands in the file of its feature; `ops` gathers them."""
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, cast, dataclass_transform
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, StructMeta
+
+from openagent.protocol.scopes import Scope
+
+if TYPE_CHECKING:
+    from typing import Generic
+
+    from typing_extensions import TypeVar
+
+    R_co = TypeVar("R_co", bound=Struct, covariant=True, default=Struct)
+else:
+    R_co = None
+
+    class Generic:
+        """Stands in for typing's, which would make every command that talks to the daemon start milliseconds later."""
+
+        def __class_getitem__(cls, answer: type[Struct]) -> "Bracketed":
+            return Bracketed((), answer)
 
 
-class Op(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="op"):
-    waits: ClassVar[bool] = False
+class Bracketed:
+    """`Op[Answer]` as a base class: the op, and the answer for `OpType` to read."""
+
+    def __init__(self, bases: tuple[type, ...], answer: type[Struct]) -> None:
+        self._bases = bases
+        self.answer = answer
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        return self._bases
+
+
+Named = Literal["session", "folder", "copy", "terminal", "task", "grant"]
+"""What a field of an op may name, and whom it belongs to."""
+Reach = Literal["named", "open", "filtered", "whole", "whole unless named"]
+"""What an op is about, for callers that work below some folders. named: what its fields name. open: nobody's folder,
+where they name nothing. filtered: all, of which only the caller's part is told. whole: the daemon or everybody,
+whatever it names. whole unless named: the same, where it names nothing."""
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
+class OpType(StructMeta):
+    """What a class says of its op, behind its name."""
+
+    tag: str
+    """Its name on the wire. Empty: a base of ops."""
+    result_type: type[Struct]
+    needs: tuple[Scope, ...]
+    """The scopes a caller must have, all of them; `admin` unless it says otherwise."""
+    reach: Reach
+    names: Mapping[str, Named | None]
+    """Fields that name something else here than their name says everywhere else."""
+    acts: bool
+    """It makes an agent go on, steers it, or does something in its place."""
+    works_there: bool
+    """The folder it names must be one that can be worked in, whoever asks."""
+    waits: bool
     """Its answer may take long, so that later ops of the same connection are answered meanwhile."""
-    changes: ClassVar[bool] = True
+    changes: bool
     """It leaves a row in the audit trail, saying who sent it and from where."""
-    tells: ClassVar[bool] = False
+    tells: bool
     """Whoever carries it out writes that row, since they know more of it than the op says."""
+
+    def __new__(
+        mcs,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        tag: str = "",
+        needs: Scope | tuple[Scope, ...] = "admin",
+        reach: Reach = "named",
+        names: Mapping[str, Named | None] | None = None,
+        acts: bool = False,
+        works_there: bool = False,
+        waits: bool = False,
+        changes: bool | None = None,
+        tells: bool = False,
+    ) -> "OpType":
+        made = super().__new__(
+            mcs, name, bases, namespace, frozen=True, kw_only=True, omit_defaults=True, tag_field="op", tag=tag or None
+        )
+        made.tag = tag
+        made.needs = (needs,) if isinstance(needs, str) else needs
+        made.reach, made.names = reach, names or {}
+        made.acts, made.works_there = acts, works_there
+        made.waits, made.tells = waits, tells
+        if changes is not None:
+            made.changes = changes
+        for base in namespace.get("__orig_bases__", ()):
+            if isinstance(base, Bracketed):
+                made.result_type = base.answer
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, answer: type[Struct]) -> Bracketed:
+            return Bracketed((self,), answer)
+
+
+class Op(Struct, Generic[R_co], metaclass=OpType, changes=True):
+    """What a client sends. The answer is an `R_co`."""
+
     id: str
+    """Chosen by the client; the answer and the events that the op causes carry it back."""
+
+    @classmethod
+    def result(cls) -> type[R_co]:
+        """What it is answered with."""
+        return cast("type[R_co]", cls.result_type)
+
+    def needed(self) -> frozenset[Scope]:
+        """What the op takes as it was sent: some of what it could ask for takes more than `needs`."""
+        return frozenset(type(self).needs)
 
 
-class ReadingOp(Op, frozen=True, kw_only=True, omit_defaults=True):
+class ReadingOp(Op[R_co], changes=False):
     """It changes nothing that outlives the connection, or only what another op's row tells of already."""
-
-    changes: ClassVar[bool] = False
 
 
 class Done(Struct, frozen=True):

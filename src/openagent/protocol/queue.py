@@ -7,12 +7,21 @@ from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.sessions import QueuedMessage
 
 
-class QueueShow(ReadingOp, frozen=True, kw_only=True, tag="queue.show"):
+class Queue(Struct, frozen=True, omit_defaults=True):
+    queued: list[QueuedMessage]
+    """The next one first."""
+    held: bool = False
+    """They wait until somebody says go on."""
+
+
+class QueueShow(ReadingOp[Queue], tag="queue.show", needs="read"):
+    """The messages that wait."""
+
     session: str
 
 
-class QueueEdit(Op, frozen=True, kw_only=True, tag="queue.edit"):
-    """Say it in other words."""
+class QueueEdit(Op[Queue], tag="queue.edit", needs="chat", acts=True):
+    """Say a waiting message in other words."""
 
     session: str
     queued: str
@@ -22,26 +31,23 @@ class QueueEdit(Op, frozen=True, kw_only=True, tag="queue.edit"):
     """Text and images; `text` is put before them."""
 
 
-class QueueRemove(Op, frozen=True, kw_only=True, tag="queue.remove"):
+class QueueRemove(Op[Queue], tag="queue.remove", needs="chat"):
+    """Withdraw a waiting message."""
+
     session: str
     queued: str
 
 
-class QueueMove(Op, frozen=True, kw_only=True, tag="queue.move"):
+class QueueMove(Op[Queue], tag="queue.move", needs="chat", acts=True):
+    """Have a waiting message said earlier or later."""
+
     session: str
     queued: str
     position: int = 1
     """1 is next."""
 
 
-class QueueResume(Op, frozen=True, kw_only=True, tag="queue.resume"):
-    """Go on with what is held back since a turn was cancelled. So does the next message, which is said before it."""
+class QueueResume(Op[Queue], tag="queue.resume", needs="chat", acts=True):
+    """Go on with what waits since a turn was cancelled. The next message does so too, and is said before it."""
 
     session: str
-
-
-class Queue(Struct, frozen=True, omit_defaults=True):
-    queued: list[QueuedMessage]
-    """The next one first."""
-    held: bool = False
-    """They wait until somebody says go on."""

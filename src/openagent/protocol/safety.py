@@ -1,9 +1,10 @@
-"""Trust, rules and the audit trail, as clients see them."""
+"""Trust, rules and the audit trail: asking for them and how clients see them."""
 
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from openagent.protocol.op import Done, Op, ReadingOp
 from openagent.protocol.sessions import Mode, Risk
 
 
@@ -75,3 +76,48 @@ class AuditPage(Struct, frozen=True, omit_defaults=True):
     entries: list[AuditRow]
     next: int | None = None
     """What to give as `before` for the next page."""
+
+
+class TrustAdd(Op[TrustEntry], tag="trust.add", needs="admin", tells=True):
+    """Trust a folder: from now on its own settings and rules count, as they are at this moment."""
+
+    cwd: str
+    """The folder, or one below it."""
+
+
+class TrustRemove(Op[Done], tag="trust.remove", needs="admin", tells=True):
+    """Trust a folder no longer."""
+
+    folder: str
+
+
+class TrustShow(ReadingOp[TrustEntries], tag="trust.list", needs="admin", reach="whole"):
+    """The trusted folders."""
+
+
+class PolicyExplain(ReadingOp[PolicyExplanation], tag="policy.explain", needs="read", reach="open"):
+    """What would be decided about a command, and why. Nothing is run."""
+
+    command: str
+    cwd: str = ""
+    mode: Mode | None = None
+    """The configured one when left out."""
+    tool: str = "shell"
+
+
+class PolicyTest(ReadingOp[PolicyTested], tag="policy.test", needs="read", reach="open", waits=True):
+    """Whether all rules, built in and own, do what their examples say."""
+
+    cwd: str = ""
+
+
+class AuditAsk(ReadingOp[AuditPage], tag="audit.list", needs="admin", reach="whole unless named"):
+    """What was decided, run and written, newest first."""
+
+    session: str = ""
+    kind: str = ""
+    tool: str = ""
+    since: float = 0.0
+    limit: int = 100
+    before: int | None = None
+    """The cursor: only entries with a smaller id."""

@@ -1,20 +1,9 @@
 """Finding what was said."""
 
-from typing import ClassVar
-
 from msgspec import Struct
 
 from openagent.protocol.messages import Role
 from openagent.protocol.op import ReadingOp
-
-
-class MessagesSearch(ReadingOp, frozen=True, kw_only=True, tag="messages.search"):
-    """Messages of all sessions, or of one, that hold all of these words; the best first."""
-
-    waits: ClassVar[bool] = True
-    query: str
-    session: str = ""
-    limit: int = 20
 
 
 class FoundMessage(Struct, frozen=True):
@@ -31,3 +20,11 @@ class FoundMessages(Struct, frozen=True, omit_defaults=True):
     found: list[FoundMessage]
     unread: int = 0
     """Messages that are not searched yet: they are being read."""
+
+
+class MessagesSearch(ReadingOp[FoundMessages], tag="messages.search", needs="read", reach="filtered", waits=True):
+    """Messages of all sessions, or of one, that hold all of these words; the best first."""
+
+    query: str
+    session: str = ""
+    limit: int = 20

@@ -1,4 +1,4 @@
-"""Sessions as clients see them."""
+"""Sessions: making, changing and following them, and how clients see them."""
 
 from typing import Any, Literal
 
@@ -6,14 +6,24 @@ from msgspec import UNSET, Struct, UnsetType
 
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, Part, UserPart
+from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.scopes import Scope
 from openagent.protocol.usage import SessionUsage, Usage
 
 Mode = Literal["plan", "ask", "edits", "auto", "full"]
 """The strictest first."""
+
+
 Wall = Literal["read", "write"]
 """Where a command runs: where it can change nothing of the workspace, or where it can."""
+
+
 Status = Literal["idle", "thinking", "executing_tool", "waiting_approval", "error"]
+
+
 Risk = Literal["low", "medium", "high"]
+
+
 TurnEnd = Literal[
     "done", "cancelled", "step_limit", "time_limit", "budget", "loop", "max_tokens", "refused", "error", "interrupted"
 ]
@@ -102,6 +112,8 @@ class PlanItem(Struct, frozen=True, omit_defaults=True):
 
 
 GrantScope = Literal["once", "session", "always"]
+
+
 GrantBy = Literal["call", "exact", "prefix", "host", "file", "folder", "tool"]
 
 
@@ -201,3 +213,115 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     """The queued messages wait until somebody says go on."""
     live: LiveAnswer | None = None
     clients: int = 0
+
+
+class SessionPage(Struct, frozen=True):
+    sessions: list[SessionInfo]
+    next: float | None = None
+
+
+class Attached(Struct, frozen=True, omit_defaults=True):
+    """Either a snapshot, or (`snapshot` is null) the missed events follow this reply."""
+
+    session: str
+    seq: int
+    """The live tail starts after this number."""
+    snapshot: Snapshot | None = None
+
+
+def _freedom(settings: SettingsChange) -> frozenset[Scope]:
+    """Who may not approve what agents do may not free them from being asked either, nor let them spend more. How far a
+    mode does depends on the jail, and is looked at where that is known."""
+    caps = settings.budget_usd is not UNSET or settings.budget_tokens is not UNSET
+    return frozenset({"approve"}) if caps or settings.mode == "full" else frozenset()
+
+
+class SessionCreate(
+    Op[SessionInfo],
+    tag="session.create",
+    needs="chat",
+    reach="whole unless named",
+    works_there=True,
+    tells=True,
+    names={"session": None},
+):
+    """Create a session."""
+
+    session: str = ""
+    """A client may choose the id, so that it can send further ops without waiting for the reply."""
+    name: str = ""
+    cwd: str = ""
+    parent: str = ""
+    """The session this one works for: what it spends counts against that one's budget too."""
+    template: str = ""
+    """What to start from; `settings` count over what the template says."""
+    settings: SettingsChange = SettingsChange()
+
+    def needed(self) -> frozenset[Scope]:
+        return super().needed() | _freedom(self.settings)
+
+
+class SessionList(ReadingOp[SessionPage], tag="session.list", needs="read", reach="filtered"):
+    """List sessions, most recently active first."""
+
+    limit: int = 50
+    before: float | None = None
+    """Only sessions last active before this time: the cursor for the next page."""
+    before_id: str = ""
+    """With `before`: also those last active at just that time whose id is smaller."""
+    cwd: str = ""
+    """Only sessions of this workspace."""
+    query: str = ""
+    """Only sessions whose name contains this."""
+    roots: bool = False
+    """Only sessions that work for nobody: no sub-agents."""
+
+
+class SessionGet(ReadingOp[SessionInfo], tag="session.get", needs="read"):
+    """One session."""
+
+    session: str
+
+
+class SessionAttach(ReadingOp[Attached], tag="session.attach", needs="read"):
+    """Follow a session: a snapshot of it, or what was missed since, and then its events as they happen."""
+
+    session: str
+    after: int | None = None
+    """The last `seq` this client has seen: send what it missed in place of a snapshot."""
+    messages: int = 50
+    """How many messages the snapshot holds."""
+
+
+class SessionDetach(ReadingOp[Done], tag="session.detach", needs="read"):
+    """Follow a session no longer."""
+
+    session: str
+
+
+class SessionUpdate(Op[SessionInfo], tag="session.update", needs="chat", tells=True):
+    """Rename a session or change its settings."""
+
+    session: str
+    name: str | None = None
+    settings: SettingsChange = SettingsChange()
+    expected: str = ""
+    """The version of the settings that this changes, as REST tells it; refused when they are others by now."""
+
+    def needed(self) -> frozenset[Scope]:
+        return super().needed() | _freedom(self.settings)
+
+
+class SessionDelete(Op[Done], tag="session.delete", needs="chat", tells=True):
+    """Stop a session and forget it."""
+
+    session: str
+
+
+class SessionFork(Op[SessionInfo], tag="session.fork", needs="chat", acts=True, tells=True):
+    """Copy a session, so that the copy goes its own way."""
+
+    session: str
+    through: int | None = None
+    """The last message the fork keeps; all when not given."""
+    name: str = ""

@@ -1,10 +1,10 @@
 """Tasks: what is to be done, by whom, and how far it is."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.op import Done, Op, ReadingOp
 
 TaskState = Literal["todo", "doing", "blocked", "done"]
 
@@ -42,19 +42,21 @@ class TasksSynced(Struct, frozen=True, omit_defaults=True):
     """What was taken away, and where both sides had changed the same."""
 
 
-class TasksList(ReadingOp, frozen=True, kw_only=True, tag="tasks.list"):
-    """By state and place."""
+class TasksList(ReadingOp[TaskList], tag="tasks.list", needs="read", reach="filtered"):
+    """List tasks, by state and place."""
 
     cwd: str = ""
     state: TaskState | None = None
 
 
-class TaskGet(ReadingOp, frozen=True, kw_only=True, tag="task.get"):
+class TaskGet(ReadingOp[TaskInfo], tag="task.get", needs="read"):
+    """One task."""
+
     task: str
 
 
-class TaskCreate(Op, frozen=True, kw_only=True, tag="task.create"):
-    """At the end of those of its state."""
+class TaskCreate(Op[TaskInfo], tag="task.create", needs="chat", reach="whole unless named"):
+    """Create a task, at the end of those of its state."""
 
     title: str
     state: TaskState = "todo"
@@ -64,8 +66,9 @@ class TaskCreate(Op, frozen=True, kw_only=True, tag="task.create"):
     cwd: str = ""
 
 
-class TaskUpdate(Op, frozen=True, kw_only=True, tag="task.update"):
-    """Only what is given changes. With a new state and no place, it goes to the end of those of that state."""
+class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat"):
+    """Change a task. Only what is given changes; with a new state and no place it goes to the end of those of that
+    state."""
 
     task: str
     title: str | UnsetType = UNSET
@@ -77,12 +80,13 @@ class TaskUpdate(Op, frozen=True, kw_only=True, tag="task.update"):
     position: float | UnsetType = UNSET
 
 
-class TaskDelete(Op, frozen=True, kw_only=True, tag="task.delete"):
+class TaskDelete(Op[Done], tag="task.delete", needs="chat"):
+    """Delete a task."""
+
     task: str
 
 
-class TasksSync(Op, frozen=True, kw_only=True, tag="tasks.sync"):
+class TasksSync(Op[TasksSynced], tag="tasks.sync", needs="admin", waits=True):
     """Bring a workspace's tasks and its `docs/TASKS.md` together; what was changed on either side is kept."""
 
-    waits: ClassVar[bool] = True
     cwd: str

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.op import Done, Op, ReadingOp
 from openagent.protocol.sessions import Mode
 
 TemplateSource = Literal["project", "user", "database", "starter"]
@@ -56,31 +56,35 @@ class TemplateText(Struct, frozen=True):
     text: str
 
 
-class TemplatesList(ReadingOp, frozen=True, kw_only=True, tag="templates.list"):
+class TemplatesList(ReadingOp[TemplateList], tag="templates.list", needs="read", reach="open"):
+    """List agent templates."""
+
     cwd: str = ""
     """Also those of the project there."""
 
 
-class TemplatesGet(ReadingOp, frozen=True, kw_only=True, tag="templates.get"):
+class TemplatesGet(ReadingOp[TemplateInfo], tag="templates.get", needs="read", reach="open"):
+    """One template."""
+
     name: str
     cwd: str = ""
 
 
-class TemplatesSave(Op, frozen=True, kw_only=True, tag="templates.save"):
+class TemplatesSave(Op[TemplateInfo], tag="templates.save", needs="admin", reach="whole"):
     """Keep a template in the database."""
 
     template: Template
     replace: bool = False
 
 
-class TemplatesRemove(Op, frozen=True, kw_only=True, tag="templates.remove"):
+class TemplatesRemove(Op[Done], tag="templates.remove", needs="admin", reach="whole"):
     """Take a template out of the database. Files are left alone."""
 
     name: str
     cwd: str = ""
 
 
-class TemplatesImport(Op, frozen=True, kw_only=True, tag="templates.import"):
+class TemplatesImport(Op[TemplateInfo], tag="templates.import", needs="admin", reach="whole"):
     """Keep the template of a Markdown file in the database."""
 
     text: str
@@ -89,6 +93,8 @@ class TemplatesImport(Op, frozen=True, kw_only=True, tag="templates.import"):
     replace: bool = False
 
 
-class TemplatesExport(ReadingOp, frozen=True, kw_only=True, tag="templates.export"):
+class TemplatesExport(ReadingOp[TemplateText], tag="templates.export", needs="read", reach="open"):
+    """A template as a Markdown file."""
+
     name: str
     cwd: str = ""

@@ -1,26 +1,33 @@
 """A terminal in a session's jail, for a person."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.op import Done, Op, ReadingOp
 
 Columns = Annotated[int, Meta(ge=1, le=1000)]
 
 
-class TerminalOpen(Op, frozen=True, kw_only=True, tag="terminal.open"):
-    """A new one, or one that is open already: its output goes to this connection too, beginning with what is kept."""
+class TerminalOpened(Struct, frozen=True, omit_defaults=True):
+    terminal: str
+    text: str = ""
+    """What it printed before, as far as kept."""
 
-    tells: ClassVar[bool] = True
-    waits: ClassVar[bool] = True
+
+class TerminalOpen(Op[TerminalOpened], tag="terminal.open", needs="chat", acts=True, waits=True, tells=True):
+    """Open a terminal. One that is open already sends its output to this connection too, beginning with what is
+    kept."""
+
     session: str
     terminal: str = ""
     columns: Columns = 80
     rows: Columns = 24
 
 
-class TerminalInput(ReadingOp, frozen=True, kw_only=True, tag="terminal.input"):
+class TerminalInput(ReadingOp[Done], tag="terminal.input", needs="chat", acts=True):
+    """Type into a terminal."""
+
     terminal: str
     text: str
 
@@ -28,19 +35,15 @@ class TerminalInput(ReadingOp, frozen=True, kw_only=True, tag="terminal.input"):
         return f"TerminalInput(terminal={self.terminal!r})"
 
 
-class TerminalResize(ReadingOp, frozen=True, kw_only=True, tag="terminal.resize"):
+class TerminalResize(ReadingOp[Done], tag="terminal.resize", needs="chat"):
+    """Tell a terminal its new size."""
+
     terminal: str
     columns: Columns
     rows: Columns
 
 
-class TerminalClose(Op, frozen=True, kw_only=True, tag="terminal.close"):
-    """End what runs in it."""
+class TerminalClose(Op[Done], tag="terminal.close", needs="chat"):
+    """Close a terminal, and end what runs in it."""
 
     terminal: str
-
-
-class TerminalOpened(Struct, frozen=True, omit_defaults=True):
-    terminal: str
-    text: str = ""
-    """What it printed before, as far as kept."""

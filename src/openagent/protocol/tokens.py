@@ -4,45 +4,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.scopes import Scope
 
-Scope = Literal["read", "chat", "approve", "admin"]
 TokenKind = Literal["token", "browser"]
+
+
 EVERYWHERE = "/"
 """The root of a token that is bound to no folder."""
-
-
-class TokensCreate(Op, frozen=True, kw_only=True, tag="tokens.create"):
-    """A new token. Its secret is told once, in the answer, and kept as a hash."""
-
-    name: str
-    scopes: list[Scope]
-    roots: list[str] = []
-    """The folders it works below: sessions, files and searches elsewhere do not exist for it. `/`: all that can be
-    worked in. Empty: none."""
-    expires_in: float | None = None
-    """Seconds; None: until it is revoked."""
-
-
-class TokensList(ReadingOp, frozen=True, kw_only=True, tag="tokens.list"):
-    pass
-
-
-class TokensRevoke(Op, frozen=True, kw_only=True, tag="tokens.revoke"):
-    """At once: whoever is connected with it is cut off."""
-
-    token: str
-    """Its id or its name."""
-
-
-class WebLogin(Op, frozen=True, kw_only=True, tag="web.login"):
-    """An address that logs one browser in, once, within a few minutes."""
-
-    scopes: list[Scope] = []
-    """Empty: all."""
-    roots: list[str] = []
-    """The folders that the browser works below. Empty: with the scope admin those of whoever asks for the address,
-    else none."""
 
 
 class TokenInfo(Struct, frozen=True, omit_defaults=True):
@@ -74,3 +43,36 @@ class LoginAddress(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"LoginAddress(expires_at={self.expires_at!r})"
+
+
+class TokensCreate(Op[TokenCreated], tag="tokens.create", needs="admin", reach="open"):
+    """A new token. Its secret is told once, in the answer, and kept as a hash."""
+
+    name: str
+    scopes: list[Scope]
+    roots: list[str] = []
+    """The folders it works below: sessions, files and searches elsewhere do not exist for it. `/`: all that can be
+    worked in. Empty: none."""
+    expires_in: float | None = None
+    """Seconds; None: until it is revoked."""
+
+
+class TokensList(ReadingOp[TokenList], tag="tokens.list", needs="admin", reach="whole"):
+    """The tokens, and the browsers that are logged in."""
+
+
+class TokensRevoke(Op[Done], tag="tokens.revoke", needs="admin", reach="whole"):
+    """Revoke a token. At once: whoever is connected with it is cut off."""
+
+    token: str
+    """Its id or its name."""
+
+
+class WebLogin(Op[LoginAddress], tag="web.login", needs="admin", reach="open"):
+    """An address that logs one browser in, once, within a few minutes."""
+
+    scopes: list[Scope] = []
+    """Empty: all."""
+    roots: list[str] = []
+    """The folders that the browser works below. Empty: with the scope admin those of whoever asks for the address,
+    else none."""

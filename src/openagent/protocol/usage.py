@@ -83,8 +83,16 @@ class FailureReport(Struct, frozen=True):
     rows: list[FailureRow]
 
 
-class UsageFailures(ReadingOp, frozen=True, kw_only=True, tag="usage.failures"):
+class UsageFailures(ReadingOp[FailureReport], tag="usage.failures", needs="read", reach="whole"):
     """What went wrong, by day and kind of error."""
 
+    since: float = 0.0
+    until: float | None = None
+
+
+class UsageAsk(ReadingOp[UsageReport], tag="usage.report", needs="read", reach="whole"):
+    """Tokens and money, summed up."""
+
+    by: GroupBy = "model"
     since: float = 0.0
     until: float | None = None

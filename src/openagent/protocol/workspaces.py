@@ -1,8 +1,11 @@
-"""Copies of workspaces, as clients see them."""
+"""Copies of workspaces, backups, and the space they take."""
 
 from typing import Literal
 
 from msgspec import Struct
+
+from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.undo import Changes
 
 CopyMethod = Literal["overlay", "worktree", "copy"]
 
@@ -52,3 +55,62 @@ class WorkspacesCollected(Struct, frozen=True, omit_defaults=True):
     stores: int = 0
     copies: int = 0
     freed_bytes: int = 0
+
+
+class WorkspacesList(ReadingOp[WorkspaceCopies], tag="workspaces.list", needs="read", reach="filtered", waits=True):
+    """List copies of workspaces."""
+
+    cwd: str = ""
+    """Only copies of this workspace."""
+
+
+class WorkspacesCreate(Op[WorkspaceCopy], tag="workspaces.create", needs="admin", works_there=True, waits=True):
+    """Copy a workspace."""
+
+    cwd: str
+    name: str
+    method: CopyMethod | None = None
+    """The cheapest that works here when left out."""
+    max_bytes: int | None = None
+    max_files: int | None = None
+
+
+class WorkspacesDiff(ReadingOp[Changes], tag="workspaces.diff", needs="read", waits=True):
+    """What a copy has changed since it was made or last merged."""
+
+    copy: str
+
+
+class WorkspacesMerge(Op[WorkspaceMerged], tag="workspaces.merge", needs="admin", waits=True):
+    """Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides."""
+
+    copy: str
+
+
+class WorkspacesRemove(Op[Done], tag="workspaces.remove", needs="admin", waits=True):
+    """Remove a copy."""
+
+    copy: str
+    force: bool = False
+    """Also with changes that were not merged back."""
+
+
+class WorkspacesBackup(Op[WorkspaceBackup], tag="workspaces.backup", needs="admin", waits=True):
+    """Pack a workspace into an archive."""
+
+    cwd: str
+    archive: str
+
+
+class WorkspacesRestore(Op[WorkspaceBackup], tag="workspaces.restore", needs="admin", works_there=True, waits=True):
+    """Unpack a backup into a folder that does not exist yet or is empty."""
+
+    archive: str
+    to: str
+
+
+class WorkspacesCollect(Op[WorkspacesCollected], tag="workspaces.gc", needs="admin", reach="whole", waits=True):
+    """Give back the space of checkpoints and copies that nobody needs any more."""
+
+    keep: int = 200
+    """Checkpoints kept of each session, the newest ones."""

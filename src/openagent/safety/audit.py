@@ -4,9 +4,9 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.store import AuditEntry, Store
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.safety import AuditPage, AuditRow
+from openagent.protocol.op import Op
+from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
 
 MOST = 1000
 _LOOKED_AT = 20_000
@@ -18,10 +18,10 @@ class AuditService:
         self._store = store
         self._manager = manager
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
-        return {ops.AuditAsk: self._list}
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {AuditAsk: self._list}
 
-    async def _list(self, connection: Connection, op: ops.AuditAsk) -> AuditPage:
+    async def _list(self, connection: Connection, op: AuditAsk) -> AuditPage:
         for loaded in self._manager.all_loaded:
             await loaded.recorder.flush()
         session = await self._session(op.session) if op.session else None

@@ -14,9 +14,9 @@ from openagent.grants.offers import words
 from openagent.plugins.places import lies_in
 from openagent.plugins.store import Batch, KeptGrant, Rows
 from openagent.policy.rules import Rule
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.grants import Grant, Grants, GrantsList, GrantsRevoke
+from openagent.protocol.op import Done, Op
 from openagent.safety.rule_files import RuleFiles
 from openagent.workspace.copies import WorkspaceCopies
 
@@ -28,7 +28,7 @@ class GrantService:
         self._copies = copies
         self._writing = asyncio.Lock()
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
+    def handlers(self) -> dict[type[Op], Handler]:
         return {GrantsList: self._list, GrantsRevoke: self._revoke}
 
     async def _list(self, connection: Connection, op: GrantsList) -> Grants:
@@ -68,7 +68,7 @@ class GrantService:
         stored = [each for each in await self._manager.runtime.store.grants() if each[0] not in loaded]
         return sorted([*stored, *fresh], key=lambda each: each[1].at)
 
-    async def _revoke(self, connection: Connection, op: GrantsRevoke) -> ops.Done:
+    async def _revoke(self, connection: Connection, op: GrantsRevoke) -> Done:
         async with self._writing:
             revoked = [name for name, grant in await self._of_sessions() if grant.id == op.grant]
             for name in revoked:  # those of the family that have it too
@@ -81,7 +81,7 @@ class GrantService:
             if rule is not None:
                 told = entry("grant", words(rule), what="revoked", scope="always", rule=msgspec.to_builtins(rule))
                 await self._manager.runtime.store.commit(Batch("", audit=[told]))
-        return ops.Done()
+        return Done()
 
     async def _find_permanent(self, connection: Connection, grant: str) -> Rule:
         for rule in await asyncio.to_thread(self._rules.granted):

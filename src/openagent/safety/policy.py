@@ -14,14 +14,19 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Batch, Store
 from openagent.policy.explain import check_builtin_examples, check_examples, explain
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done, Op
 from openagent.protocol.safety import (
+    PolicyExplain,
     PolicyExplanation,
+    PolicyTest,
     PolicyTested,
     RuleExample,
+    TrustAdd,
     TrustEntries,
     TrustEntry,
+    TrustRemove,
+    TrustShow,
 )
 from openagent.protocol.sessions import Mode
 from openagent.safety.rule_files import RuleFiles
@@ -34,10 +39,10 @@ class PolicyService:
         self._configs = configs
         self._rules = rules
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
-        return {ops.PolicyExplain: self._explain, ops.PolicyTest: self._test}
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {PolicyExplain: self._explain, PolicyTest: self._test}
 
-    async def _explain(self, connection: Connection, op: ops.PolicyExplain) -> PolicyExplanation:
+    async def _explain(self, connection: Connection, op: PolicyExplain) -> PolicyExplanation:
         workspace = _folder(op.cwd)
         found = self._rules.find(workspace)
         mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
@@ -45,7 +50,7 @@ class PolicyService:
         explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool)
         return replace(explained, notices=[notice.message for notice in found.notices])
 
-    async def _test(self, connection: Connection, op: ops.PolicyTest) -> PolicyTested:
+    async def _test(self, connection: Connection, op: PolicyTest) -> PolicyTested:
         found = self._rules.find(_folder(op.cwd))
 
         def check() -> list[RuleExample]:
@@ -71,21 +76,21 @@ class TrustService:
         self._rules = rules
         self._store = store
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
-        return {ops.TrustAdd: self._add, ops.TrustRemove: self._remove, ops.TrustShow: self._list}
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {TrustAdd: self._add, TrustRemove: self._remove, TrustShow: self._list}
 
-    async def _add(self, connection: Connection, op: ops.TrustAdd) -> TrustEntry:
+    async def _add(self, connection: Connection, op: TrustAdd) -> TrustEntry:
         folder = project_folder(_folder(op.cwd), self._configs.environment({}))
         added = await asyncio.to_thread(self._trust.add, folder)
         await self._changed(added, "trusted")
         return _entry(added, current=True)
 
-    async def _remove(self, connection: Connection, op: ops.TrustRemove) -> ops.Done:
+    async def _remove(self, connection: Connection, op: TrustRemove) -> Done:
         removed = await asyncio.to_thread(self._trust.remove, Path(op.folder))
         await self._changed(removed, "removed")
-        return ops.Done()
+        return Done()
 
-    async def _list(self, connection: Connection, op: ops.TrustShow) -> TrustEntries:
+    async def _list(self, connection: Connection, op: TrustShow) -> TrustEntries:
         def look() -> list[TrustEntry]:
             entries = sorted(self._trust.entries(), key=lambda entry: entry.folder)
             return [_entry(trusted, current=self._trust.trusts(Path(trusted.folder))) for trusted in entries]

@@ -10,10 +10,11 @@ from openagent.config.edit import set_list
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.tool import Tool, has_tool
-from openagent.protocol import locations, ops
+from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done, Op
 from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
-from openagent.protocol.tools import ToolsSwitch
+from openagent.protocol.tools import ToolInfo, ToolList, ToolsList, ToolsSwitch
 
 if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
@@ -32,10 +33,10 @@ class ToolSwitch:
         self._home = Path(locations.data_home(configs.environment({})))
         self._writing = asyncio.Lock()
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
-        return {ToolsSwitch: self._switch, ops.ToolsList: self._list}
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {ToolsSwitch: self._switch, ToolsList: self._list}
 
-    async def _list(self, connection: Connection, op: ops.ToolsList) -> ops.ToolList:
+    async def _list(self, connection: Connection, op: ToolsList) -> ToolList:
         runtime = self._manager.runtime
         if op.session:
             session = await self._manager.get(op.session)
@@ -44,16 +45,16 @@ class ToolSwitch:
             off = self._configs.load().settings.tools
             settings = Settings(disabled_tools=[*off.disabled, *off.off])
             more = await self._team_tools(_anywhere(self._home))
-        return ops.ToolList([_info(tool, on=has_tool(settings, tool)) for tool in (*runtime.tools, *more)])
+        return ToolList([_info(tool, on=has_tool(settings, tool)) for tool in (*runtime.tools, *more)])
 
-    async def _switch(self, connection: Connection, op: ToolsSwitch) -> ops.Done:
+    async def _switch(self, connection: Connection, op: ToolsSwitch) -> Done:
         if op.session:
             await self._in_session(op)
         else:
             async with self._writing:
                 ours = await self._team_tools(_anywhere(self._home))
                 await asyncio.to_thread(self._from_now_on, op, {tool.name for tool in ours})
-        return ops.Done()
+        return Done()
 
     async def _in_session(self, op: ToolsSwitch) -> None:
         session = await self._manager.get(op.session)
@@ -81,8 +82,8 @@ def _anywhere(home: Path) -> SessionInfo:
     return SessionInfo(id="", name="", cwd=str(home), created_at=0.0, updated_at=0.0)
 
 
-def _info(tool: Tool, *, on: bool) -> ops.ToolInfo:
-    return ops.ToolInfo(
+def _info(tool: Tool, *, on: bool) -> ToolInfo:
+    return ToolInfo(
         name=tool.name,
         description=tool.schema.description,
         parameters=tool.schema.parameters,

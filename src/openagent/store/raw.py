@@ -13,8 +13,8 @@ from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from openagent.plugins.store import RawAnswer
+from openagent.protocol.conversation import RawExchange
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import RawExchange
 from openagent.store.hot import Gathering, HotStatement
 from openagent.store.tables import raw_exchanges
 

@@ -28,10 +28,10 @@ from openagent.plugins.store import (
     StoredSession,
     UsageRecord,
 )
+from openagent.protocol.conversation import RawExchange
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.messages import Message
-from openagent.protocol.ops import RawExchange
 from openagent.protocol.sessions import EndedTurn, SessionInfo, TurnEnd
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import Usage

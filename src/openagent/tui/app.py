@@ -16,10 +16,23 @@ from textual.widgets import Static
 
 from openagent.client import Client
 from openagent.client.text import clean
-from openagent.protocol import ops
 from openagent.protocol.context import ContextReport, ContextShow
+from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange
+from openagent.protocol.grants import GrantsRevoke
+from openagent.protocol.mcp import McpSwitch
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import (
+    Mode,
+    SessionCreate,
+    SessionInfo,
+    SessionList,
+    SessionPage,
+    SessionUpdate,
+    SettingsChange,
+)
+from openagent.protocol.tools import ToolList, ToolsList
+from openagent.protocol.undo import Changes, LeftAlone, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 from openagent.tui import keys, preferences
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, named
@@ -141,7 +154,7 @@ class OpenAgent(App[None]):
         try:
             client = await self.link.open()
             session = self._wanted.session or await self._choose()
-            daemon = await client.request(ops.DaemonStatus(id=client.next_id()), ops.DaemonInfo)
+            daemon = await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
         except (OpenAgentError, OSError) as problem:
             self.failure = problem
             self.exit(return_code=1)
@@ -153,8 +166,8 @@ class OpenAgent(App[None]):
         """The newest session of the folder, or one made for it. From afar: the newest of all."""
         client = self.link.client
         folder = "" if self.link.remote else self.cwd
-        newest = ops.SessionList(id=client.next_id(), cwd=folder, limit=1)
-        page = await client.request(newest, ops.SessionPage)
+        newest = SessionList(id=client.next_id(), cwd=folder, limit=1)
+        page = await client.request(newest, SessionPage)
         if page.sessions and not self._wanted.new:
             return page.sessions[0].id
         # A folder of another machine is known only from its sessions.
@@ -253,7 +266,7 @@ class OpenAgent(App[None]):
     async def start_session(self, template: str = "") -> None:
         folder = self.view.info.cwd if self.link.remote and self.view.info else self.cwd
         info = await self.view.ask(
-            lambda client: ops.SessionCreate(id=client.next_id(), cwd=folder, template=template), SessionInfo
+            lambda client: SessionCreate(id=client.next_id(), cwd=folder, template=template), SessionInfo
         )
         if info is not None:
             await self.open_session(info.id)
@@ -267,7 +280,7 @@ class OpenAgent(App[None]):
         match name, rest:
             case "rename", _ if rest:
                 await view.ask(
-                    lambda client: ops.SessionUpdate(id=client.next_id(), session=view.session, name=rest), SessionInfo
+                    lambda client: SessionUpdate(id=client.next_id(), session=view.session, name=rest), SessionInfo
                 )
             case "keybindings", "reload":
                 self.action_reload_keys()
@@ -376,9 +389,7 @@ class OpenAgent(App[None]):
     async def action_panel(self, panel: str) -> None:
         view = self.view
         if view.side.toggle(panel) and panel == "tools":
-            found = await view.ask(
-                lambda client: ops.ToolsList(id=client.next_id(), session=view.session), ops.ToolList
-            )
+            found = await view.ask(lambda client: ToolsList(id=client.next_id(), session=view.session), ToolList)
             if found is not None:
                 view.side.show_tools(found.tools)
 
@@ -417,9 +428,7 @@ class OpenAgent(App[None]):
         if not panel.has_class("shown"):
             view.prompt.focus()
             return
-        changed = await view.ask(
-            lambda client: ops.SessionChanges(id=client.next_id(), session=view.session), ops.Changes
-        )
+        changed = await view.ask(lambda client: SessionChanges(id=client.next_id(), session=view.session), Changes)
         await panel.read_again({file.path: file.status for file in changed.files} if changed else {})
         panel.focus()
 
@@ -461,7 +470,7 @@ class OpenAgent(App[None]):
         self._pick(picker.Picker("Allowed without asking: Enter revokes", load, empty=empty), self._revoke)
 
     async def _revoke(self, grant: str) -> None:
-        done = await self.view.ask(lambda client: ops.GrantsRevoke(id=client.next_id(), grant=grant), ops.Done)
+        done = await self.view.ask(lambda client: GrantsRevoke(id=client.next_id(), grant=grant), Done)
         if done is not None:
             self.notify("Revoked: the agent asks for it again from now on.", markup=False)
 
@@ -479,10 +488,10 @@ class OpenAgent(App[None]):
         on_or_off, _, name = chosen.partition(" ")
         view = self.view
         done = await view.ask(
-            lambda client: ops.McpSwitch(
+            lambda client: McpSwitch(
                 id=client.next_id(), name=name, on=on_or_off == "on", cwd=cwd, session=view.session
             ),
-            ops.Done,
+            Done,
         )
         if done is not None:
             self.notify(clean(f"{name} is {on_or_off}, from the next turn on."), markup=False)
@@ -514,12 +523,12 @@ class OpenAgent(App[None]):
     async def _change(self, change: SettingsChange) -> None:
         view = self.view
         await view.ask(
-            lambda client: ops.SessionUpdate(id=client.next_id(), session=view.session, settings=change), SessionInfo
+            lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change), SessionInfo
         )
 
     async def _rewind(self, view: SessionView, turn: str) -> None:
         done = await view.ask(
-            lambda client: ops.SessionRewind(id=client.next_id(), session=view.session, turn=int(turn)), ops.Rewound
+            lambda client: SessionRewind(id=client.next_id(), session=view.session, turn=int(turn)), Rewound
         )
         if done is not None:
             files = len(done.written) + len(done.removed)
@@ -527,7 +536,7 @@ class OpenAgent(App[None]):
             if done.others:
                 self._offer_others(view, int(turn), done.others)
 
-    def _offer_others(self, view: SessionView, turn: int, others: Sequence[ops.LeftAlone]) -> None:
+    def _offer_others(self, view: SessionView, turn: int, others: Sequence[LeftAlone]) -> None:
         from openagent.tui import choices, picker
 
         title = "Others changed these since: they stay, unless you choose"
@@ -536,7 +545,7 @@ class OpenAgent(App[None]):
     async def _overwrite(self, view: SessionView, turn: int, chosen: str) -> None:
         """`chosen` is a path, or empty for all."""
         await view.ask(
-            lambda client: ops.SessionRewind(
+            lambda client: SessionRewind(
                 id=client.next_id(),
                 session=view.session,
                 turn=turn,
@@ -544,7 +553,7 @@ class OpenAgent(App[None]):
                 others="keep" if chosen else "overwrite",
                 paths=[chosen] if chosen else [],
             ),
-            ops.Rewound,
+            Rewound,
         )
 
     async def action_unrewind(self) -> None:
@@ -553,7 +562,7 @@ class OpenAgent(App[None]):
             self.notify("No rewind was made since this session was opened here.", severity="warning", markup=False)
             return
         done = await view.ask(
-            lambda client: ops.SessionUnrewind(id=client.next_id(), session=view.session, undo=view.undo), ops.Rewound
+            lambda client: SessionUnrewind(id=client.next_id(), session=view.session, undo=view.undo), Rewound
         )
         if done is not None:
             self.notify("The rewind is taken back.", markup=False)

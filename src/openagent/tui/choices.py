@@ -8,11 +8,13 @@ from textual.content import Content
 
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
-from openagent.protocol import ops
+from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.grants import Grant, Grants, GrantsList
-from openagent.protocol.mcp import McpServerInfo, McpServers
-from openagent.protocol.sessions import SessionInfo
+from openagent.protocol.mcp import McpList, McpServerInfo, McpServers
+from openagent.protocol.models import ModelEntries, ModelEntry, ModelsList
+from openagent.protocol.sessions import SessionInfo, SessionList, SessionPage
 from openagent.protocol.templates import TemplateInfo, TemplateList, TemplatesList
+from openagent.protocol.undo import ChangedFile, Changes, LeftAlone, SessionChanges
 from openagent.tui.diff import coloured
 from openagent.tui.figures import money, tokens
 from openagent.tui.picker import Choice, Load, Preview
@@ -29,7 +31,7 @@ MODES = {
 
 def sessions(client: Current) -> Load:
     async def load() -> Sequence[Choice]:
-        page = await client().request(ops.SessionList(id=client().next_id(), limit=200), ops.SessionPage)
+        page = await client().request(SessionList(id=client().next_id(), limit=200), SessionPage)
         return [_session(info) for info in page.sessions]
 
     return load
@@ -48,13 +50,13 @@ def _session(info: SessionInfo) -> Choice:
 
 def models(client: Current, cwd: str) -> Load:
     async def load() -> Sequence[Choice]:
-        found = await client().request(ops.ModelsList(id=client().next_id(), cwd=cwd), ops.ModelEntries)
+        found = await client().request(ModelsList(id=client().next_id(), cwd=cwd), ModelEntries)
         return [_model(entry) for entry in found.models]
 
     return load
 
 
-def _model(entry: ops.ModelEntry) -> Choice:
+def _model(entry: ModelEntry) -> Choice:
     window = f"{tokens(entry.context_window)} ctx" if entry.context_window else ""
     price = "" if entry.input_usd is None else f"${entry.input_usd:g} in"
     price += "" if entry.output_usd is None else f" · ${entry.output_usd:g} out per M"
@@ -77,9 +79,7 @@ def modes() -> Load:
 
 def turns(client: Current, session: str) -> Load:
     async def load() -> Sequence[Choice]:
-        page = await client().request(
-            ops.MessagesPage(id=client().next_id(), session=session, limit=500), ops.MessagePage
-        )
+        page = await client().request(MessagesPage(id=client().next_id(), session=session, limit=500), MessagePage)
         asked = [message for message in page.messages if message.role == "user" and message.turn]
         return [
             Choice(
@@ -93,7 +93,7 @@ def turns(client: Current, session: str) -> Load:
     return load
 
 
-def left_alone(others: Sequence[ops.LeftAlone]) -> Load:
+def left_alone(others: Sequence[LeftAlone]) -> Load:
     """What a rewind did not touch; the first choice stands for all of it."""
 
     async def load() -> Sequence[Choice]:
@@ -116,7 +116,7 @@ def left_alone(others: Sequence[ops.LeftAlone]) -> Load:
 def changes(client: Current, session: str) -> Preview:
     async def preview(turn: str) -> Content:
         changed = await client().request(
-            ops.SessionChanges(id=client().next_id(), session=session, turn=int(turn)), ops.Changes
+            SessionChanges(id=client().next_id(), session=session, turn=int(turn)), Changes
         )
         if not changed.files:
             return Content.styled("This turn changed no files.", "$foreground-muted")
@@ -134,7 +134,7 @@ def changes(client: Current, session: str) -> Preview:
     return preview
 
 
-def _note(file: ops.ChangedFile) -> str:
+def _note(file: ChangedFile) -> str:
     note = "  others have changed it since" if file.others else ""
     return f"{note}  not surely this session's: {file.shared}" if file.shared else note
 
@@ -179,7 +179,7 @@ _MCP_STATES = {"up": "$success", "failed": "$error", "down": "$error", "starting
 
 def mcp_servers(client: Current, cwd: str) -> Load:
     async def load() -> Sequence[Choice]:
-        found = await client().request(ops.McpList(id=client().next_id(), cwd=cwd), McpServers)
+        found = await client().request(McpList(id=client().next_id(), cwd=cwd), McpServers)
         return [_mcp_server(server) for server in found.servers]
 
     return load

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from openagent.client import Client, ConnectionLost
+from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.ops import Done, Ping
+from openagent.protocol.op import Done
 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0
 Open = Callable[[bool], Awaitable[Client]]

@@ -17,13 +17,24 @@ from textual.widgets import Static
 from openagent.client import Attachment, Client, ConnectionLost
 from openagent.client.text import clean, one_line, restored
 from openagent.protocol import events as e
-from openagent.protocol import ops
 from openagent.protocol.agents import AgentsList, AgentTree
+from openagent.protocol.conversation import (
+    Cancelled,
+    MessagePage,
+    MessageSend,
+    MessagesPage,
+    PermissionAnswer,
+    QuestionAnswer,
+    Sent,
+    TurnCancel,
+)
 from openagent.protocol.customizing import CommandsList, SlashCommands
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead
 from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
+from openagent.protocol.op import Done, Op
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
+from openagent.protocol.tools import ToolRan, ToolRun
 from openagent.tui.agents import Agents
 from openagent.tui.asks import Asks
 from openagent.tui.bare import Columns, Rows
@@ -154,7 +165,7 @@ class SessionView(Rows):
         """The session was attached to, and its state is known."""
         return self._attached.is_set()
 
-    async def ask(self, make: Callable[[Client], ops.Op], kind: type[Any]) -> Any:
+    async def ask(self, make: Callable[[Client], Op], kind: type[Any]) -> Any:
         """One op; None, and a word to the person, when it is refused."""
         try:
             client = self._link.client
@@ -365,7 +376,7 @@ class SessionView(Rows):
     async def answer(self, event: PermissionPanel.Answered) -> None:
         scope = cast("GrantScope", event.scope or "once")
         await self.ask(
-            lambda client: ops.PermissionAnswer(
+            lambda client: PermissionAnswer(
                 id=client.next_id(),
                 session=self.session,
                 ask=event.ask.id,
@@ -374,7 +385,7 @@ class SessionView(Rows):
                 reason=event.reason,
                 choice=event.choice,
             ),
-            ops.Done,
+            Done,
         )
 
     @on(Prompt.Submitted)
@@ -394,7 +405,7 @@ class SessionView(Rows):
         await self._attached.wait()
         parts: list[UserPart] = [*images]
         sent = await self.ask(
-            lambda client: ops.MessageSend(id=client.next_id(), session=self.session, text=text, parts=parts), ops.Sent
+            lambda client: MessageSend(id=client.next_id(), session=self.session, text=text, parts=parts), Sent
         )
         if sent is not None:
             self.prompt.pasted.clear()
@@ -403,22 +414,22 @@ class SessionView(Rows):
 
     async def _answer_question(self, panel: QuestionPanel, said: str) -> None:
         await self.ask(
-            lambda client: ops.QuestionAnswer(
+            lambda client: QuestionAnswer(
                 id=client.next_id(), session=self.session, question=panel.question.id, answer=panel.answer_for(said)
             ),
-            ops.Done,
+            Done,
         )
 
     async def _run(self, command: str) -> None:
         await self._attached.wait()
         made: list[str] = []
 
-        def make(client: Client) -> ops.Op:
+        def make(client: Client) -> Op:
             made.append(client.next_id())
             self._runs[made[0]] = ""
-            return ops.ToolRun(id=made[0], session=self.session, tool="shell", arguments={"command": command})
+            return ToolRun(id=made[0], session=self.session, tool="shell", arguments={"command": command})
 
-        ran = cast("ops.ToolRan | None", await self.ask(make, ops.ToolRan))
+        ran = cast("ToolRan | None", await self.ask(make, ToolRan))
         call = self._runs.pop(made[0], "") if made else ""
         if ran is None:
             return
@@ -440,7 +451,7 @@ class SessionView(Rows):
         self.run_worker(self._send(text, [], text), group="send")
 
     async def cancel(self) -> None:
-        await self.ask(lambda client: ops.TurnCancel(id=client.next_id(), session=self.session), ops.Cancelled)
+        await self.ask(lambda client: TurnCancel(id=client.next_id(), session=self.session), Cancelled)
 
     @on(Prompt.Escaped)
     async def escape(self) -> None:
@@ -482,10 +493,10 @@ class SessionView(Rows):
         self.loading_older = True
         try:
             page = await self.ask(
-                lambda client: ops.MessagesPage(
+                lambda client: MessagesPage(
                     id=client.next_id(), session=self.session, before=self.chat.oldest or None, limit=PAGE
                 ),
-                ops.MessagePage,
+                MessagePage,
             )
             if page is not None:
                 await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)

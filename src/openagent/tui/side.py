@@ -9,8 +9,8 @@ from textual.widgets import Static
 
 from openagent.client.text import clean, one_line
 from openagent.protocol.context import ContextSection
-from openagent.protocol.ops import ToolInfo
 from openagent.protocol.sessions import PlanItem, SessionInfo
+from openagent.protocol.tools import ToolInfo
 from openagent.tui.agents import Agents
 from openagent.tui.clicks import Hints, hint
 from openagent.tui.figures import filled, money, state_of, tokens

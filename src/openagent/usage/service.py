@@ -5,8 +5,8 @@ import asyncio
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store, UsageRecord
-from openagent.protocol import ops
-from openagent.protocol.usage import FailureReport, UsageFailures, UsageReport
+from openagent.protocol.op import Op
+from openagent.protocol.usage import FailureReport, UsageAsk, UsageFailures, UsageReport
 from openagent.telemetry.reports import failure_report, usage_report
 from openagent.telemetry.tokens import TokenUsage
 
@@ -15,10 +15,10 @@ class UsageService:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
-        return {ops.UsageAsk: self._report, UsageFailures: self._failures}
+    def handlers(self) -> dict[type[Op], Handler]:
+        return {UsageAsk: self._report, UsageFailures: self._failures}
 
-    async def _report(self, connection: Connection, op: ops.UsageAsk) -> UsageReport:
+    async def _report(self, connection: Connection, op: UsageAsk) -> UsageReport:
         rows = await self._store.usage_rows(since=op.since, until=op.until)
         return await asyncio.to_thread(usage_report, map(_usage, rows), op.by)
 

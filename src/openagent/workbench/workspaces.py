@@ -9,14 +9,23 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store
 from openagent.plugins.workspace import Backup, Copy, LeftOut, Quota, Workspaces
-from openagent.protocol import ops
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done, Op
+from openagent.protocol.undo import ChangedFile, Changes
 from openagent.protocol.workspaces import (
     WorkspaceBackup,
     WorkspaceCopies,
     WorkspaceCopy,
     WorkspaceMerged,
+    WorkspacesBackup,
+    WorkspacesCollect,
     WorkspacesCollected,
+    WorkspacesCreate,
+    WorkspacesDiff,
+    WorkspacesList,
+    WorkspacesMerge,
+    WorkspacesRemove,
+    WorkspacesRestore,
 )
 
 _NEW_MEANWHILE = 1000
@@ -27,24 +36,24 @@ class WorkspaceService:
         self._workspaces = workspaces
         self._store = store
 
-    def handlers(self) -> dict[type[ops.Op], Handler]:
+    def handlers(self) -> dict[type[Op], Handler]:
         return {
-            ops.WorkspacesList: self._list,
-            ops.WorkspacesCreate: self._create,
-            ops.WorkspacesDiff: self._diff,
-            ops.WorkspacesMerge: self._merge,
-            ops.WorkspacesRemove: self._remove,
-            ops.WorkspacesBackup: self._backup,
-            ops.WorkspacesRestore: self._restore,
-            ops.WorkspacesCollect: self._collect,
+            WorkspacesList: self._list,
+            WorkspacesCreate: self._create,
+            WorkspacesDiff: self._diff,
+            WorkspacesMerge: self._merge,
+            WorkspacesRemove: self._remove,
+            WorkspacesBackup: self._backup,
+            WorkspacesRestore: self._restore,
+            WorkspacesCollect: self._collect,
         }
 
-    async def _list(self, connection: Connection, op: ops.WorkspacesList) -> WorkspaceCopies:
+    async def _list(self, connection: Connection, op: WorkspacesList) -> WorkspaceCopies:
         copies = await self._workspaces.copies(_folder(op.cwd) if op.cwd else None)
         within = await connection.within()
         return WorkspaceCopies([_copy(copy) for copy in copies if within is None or copy.path in within])
 
-    async def _create(self, connection: Connection, op: ops.WorkspacesCreate) -> WorkspaceCopy:
+    async def _create(self, connection: Connection, op: WorkspacesCreate) -> WorkspaceCopy:
         for name, given in (("max_bytes", op.max_bytes), ("max_files", op.max_files)):
             if given is not None and given < 1:
                 raise OpenAgentError("invalid_argument", f"{name} is {given}.", hint="Give a number above 0, or none.")
@@ -52,25 +61,25 @@ class WorkspaceService:
         quota = Quota(op.max_bytes, op.max_files) if limited else None
         return _copy(await self._workspaces.create(_folder(op.cwd), op.name, how=op.method or "auto", quota=quota))
 
-    async def _diff(self, connection: Connection, op: ops.WorkspacesDiff) -> ops.Changes:
+    async def _diff(self, connection: Connection, op: WorkspacesDiff) -> Changes:
         changes = await self._workspaces.diff(op.copy)
-        return ops.Changes([msgspec.convert(msgspec.to_builtins(change), ops.ChangedFile) for change in changes])
+        return Changes([msgspec.convert(msgspec.to_builtins(change), ChangedFile) for change in changes])
 
-    async def _merge(self, connection: Connection, op: ops.WorkspacesMerge) -> WorkspaceMerged:
+    async def _merge(self, connection: Connection, op: WorkspacesMerge) -> WorkspaceMerged:
         merged = await self._workspaces.merge_back(op.copy)
         return msgspec.convert(msgspec.to_builtins(merged), WorkspaceMerged)
 
-    async def _remove(self, connection: Connection, op: ops.WorkspacesRemove) -> ops.Done:
+    async def _remove(self, connection: Connection, op: WorkspacesRemove) -> Done:
         await self._workspaces.remove(op.copy, force=op.force)
-        return ops.Done()
+        return Done()
 
-    async def _backup(self, connection: Connection, op: ops.WorkspacesBackup) -> WorkspaceBackup:
+    async def _backup(self, connection: Connection, op: WorkspacesBackup) -> WorkspaceBackup:
         return _backup(await self._workspaces.backup(_folder(op.cwd), _absolute(op.archive)))
 
-    async def _restore(self, connection: Connection, op: ops.WorkspacesRestore) -> WorkspaceBackup:
+    async def _restore(self, connection: Connection, op: WorkspacesRestore) -> WorkspaceBackup:
         return _backup(await self._workspaces.restore_backup(_absolute(op.archive), _absolute(op.to)))
 
-    async def _collect(self, connection: Connection, op: ops.WorkspacesCollect) -> WorkspacesCollected:
+    async def _collect(self, connection: Connection, op: WorkspacesCollect) -> WorkspacesCollected:
         count = await self._store.count_sessions()
         sessions = await self._store.sessions(limit=count + _NEW_MEANWHILE)
         collected = await self._workspaces.gc({info.id for info in sessions}, keep=max(op.keep, 1))

@@ -116,6 +116,7 @@ export interface AuthEntry {
   expires_at?: number | null
 }
 
+/** The credentials, as far as anybody may see them. */
 export interface AuthList {
   op: "auth.list"
   id: string
@@ -130,7 +131,7 @@ export interface AuthLogin {
   cwd?: string
 }
 
-/** Answered when the login has ended, well or not. */
+/** Finish a login. Answered when it has ended, well or not. */
 export interface AuthLoginFinish {
   op: "auth.login.finish"
   id: string
@@ -311,6 +312,7 @@ export interface ConfigList {
   notes?: string[]
 }
 
+/** The settings, and where each came from. */
 export interface ConfigShow {
   op: "config.show"
   id: string
@@ -518,11 +520,13 @@ export interface DaemonInfo {
   model?: string
 }
 
+/** How the daemon is. */
 export interface DaemonStatus {
   op: "daemon.status"
   id: string
 }
 
+/** End the daemon; running turns are saved. */
 export interface DaemonStop {
   op: "daemon.stop"
   id: string
@@ -639,6 +643,7 @@ export interface FilesList {
   below?: boolean
 }
 
+/** A file of a session's workspace, or of a workspace's copy. */
 export interface FilesRead {
   op: "files.read"
   id: string
@@ -733,6 +738,7 @@ export interface FlowRunning {
   done?: string[]
 }
 
+/** How a flow is doing. */
 export interface FlowShow {
   op: "flow.show"
   id: string
@@ -816,14 +822,14 @@ export interface GrantsList {
   session?: string
 }
 
-/** Take one back. It holds from the next decision on, also in a turn that is running. */
+/** Take a grant back. It holds no longer from the next decision on, also in a turn that is running. */
 export interface GrantsRevoke {
   op: "grants.revoke"
   id: string
   grant: string
 }
 
-/** The first op of a connection. */
+/** The first op of a connection: who is calling, and in which version of the protocol. */
 export interface Hello {
   op: "hello"
   id: string
@@ -873,6 +879,7 @@ export interface Hooks {
   notices?: string[]
 }
 
+/** The hooks of a workspace. */
 export interface HooksList {
   op: "hooks.list"
   id: string
@@ -900,6 +907,7 @@ export interface ImagePart {
   data: string
 }
 
+/** How a workspace's index is. */
 export interface IndexAsk {
   op: "index.status"
   id: string
@@ -962,6 +970,7 @@ export interface IndexReady {
   size_bytes: number
 }
 
+/** Search code. */
 export interface IndexSearch {
   op: "index.search"
   id: string
@@ -1069,7 +1078,7 @@ export interface LoginStarted {
   expires_at: number
 }
 
-/** Keep a server in the database. */
+/** Keep an MCP server in the database. */
 export interface McpAdd {
   op: "mcp.add"
   id: string
@@ -1128,7 +1137,7 @@ export interface McpLogin {
   cwd?: string
 }
 
-/** Answered when the login has ended, well or not. */
+/** Finish a login to a server. Answered when it has ended, well or not. */
 export interface McpLoginFinish {
   op: "mcp.login.finish"
   id: string
@@ -1136,7 +1145,7 @@ export interface McpLoginFinish {
   answer?: string
 }
 
-/** Forget a login. */
+/** Forget a login to a server. */
 export interface McpLogout {
   op: "mcp.logout"
   id: string
@@ -1194,7 +1203,7 @@ export interface McpPrompts {
   server?: string
 }
 
-/** Out of the database, or out of the person's own file. */
+/** Remove an MCP server, out of the database or out of the person's own file. */
 export interface McpRemove {
   op: "mcp.remove"
   id: string
@@ -1225,6 +1234,7 @@ export interface McpResourceList {
   resources: McpResource[]
 }
 
+/** Read what a server offers at an address of its own. */
 export interface McpResourceRead {
   op: "mcp.resource.read"
   id: string
@@ -1305,7 +1315,7 @@ export interface McpSetting {
   is_set?: boolean
 }
 
-/** Enable or disable a server, wherever it stands: for all sessions, or for one from its next turn on. */
+/** Enable or disable an MCP server, wherever it stands: for all sessions, or for one from its next turn on. */
 export interface McpSwitch {
   op: "mcp.switch"
   id: string
@@ -1315,7 +1325,7 @@ export interface McpSwitch {
   session?: string
 }
 
-/** Start a server, or all of them, and tell what they offer. */
+/** Start an MCP server, or all of them, and tell what they offer. */
 export interface McpTest {
   op: "mcp.test"
   id: string
@@ -1377,7 +1387,7 @@ export interface MessageRaw {
   number: number
 }
 
-/** Accepted and stored when the reply arrives. Runs at once, or after the turn that is running. */
+/** Send a message. It is accepted and stored when the reply arrives, and runs at once or after the running turn. */
 export interface MessageSend {
   op: "message.send"
   id: string
@@ -1386,6 +1396,7 @@ export interface MessageSend {
   parts?: (TextPart | ImagePart)[]
 }
 
+/** What was said, newest page first, each page oldest first. */
 export interface MessagesPage {
   op: "messages.page"
   id: string
@@ -1422,7 +1433,7 @@ export interface Metrics {
   system_memory_total_bytes?: number
 }
 
-/** Of the agents last active. */
+/** How the agents that were last active perform. */
 export interface MetricsAgents {
   op: "metrics.agents"
   id: string
@@ -1491,7 +1502,7 @@ export interface ModelsPull {
   name: string
 }
 
-/** Ask for one token and see. */
+/** Ask models for one token, and see. */
 export interface ModelsTest {
   op: "models.test"
   id: string
@@ -1507,8 +1518,9 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | ToolsList | ToolsSwitch | ToolRun | ConfigShow | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | UsageAsk | UsageFailures | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | ModelsList | ModelsTest | ModelsPull | TrustAdd | TrustRemove | TrustShow | GrantsList | GrantsRevoke | PolicyExplain | PolicyTest | AuditAsk | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpCatalog | McpLogin | McpLoginFinish | McpLogout | McpSessionServers | McpResources | McpResourceRead | McpPrompts | McpPromptGet | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | IndexWatch | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TokensCreate | TokensList | TokensRevoke | WebLogin | ContextShow | ContextCollect | ContextPin | ContextRestore | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | MetricsAgents | MetricsCost | DaemonStatus | DaemonFollow | DaemonStop
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | ConfigShow | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin
 
+/** Allow or deny a waiting tool call. */
 export interface PermissionAnswer {
   op: "permission.answer"
   id: string
@@ -1581,6 +1593,7 @@ export interface PermissionResolved {
   covers?: string
 }
 
+/** Answered at once: the daemon is there. */
 export interface Ping {
   op: "ping"
   id: string
@@ -1614,7 +1627,7 @@ export interface Plugins {
   plugins: Plugin[]
 }
 
-/** Loads every plugin, to tell which are broken. */
+/** The plugins. Every one is loaded, to tell which are broken. */
 export interface PluginsList {
   op: "plugins.list"
   id: string
@@ -1689,6 +1702,7 @@ export interface Question {
   child?: string
 }
 
+/** Answer what an agent asked. */
 export interface QuestionAnswer {
   op: "question.answer"
   id: string
@@ -1733,7 +1747,7 @@ export interface QueueChanged {
   held?: boolean
 }
 
-/** Say it in other words. */
+/** Say a waiting message in other words. */
 export interface QueueEdit {
   op: "queue.edit"
   id: string
@@ -1743,6 +1757,7 @@ export interface QueueEdit {
   parts?: (TextPart | ImagePart)[]
 }
 
+/** Have a waiting message said earlier or later. */
 export interface QueueMove {
   op: "queue.move"
   id: string
@@ -1751,6 +1766,7 @@ export interface QueueMove {
   position?: number
 }
 
+/** Withdraw a waiting message. */
 export interface QueueRemove {
   op: "queue.remove"
   id: string
@@ -1758,13 +1774,14 @@ export interface QueueRemove {
   queued: string
 }
 
-/** Go on with what is held back since a turn was cancelled. So does the next message, which is said before it. */
+/** Go on with what waits since a turn was cancelled. The next message does so too, and is said before it. */
 export interface QueueResume {
   op: "queue.resume"
   id: string
   session: string
 }
 
+/** The messages that wait. */
 export interface QueueShow {
   op: "queue.show"
   id: string
@@ -1785,7 +1802,7 @@ export interface RawExchange {
   truncated?: boolean
 }
 
-/** The answer to one op, sent only to the client that asked. Its shape is in `ops.RESULTS`. */
+/** The answer to one op, sent only to the client that asked. Its shape is what the op's class names. */
 export interface Reply {
   type: "reply"
   session?: string
@@ -1798,6 +1815,9 @@ export interface Reply {
 export interface Results {
   hello: Welcome
   ping: Done
+  "daemon.status": DaemonInfo
+  "daemon.follow": Done
+  "daemon.stop": Done
   "session.create": SessionInfo
   "session.list": SessionPage
   "session.get": SessionInfo
@@ -1808,6 +1828,10 @@ export interface Results {
   "session.fork": SessionInfo
   "message.send": Sent
   "turn.cancel": Cancelled
+  "messages.page": MessagePage
+  "message.raw": RawExchange
+  "permission.answer": Done
+  "question.answer": Done
   "queue.show": Queue
   "queue.edit": Queue
   "queue.remove": Queue
@@ -1816,95 +1840,18 @@ export interface Results {
   "session.rewind": Rewound
   "session.unrewind": Rewound
   "session.changes": Changes
-  "messages.page": MessagePage
-  "message.raw": RawExchange
-  "permission.answer": Done
-  "question.answer": Done
-  "tools.list": ToolList
-  "tools.switch": Done
-  "tool.run": ToolRan
-  "config.show": ConfigList
-  "auth.add": AuthEntry
-  "auth.list": AuthEntries
-  "auth.remove": Done
-  "auth.login": LoginStarted
-  "auth.login.finish": AuthEntry
-  "auth.refresh": AuthEntry
-  "usage.report": UsageReport
-  "usage.failures": FailureReport
-  "tasks.list": TaskList
-  "task.get": TaskInfo
-  "task.create": TaskInfo
-  "task.update": TaskInfo
-  "task.delete": Done
-  "tasks.sync": TasksSynced
-  "models.list": ModelEntries
-  "models.test": ModelTests
-  "models.pull": ModelPulled
-  "trust.add": TrustEntry
-  "trust.remove": Done
-  "trust.list": TrustEntries
-  "grants.list": Grants
-  "grants.revoke": Done
-  "policy.explain": PolicyExplanation
-  "policy.test": PolicyTested
-  "audit.list": AuditPage
-  "workspaces.list": WorkspaceCopies
-  "workspaces.create": WorkspaceCopy
-  "workspaces.diff": Changes
-  "workspaces.merge": WorkspaceMerged
-  "workspaces.remove": Done
-  "workspaces.backup": WorkspaceBackup
-  "workspaces.restore": WorkspaceBackup
-  "workspaces.gc": WorkspacesCollected
-  "mcp.list": McpServers
-  "mcp.test": McpServers
-  "mcp.add": Done
-  "mcp.remove": Done
-  "mcp.switch": Done
-  "mcp.import": McpImported
-  "mcp.catalog": McpCatalogue
-  "mcp.login": LoginStarted
-  "mcp.login.finish": Done
-  "mcp.logout": Done
-  "mcp.session.set": Done
-  "mcp.resources": McpResourceList
-  "mcp.resource.read": McpResourceContents
-  "mcp.prompts": McpPromptList
-  "mcp.prompt.get": McpPromptMessages
-  "index.build": IndexBuilt
-  "index.search": CodeHits
-  "index.symbols": CodeSymbols
-  "index.map": CodeMap
-  "index.status": IndexInfo
-  "index.setup": IndexReady
-  "index.watch": Done
   "agents.list": AgentTree
   "flow.list": FlowList
   "flow.check": FlowInfo
   "flow.run": FlowRunning
   "flow.resume": FlowRunning
   "flow.show": FlowReport
-  "templates.list": TemplateList
-  "templates.get": TemplateInfo
-  "templates.save": TemplateInfo
-  "templates.remove": Done
-  "templates.import": TemplateInfo
-  "templates.export": TemplateText
-  "tokens.create": TokenCreated
-  "tokens.list": TokenList
-  "tokens.revoke": Done
-  "web.login": LoginAddress
-  "context.show": ContextReport
-  "context.collect": ContextProposal
-  "context.pin": Done
-  "context.restore": ContextGivenBack
-  "commands.list": SlashCommands
-  "skills.list": Skills
-  "skills.show": SkillContent
-  "hooks.list": Hooks
-  "hooks.test": HooksTried
-  "plugins.list": Plugins
+  "tasks.list": TaskList
+  "task.get": TaskInfo
+  "task.create": TaskInfo
+  "task.update": TaskInfo
+  "task.delete": Done
+  "tasks.sync": TasksSynced
   "files.list": FileEntries
   "files.read": FileContent
   "files.write": FileWritten
@@ -1913,11 +1860,81 @@ export interface Results {
   "terminal.resize": Done
   "terminal.close": Done
   "messages.search": FoundMessages
+  "context.show": ContextReport
+  "context.collect": ContextProposal
+  "context.pin": Done
+  "context.restore": ContextGivenBack
+  "tools.switch": Done
+  "tools.list": ToolList
+  "tool.run": ToolRan
+  "mcp.list": McpServers
+  "mcp.test": McpServers
+  "mcp.add": Done
+  "mcp.remove": Done
+  "mcp.switch": Done
+  "mcp.import": McpImported
+  "mcp.resources": McpResourceList
+  "mcp.resource.read": McpResourceContents
+  "mcp.prompts": McpPromptList
+  "mcp.prompt.get": McpPromptMessages
+  "mcp.login": LoginStarted
+  "mcp.login.finish": Done
+  "mcp.session.set": Done
+  "mcp.logout": Done
+  "mcp.catalog": McpCatalogue
+  "templates.list": TemplateList
+  "templates.get": TemplateInfo
+  "templates.save": TemplateInfo
+  "templates.remove": Done
+  "templates.import": TemplateInfo
+  "templates.export": TemplateText
+  "commands.list": SlashCommands
+  "skills.list": Skills
+  "skills.show": SkillContent
+  "hooks.list": Hooks
+  "hooks.test": HooksTried
+  "plugins.list": Plugins
+  "models.list": ModelEntries
+  "models.test": ModelTests
+  "models.pull": ModelPulled
+  "auth.add": AuthEntry
+  "auth.list": AuthEntries
+  "auth.remove": Done
+  "auth.login": LoginStarted
+  "auth.login.finish": AuthEntry
+  "auth.refresh": AuthEntry
+  "config.show": ConfigList
+  "usage.failures": FailureReport
+  "usage.report": UsageReport
   "metrics.agents": AgentsMetrics
   "metrics.cost": CostAnalysis
-  "daemon.status": DaemonInfo
-  "daemon.follow": Done
-  "daemon.stop": Done
+  "workspaces.list": WorkspaceCopies
+  "workspaces.create": WorkspaceCopy
+  "workspaces.diff": Changes
+  "workspaces.merge": WorkspaceMerged
+  "workspaces.remove": Done
+  "workspaces.backup": WorkspaceBackup
+  "workspaces.restore": WorkspaceBackup
+  "workspaces.gc": WorkspacesCollected
+  "index.watch": Done
+  "index.build": IndexBuilt
+  "index.search": CodeHits
+  "index.symbols": CodeSymbols
+  "index.map": CodeMap
+  "index.status": IndexInfo
+  "index.setup": IndexReady
+  "trust.add": TrustEntry
+  "trust.remove": Done
+  "trust.list": TrustEntries
+  "policy.explain": PolicyExplanation
+  "policy.test": PolicyTested
+  "audit.list": AuditPage
+  "grants.list": Grants
+  "grants.revoke": Done
+  "tokens.create": TokenCreated
+  "tokens.list": TokenList
+  "tokens.revoke": Done
+  "web.login": LoginAddress
 }
 
 export interface RetryScheduled {
@@ -1969,6 +1986,7 @@ export interface Sent {
   queued?: string
 }
 
+/** Follow a session: a snapshot of it, or what was missed since, and then its events as they happen. */
 export interface SessionAttach {
   op: "session.attach"
   id: string
@@ -1977,7 +1995,7 @@ export interface SessionAttach {
   messages?: number
 }
 
-/** What a turn's calls wrote in the workspace; without a turn, what the session wrote and did not take back. What others wrote is no part of it. */
+/** What a session, or one turn of it, changed. What was taken back, and what others wrote, is no part of it. */
 export interface SessionChanges {
   op: "session.changes"
   id: string
@@ -1985,6 +2003,7 @@ export interface SessionChanges {
   turn?: number | null
 }
 
+/** Create a session. */
 export interface SessionCreate {
   op: "session.create"
   id: string
@@ -2005,6 +2024,7 @@ export interface SessionCreated {
   info: SessionInfo
 }
 
+/** Stop a session and forget it. */
 export interface SessionDelete {
   op: "session.delete"
   id: string
@@ -2019,12 +2039,14 @@ export interface SessionDeleted {
   at?: number
 }
 
+/** Follow a session no longer. */
 export interface SessionDetach {
   op: "session.detach"
   id: string
   session: string
 }
 
+/** Copy a session, so that the copy goes its own way. */
 export interface SessionFork {
   op: "session.fork"
   id: string
@@ -2033,6 +2055,7 @@ export interface SessionFork {
   name?: string
 }
 
+/** One session. */
 export interface SessionGet {
   op: "session.get"
   id: string
@@ -2058,6 +2081,7 @@ export interface SessionInfo {
   seq?: number
 }
 
+/** List sessions, most recently active first. */
 export interface SessionList {
   op: "session.list"
   id: string
@@ -2095,6 +2119,7 @@ export interface SessionUnrewind {
   undo: string
 }
 
+/** Rename a session or change its settings. */
 export interface SessionUpdate {
   op: "session.update"
   id: string
@@ -2173,6 +2198,7 @@ export interface SkillContent {
   files?: string[]
 }
 
+/** One skill. */
 export interface SkillShow {
   op: "skills.show"
   id: string
@@ -2185,6 +2211,7 @@ export interface Skills {
   notices?: string[]
 }
 
+/** The skills of a workspace. */
 export interface SkillsList {
   op: "skills.list"
   id: string
@@ -2282,7 +2309,7 @@ export interface SubagentStarted {
   copy?: string
 }
 
-/** At the end of those of its state. */
+/** Create a task, at the end of those of its state. */
 export interface TaskCreate {
   op: "task.create"
   id: string
@@ -2294,12 +2321,14 @@ export interface TaskCreate {
   cwd?: string
 }
 
+/** Delete a task. */
 export interface TaskDelete {
   op: "task.delete"
   id: string
   task: string
 }
 
+/** One task. */
 export interface TaskGet {
   op: "task.get"
   id: string
@@ -2323,7 +2352,7 @@ export interface TaskList {
   tasks: TaskInfo[]
 }
 
-/** Only what is given changes. With a new state and no place, it goes to the end of those of that state. */
+/** Change a task. Only what is given changes; with a new state and no place it goes to the end of those of that state. */
 export interface TaskUpdate {
   op: "task.update"
   id: string
@@ -2350,7 +2379,7 @@ export interface TaskUpdated {
   cwd?: string
 }
 
-/** By state and place. */
+/** List tasks, by state and place. */
 export interface TasksList {
   op: "tasks.list"
   id: string
@@ -2406,6 +2435,7 @@ export interface TemplateText {
   text: string
 }
 
+/** A template as a Markdown file. */
 export interface TemplatesExport {
   op: "templates.export"
   id: string
@@ -2413,6 +2443,7 @@ export interface TemplatesExport {
   cwd?: string
 }
 
+/** One template. */
 export interface TemplatesGet {
   op: "templates.get"
   id: string
@@ -2429,6 +2460,7 @@ export interface TemplatesImport {
   replace?: boolean
 }
 
+/** List agent templates. */
 export interface TemplatesList {
   op: "templates.list"
   id: string
@@ -2451,7 +2483,7 @@ export interface TemplatesSave {
   replace?: boolean
 }
 
-/** End what runs in it. */
+/** Close a terminal, and end what runs in it. */
 export interface TerminalClose {
   op: "terminal.close"
   id: string
@@ -2468,6 +2500,7 @@ export interface TerminalExited {
   exit_code?: number | null
 }
 
+/** Type into a terminal. */
 export interface TerminalInput {
   op: "terminal.input"
   id: string
@@ -2475,7 +2508,7 @@ export interface TerminalInput {
   text: string
 }
 
-/** A new one, or one that is open already: its output goes to this connection too, beginning with what is kept. */
+/** Open a terminal. One that is open already sends its output to this connection too, beginning with what is kept. */
 export interface TerminalOpen {
   op: "terminal.open"
   id: string
@@ -2501,6 +2534,7 @@ export interface TerminalOutput {
   text: string
 }
 
+/** Tell a terminal its new size. */
 export interface TerminalResize {
   op: "terminal.resize"
   id: string
@@ -2574,12 +2608,13 @@ export interface TokensCreate {
   expires_in?: number | null
 }
 
+/** The tokens, and the browsers that are logged in. */
 export interface TokensList {
   op: "tokens.list"
   id: string
 }
 
-/** At once: whoever is connected with it is cut off. */
+/** Revoke a token. At once: whoever is connected with it is cut off. */
 export interface TokensRevoke {
   op: "tokens.revoke"
   id: string
@@ -2677,6 +2712,7 @@ export interface ToolStarted {
   summary?: string
 }
 
+/** The tools a session has, or all there are. */
 export interface ToolsList {
   op: "tools.list"
   id: string
@@ -2692,7 +2728,7 @@ export interface ToolsSwitch {
   session?: string
 }
 
-/** From now on a folder's own settings and rules count, as they are at this moment. */
+/** Trust a folder: from now on its own settings and rules count, as they are at this moment. */
 export interface TrustAdd {
   op: "trust.add"
   id: string
@@ -2711,17 +2747,20 @@ export interface TrustEntry {
   files?: string[]
 }
 
+/** Trust a folder no longer. */
 export interface TrustRemove {
   op: "trust.remove"
   id: string
   folder: string
 }
 
+/** The trusted folders. */
 export interface TrustShow {
   op: "trust.list"
   id: string
 }
 
+/** Stop the running turn. */
 export interface TurnCancel {
   op: "turn.cancel"
   id: string
@@ -2765,6 +2804,7 @@ export interface Usage {
   estimated?: boolean
 }
 
+/** Tokens and money, summed up. */
 export interface UsageAsk {
   op: "usage.report"
   id: string
@@ -2851,6 +2891,7 @@ export interface WorkspaceMerged {
   before?: string
 }
 
+/** Pack a workspace into an archive. */
 export interface WorkspacesBackup {
   op: "workspaces.backup"
   id: string
@@ -2872,6 +2913,7 @@ export interface WorkspacesCollected {
   freed_bytes?: number
 }
 
+/** Copy a workspace. */
 export interface WorkspacesCreate {
   op: "workspaces.create"
   id: string
@@ -2889,6 +2931,7 @@ export interface WorkspacesDiff {
   copy: string
 }
 
+/** List copies of workspaces. */
 export interface WorkspacesList {
   op: "workspaces.list"
   id: string
@@ -2902,6 +2945,7 @@ export interface WorkspacesMerge {
   copy: string
 }
 
+/** Remove a copy. */
 export interface WorkspacesRemove {
   op: "workspaces.remove"
   id: string
@@ -2925,6 +2969,9 @@ export interface WrittenFile {
 export interface Ops {
   "hello": Hello
   "ping": Ping
+  "daemon.status": DaemonStatus
+  "daemon.follow": DaemonFollow
+  "daemon.stop": DaemonStop
   "session.create": SessionCreate
   "session.list": SessionList
   "session.get": SessionGet
@@ -2935,6 +2982,10 @@ export interface Ops {
   "session.fork": SessionFork
   "message.send": MessageSend
   "turn.cancel": TurnCancel
+  "messages.page": MessagesPage
+  "message.raw": MessageRaw
+  "permission.answer": PermissionAnswer
+  "question.answer": QuestionAnswer
   "queue.show": QueueShow
   "queue.edit": QueueEdit
   "queue.remove": QueueRemove
@@ -2943,95 +2994,18 @@ export interface Ops {
   "session.rewind": SessionRewind
   "session.unrewind": SessionUnrewind
   "session.changes": SessionChanges
-  "messages.page": MessagesPage
-  "message.raw": MessageRaw
-  "permission.answer": PermissionAnswer
-  "question.answer": QuestionAnswer
-  "tools.list": ToolsList
-  "tools.switch": ToolsSwitch
-  "tool.run": ToolRun
-  "config.show": ConfigShow
-  "auth.add": AuthAdd
-  "auth.list": AuthList
-  "auth.remove": AuthRemove
-  "auth.login": AuthLogin
-  "auth.login.finish": AuthLoginFinish
-  "auth.refresh": AuthRefresh
-  "usage.report": UsageAsk
-  "usage.failures": UsageFailures
-  "tasks.list": TasksList
-  "task.get": TaskGet
-  "task.create": TaskCreate
-  "task.update": TaskUpdate
-  "task.delete": TaskDelete
-  "tasks.sync": TasksSync
-  "models.list": ModelsList
-  "models.test": ModelsTest
-  "models.pull": ModelsPull
-  "trust.add": TrustAdd
-  "trust.remove": TrustRemove
-  "trust.list": TrustShow
-  "grants.list": GrantsList
-  "grants.revoke": GrantsRevoke
-  "policy.explain": PolicyExplain
-  "policy.test": PolicyTest
-  "audit.list": AuditAsk
-  "workspaces.list": WorkspacesList
-  "workspaces.create": WorkspacesCreate
-  "workspaces.diff": WorkspacesDiff
-  "workspaces.merge": WorkspacesMerge
-  "workspaces.remove": WorkspacesRemove
-  "workspaces.backup": WorkspacesBackup
-  "workspaces.restore": WorkspacesRestore
-  "workspaces.gc": WorkspacesCollect
-  "mcp.list": McpList
-  "mcp.test": McpTest
-  "mcp.add": McpAdd
-  "mcp.remove": McpRemove
-  "mcp.switch": McpSwitch
-  "mcp.import": McpImport
-  "mcp.catalog": McpCatalog
-  "mcp.login": McpLogin
-  "mcp.login.finish": McpLoginFinish
-  "mcp.logout": McpLogout
-  "mcp.session.set": McpSessionServers
-  "mcp.resources": McpResources
-  "mcp.resource.read": McpResourceRead
-  "mcp.prompts": McpPrompts
-  "mcp.prompt.get": McpPromptGet
-  "index.build": IndexBuild
-  "index.search": IndexSearch
-  "index.symbols": IndexSymbols
-  "index.map": IndexMap
-  "index.status": IndexAsk
-  "index.setup": IndexSetup
-  "index.watch": IndexWatch
   "agents.list": AgentsList
   "flow.list": FlowsList
   "flow.check": FlowCheck
   "flow.run": FlowRun
   "flow.resume": FlowResume
   "flow.show": FlowShow
-  "templates.list": TemplatesList
-  "templates.get": TemplatesGet
-  "templates.save": TemplatesSave
-  "templates.remove": TemplatesRemove
-  "templates.import": TemplatesImport
-  "templates.export": TemplatesExport
-  "tokens.create": TokensCreate
-  "tokens.list": TokensList
-  "tokens.revoke": TokensRevoke
-  "web.login": WebLogin
-  "context.show": ContextShow
-  "context.collect": ContextCollect
-  "context.pin": ContextPin
-  "context.restore": ContextRestore
-  "commands.list": CommandsList
-  "skills.list": SkillsList
-  "skills.show": SkillShow
-  "hooks.list": HooksList
-  "hooks.test": HooksTest
-  "plugins.list": PluginsList
+  "tasks.list": TasksList
+  "task.get": TaskGet
+  "task.create": TaskCreate
+  "task.update": TaskUpdate
+  "task.delete": TaskDelete
+  "tasks.sync": TasksSync
   "files.list": FilesList
   "files.read": FilesRead
   "files.write": FilesWrite
@@ -3040,11 +3014,81 @@ export interface Ops {
   "terminal.resize": TerminalResize
   "terminal.close": TerminalClose
   "messages.search": MessagesSearch
+  "context.show": ContextShow
+  "context.collect": ContextCollect
+  "context.pin": ContextPin
+  "context.restore": ContextRestore
+  "tools.switch": ToolsSwitch
+  "tools.list": ToolsList
+  "tool.run": ToolRun
+  "mcp.list": McpList
+  "mcp.test": McpTest
+  "mcp.add": McpAdd
+  "mcp.remove": McpRemove
+  "mcp.switch": McpSwitch
+  "mcp.import": McpImport
+  "mcp.resources": McpResources
+  "mcp.resource.read": McpResourceRead
+  "mcp.prompts": McpPrompts
+  "mcp.prompt.get": McpPromptGet
+  "mcp.login": McpLogin
+  "mcp.login.finish": McpLoginFinish
+  "mcp.session.set": McpSessionServers
+  "mcp.logout": McpLogout
+  "mcp.catalog": McpCatalog
+  "templates.list": TemplatesList
+  "templates.get": TemplatesGet
+  "templates.save": TemplatesSave
+  "templates.remove": TemplatesRemove
+  "templates.import": TemplatesImport
+  "templates.export": TemplatesExport
+  "commands.list": CommandsList
+  "skills.list": SkillsList
+  "skills.show": SkillShow
+  "hooks.list": HooksList
+  "hooks.test": HooksTest
+  "plugins.list": PluginsList
+  "models.list": ModelsList
+  "models.test": ModelsTest
+  "models.pull": ModelsPull
+  "auth.add": AuthAdd
+  "auth.list": AuthList
+  "auth.remove": AuthRemove
+  "auth.login": AuthLogin
+  "auth.login.finish": AuthLoginFinish
+  "auth.refresh": AuthRefresh
+  "config.show": ConfigShow
+  "usage.failures": UsageFailures
+  "usage.report": UsageAsk
   "metrics.agents": MetricsAgents
   "metrics.cost": MetricsCost
-  "daemon.status": DaemonStatus
-  "daemon.follow": DaemonFollow
-  "daemon.stop": DaemonStop
+  "workspaces.list": WorkspacesList
+  "workspaces.create": WorkspacesCreate
+  "workspaces.diff": WorkspacesDiff
+  "workspaces.merge": WorkspacesMerge
+  "workspaces.remove": WorkspacesRemove
+  "workspaces.backup": WorkspacesBackup
+  "workspaces.restore": WorkspacesRestore
+  "workspaces.gc": WorkspacesCollect
+  "index.watch": IndexWatch
+  "index.build": IndexBuild
+  "index.search": IndexSearch
+  "index.symbols": IndexSymbols
+  "index.map": IndexMap
+  "index.status": IndexAsk
+  "index.setup": IndexSetup
+  "trust.add": TrustAdd
+  "trust.remove": TrustRemove
+  "trust.list": TrustShow
+  "policy.explain": PolicyExplain
+  "policy.test": PolicyTest
+  "audit.list": AuditAsk
+  "grants.list": GrantsList
+  "grants.revoke": GrantsRevoke
+  "tokens.create": TokensCreate
+  "tokens.list": TokensList
+  "tokens.revoke": TokensRevoke
+  "web.login": WebLogin
 }
 
 export interface Events {

@@ -16,10 +16,28 @@ from openagent.gateway.acp.options import change, config_options, session_state
 from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import INTERNAL_ERROR, INVALID_PARAMS, Later, Method, RpcError
 from openagent.protocol import events as e
-from openagent.protocol import ops
-from openagent.protocol.customizing import SlashCommand, SlashCommands
+from openagent.protocol.conversation import Cancelled, MessagePage, MessageSend, MessagesPage, Sent, TurnCancel
+from openagent.protocol.customizing import CommandsList, SlashCommand, SlashCommands
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import EndedTurn, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.mcp import McpSessionServers
+from openagent.protocol.models import ModelEntries, ModelsList
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import (
+    Attached,
+    EndedTurn,
+    SessionAttach,
+    SessionCreate,
+    SessionDelete,
+    SessionDetach,
+    SessionFork,
+    SessionGet,
+    SessionInfo,
+    SessionList,
+    SessionPage,
+    SessionUpdate,
+    SettingsChange,
+    Snapshot,
+)
 
 RESOURCE_NOT_FOUND = -32002
 PAGE = 200
@@ -137,7 +155,7 @@ class Agent:
     # Sessions
 
     async def _new(self, params: wire.NewSession) -> dict[str, Any]:
-        op = ops.SessionCreate(id=self._link.next_id(), cwd=params.cwd)
+        op = SessionCreate(id=self._link.next_id(), cwd=params.cwd)
         info = await self._link.request(op, SessionInfo)
         opened, _ = await self._enter(info)
         return {"sessionId": info.id, **await self._ready(opened, params.mcp_servers)}
@@ -152,7 +170,7 @@ class Agent:
         return await self._ready(opened, params.mcp_servers)
 
     async def _fork(self, params: wire.OpenSession) -> dict[str, Any]:
-        op = ops.SessionFork(id=self._link.next_id(), session=params.session_id)
+        op = SessionFork(id=self._link.next_id(), session=params.session_id)
         info = await self._link.request(op, SessionInfo)
         opened, _ = await self._enter(info)
         return {"sessionId": info.id, **await self._ready(opened, params.mcp_servers)}
@@ -162,8 +180,8 @@ class Agent:
             before = float(params.cursor) if params.cursor else None
         except ValueError:
             raise RpcError(INVALID_PARAMS, "The cursor is not one that was given out.") from None
-        op = ops.SessionList(id=self._link.next_id(), limit=PAGE, before=before, cwd=params.cwd or "")
-        page = await self._link.request(op, ops.SessionPage)
+        op = SessionList(id=self._link.next_id(), limit=PAGE, before=before, cwd=params.cwd or "")
+        page = await self._link.request(op, SessionPage)
         sessions = [
             {"sessionId": info.id, "cwd": info.cwd, "title": info.name, "updatedAt": iso(info.updated_at)}
             for info in page.sessions
@@ -179,17 +197,17 @@ class Agent:
         if opened:
             del self._sessions[params.session_id]
             await self._pass_on(params.session_id, [])
-            await self._link.request(ops.SessionDetach(id=self._link.next_id(), session=params.session_id), ops.Done)
+            await self._link.request(SessionDetach(id=self._link.next_id(), session=params.session_id), Done)
         return {}
 
     async def _delete(self, params: wire.InSession) -> dict[str, Any]:
         await self._pass_on(params.session_id, [])
-        await self._link.request(ops.SessionDelete(id=self._link.next_id(), session=params.session_id), ops.Done)
+        await self._link.request(SessionDelete(id=self._link.next_id(), session=params.session_id), Done)
         self._forget(params.session_id)
         return {}
 
     async def _info(self, session: str) -> SessionInfo:
-        return await self._link.request(ops.SessionGet(id=self._link.next_id(), session=session), SessionInfo)
+        return await self._link.request(SessionGet(id=self._link.next_id(), session=session), SessionInfo)
 
     async def _enter(self, info: SessionInfo, *, replay: bool = False) -> tuple[_Open, Snapshot]:
         opened = self._sessions.get(info.id)
@@ -197,8 +215,8 @@ class Agent:
             opened = self._sessions[info.id] = _Open(Feed(info, self._editor, self._can, self._models))
         opened.held = []
         try:
-            attach = ops.SessionAttach(id=self._link.next_id(), session=info.id, messages=1)
-            attached = await self._link.request(attach, ops.Attached)
+            attach = SessionAttach(id=self._link.next_id(), session=info.id, messages=1)
+            attached = await self._link.request(attach, Attached)
             assert attached.snapshot is not None
             opened.seq = attached.seq
             if replay:
@@ -217,8 +235,8 @@ class Agent:
         number = turn = 0
         ends: dict[int, EndedTurn] = {}
         while number < last:
-            op = ops.MessagesPage(id=self._link.next_id(), session=feed.info.id, after=number, limit=PAGE)
-            page = await self._link.request(op, ops.MessagePage)
+            op = MessagesPage(id=self._link.next_id(), session=feed.info.id, after=number, limit=PAGE)
+            page = await self._link.request(op, MessagePage)
             ends |= {end.turn: end for end in page.turns}
             for message in page.messages:
                 if message.turn != turn and (end := ends.get(turn)):
@@ -248,8 +266,8 @@ class Agent:
     async def _pass_on(self, session: str, servers: Sequence[wire.McpServer]) -> None:
         """The editor's servers are for this session alone, and only as long as it is open."""
         entries = dict(wire.server_entry(server) for server in servers)
-        op = ops.McpSessionServers(id=self._link.next_id(), session=session, servers=entries)
-        await self._link.request(op, ops.Done)
+        op = McpSessionServers(id=self._link.next_id(), session=session, servers=entries)
+        await self._link.request(op, Done)
 
     async def _introduce(self, opened: _Open) -> None:
         opened.feed.usage(opened.feed.info.usage)
@@ -260,16 +278,14 @@ class Agent:
 
     async def _find_commands(self, feed: Feed) -> None:
         try:
-            found = await self._link.request(
-                ops.CommandsList(id=self._link.next_id(), cwd=feed.info.cwd), SlashCommands
-            )
+            found = await self._link.request(CommandsList(id=self._link.next_id(), cwd=feed.info.cwd), SlashCommands)
         except OpenAgentError:
             return
         feed.update("available_commands_update", availableCommands=[_command(each) for each in found.commands])
 
     async def _find_models(self, cwd: str) -> None:
         try:
-            found = await self._link.request(ops.ModelsList(id=self._link.next_id(), cwd=cwd), ops.ModelEntries)
+            found = await self._link.request(ModelsList(id=self._link.next_id(), cwd=cwd), ModelEntries)
         except OpenAgentError:
             self._asked_for_models = False
             return
@@ -287,7 +303,7 @@ class Agent:
         return {"configOptions": config_options(info.settings, self._models)}
 
     async def _update(self, session: str, settings: SettingsChange) -> SessionInfo:
-        op = ops.SessionUpdate(id=self._link.next_id(), session=session, settings=settings)
+        op = SessionUpdate(id=self._link.next_id(), session=session, settings=settings)
         return await self._link.request(op, SessionInfo)
 
     # Turns
@@ -305,8 +321,8 @@ class Agent:
         opened.feed.own_ops.add(prompt.op_id)
         try:
             parts = await parts_of(params.prompt, self._reader(session) if self._can.reads_files else None)
-            op = ops.MessageSend(id=prompt.op_id, session=session, parts=parts)
-            sent = await self._link.request(op, ops.Sent)
+            op = MessageSend(id=prompt.op_id, session=session, parts=parts)
+            sent = await self._link.request(op, Sent)
             prompt.turn = prompt.turn or sent.turn
             completed = await prompt.ended
         except asyncio.CancelledError:
@@ -349,7 +365,7 @@ class Agent:
 
     async def _cancel_turn(self, session: str) -> None:
         try:
-            await self._link.request(ops.TurnCancel(id=self._link.next_id(), session=session), ops.Cancelled)
+            await self._link.request(TurnCancel(id=self._link.next_id(), session=session), Cancelled)
         except OpenAgentError:
             return  # the session or the daemon has gone, and the turn with it
 
@@ -411,13 +427,13 @@ class Agent:
 
     # A connection to the daemon made anew
 
-    def attachments(self) -> list[ops.SessionAttach]:
+    def attachments(self) -> list[SessionAttach]:
         return [
-            ops.SessionAttach(id=self._link.next_id(), session=session, after=opened.seq, messages=1)
+            SessionAttach(id=self._link.next_id(), session=session, after=opened.seq, messages=1)
             for session, opened in self._sessions.items()
         ]
 
-    def attached_again(self, attached: ops.Attached) -> None:
+    def attached_again(self, attached: Attached) -> None:
         """Mostly the missed events follow. Where there is a snapshot in their place, turns may have ended unseen."""
         opened = self._sessions.get(attached.session)
         if opened is None or attached.snapshot is None:

@@ -10,8 +10,9 @@ from openagent.gateway.acp.feed import Feed
 from openagent.gateway.acp.wire import Capabilities, Editor
 from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import RpcError
-from openagent.protocol import ops
+from openagent.protocol.conversation import PermissionAnswer, QuestionAnswer
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import PermissionAsk, PermissionChoice, Question
 
 _REJECT = {"optionId": "reject", "name": "Reject", "kind": "reject_once"}
@@ -56,7 +57,7 @@ class Asking:
     async def _ask_permission(self, session: str, ask: PermissionAsk, params: Mapping[str, Any]) -> None:
         name = _chosen(await self._put("session/request_permission", params))
         choice = next((each for each in ask.choices if each.id == name), None)
-        op = ops.PermissionAnswer(id=self._link.next_id(), session=session, ask=ask.id, decision="deny")
+        op = PermissionAnswer(id=self._link.next_id(), session=session, ask=ask.id, decision="deny")
         if choice is not None:
             op = replace(op, decision="allow", scope=choice.scope, choice=choice.id)
         await self._answer(ask.id, op)
@@ -64,7 +65,7 @@ class Asking:
     async def _ask_question(self, session: str, question: Question) -> None:
         answer = await (self._by_form if self._can.asks_forms else self._by_choice)(session, question)
         said = answer or "The person did not answer."
-        op = ops.QuestionAnswer(id=self._link.next_id(), session=session, question=question.id, answer=said)
+        op = QuestionAnswer(id=self._link.next_id(), session=session, question=question.id, answer=said)
         await self._answer(question.id, op)
 
     async def _by_form(self, session: str, question: Question) -> str:
@@ -104,10 +105,10 @@ class Asking:
             return {}
         return cast("dict[str, Any]", reply) if isinstance(reply, dict) else {}
 
-    async def _answer(self, ask: str, op: ops.PermissionAnswer | ops.QuestionAnswer) -> None:
+    async def _answer(self, ask: str, op: PermissionAnswer | QuestionAnswer) -> None:
         self._open.pop(ask, None)
         try:
-            await self._link.request(op, ops.Done)
+            await self._link.request(op, Done)
         except OpenAgentError:
             return  # somebody else answered, the turn has ended, or the daemon has gone
 

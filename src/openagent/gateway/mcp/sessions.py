@@ -10,10 +10,33 @@ from msgspec import Struct
 
 from openagent.gateway.jsonrpc import Link
 from openagent.protocol import events as e
-from openagent.protocol import ops
+from openagent.protocol.conversation import (
+    Cancelled,
+    MessagePage,
+    MessageSend,
+    MessagesPage,
+    PermissionAnswer,
+    QuestionAnswer,
+    Sent,
+    TurnCancel,
+)
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from openagent.protocol.sessions import EndedTurn, PermissionAsk, Question, SessionInfo, SettingsChange, Snapshot
+from openagent.protocol.op import Done
+from openagent.protocol.sessions import (
+    Attached,
+    EndedTurn,
+    PermissionAsk,
+    Question,
+    SessionAttach,
+    SessionCreate,
+    SessionGet,
+    SessionInfo,
+    SessionList,
+    SessionPage,
+    SettingsChange,
+    Snapshot,
+)
 from openagent.protocol.words import turn_ended
 
 PAGE = 200
@@ -53,19 +76,19 @@ class Sessions:
         self._followed: dict[str, _Followed] = {}
 
     async def start(self, cwd: str, name: str, settings: SettingsChange) -> SessionInfo:
-        op = ops.SessionCreate(id=self._link.next_id(), cwd=cwd, name=name, settings=settings)
+        op = SessionCreate(id=self._link.next_id(), cwd=cwd, name=name, settings=settings)
         return await self._link.request(op, SessionInfo)
 
     async def list(self, cwd: str = "", limit: int = PAGE) -> "list[SessionInfo]":
-        op = ops.SessionList(id=self._link.next_id(), cwd=cwd, limit=limit)
-        return (await self._link.request(op, ops.SessionPage)).sessions
+        op = SessionList(id=self._link.next_id(), cwd=cwd, limit=limit)
+        return (await self._link.request(op, SessionPage)).sessions
 
     async def info(self, session: str) -> SessionInfo:
-        return await self._link.request(ops.SessionGet(id=self._link.next_id(), session=session), SessionInfo)
+        return await self._link.request(SessionGet(id=self._link.next_id(), session=session), SessionInfo)
 
     async def cancel(self, session: str) -> bool:
-        op = ops.TurnCancel(id=self._link.next_id(), session=session)
-        return (await self._link.request(op, ops.Cancelled)).was_running
+        op = TurnCancel(id=self._link.next_id(), session=session)
+        return (await self._link.request(op, Cancelled)).was_running
 
     async def answer(self, session: str, ask: Ask, answer: str) -> None:
         """Raises when it is too late."""
@@ -75,12 +98,12 @@ class Sessions:
     async def _answer(self, session: str, ask: Ask, answer: str) -> None:
         """A permission is allowed once by `allow` and denied by everything else."""
         if isinstance(ask, Question):
-            told = ops.QuestionAnswer(id=self._link.next_id(), session=session, question=ask.id, answer=answer)
-            await self._link.request(told, ops.Done)
+            told = QuestionAnswer(id=self._link.next_id(), session=session, question=ask.id, answer=answer)
+            await self._link.request(told, Done)
             return
         decision: Literal["allow", "deny"] = "allow" if answer == "allow" else "deny"
-        op = ops.PermissionAnswer(id=self._link.next_id(), session=session, ask=ask.id, decision=decision)
-        await self._link.request(op, ops.Done)
+        op = PermissionAnswer(id=self._link.next_id(), session=session, ask=ask.id, decision=decision)
+        await self._link.request(op, Done)
 
     async def open_asks(self, session: str) -> "list[Ask]":
         return list((await self._follow(session)).open.values())
@@ -97,8 +120,8 @@ class Sessions:
         """First what is awaited, then everything that happens until it has ended."""
         followed = await self._follow(session)
         with self._listening(followed) as queue:
-            op = ops.MessageSend(id=self._link.next_id(), session=session, text=text)
-            sent = await self._link.request(op, ops.Sent)
+            op = MessageSend(id=self._link.next_id(), session=session, text=text)
+            sent = await self._link.request(op, Sent)
             awaited = Awaited(session, op.id, sent.turn)
             yield awaited
             async for event in self._until_ended(queue, awaited):
@@ -128,10 +151,10 @@ class Sessions:
         ends: dict[int, EndedTurn] = {}
         before: int | None = None
         while len(found) < last:
-            op = ops.MessagesPage(
+            op = MessagesPage(
                 id=self._link.next_id(), session=session, before=before, limit=min(PAGE, last - len(found))
             )
-            page = await self._link.request(op, ops.MessagePage)
+            page = await self._link.request(op, MessagePage)
             found = [*page.messages, *found]
             ends |= {end.turn: end for end in page.turns}
             if not page.has_more or not page.messages:
@@ -162,8 +185,8 @@ class Sessions:
         if followed is None:
             followed = self._followed[session] = _Followed(0)
             try:
-                op = ops.SessionAttach(id=self._link.next_id(), session=session, messages=1)
-                attached = await self._link.request(op, ops.Attached)
+                op = SessionAttach(id=self._link.next_id(), session=session, messages=1)
+                attached = await self._link.request(op, Attached)
             except BaseException:
                 del self._followed[session]
                 raise
@@ -201,13 +224,13 @@ class Sessions:
         for queue in followed.listeners:
             queue.put_nowait(event)
 
-    def attachments(self) -> "list[ops.SessionAttach]":
+    def attachments(self) -> "list[SessionAttach]":
         return [
-            ops.SessionAttach(id=self._link.next_id(), session=session, after=followed.seq, messages=1)
+            SessionAttach(id=self._link.next_id(), session=session, after=followed.seq, messages=1)
             for session, followed in self._followed.items()
         ]
 
-    def attached_again(self, attached: ops.Attached) -> None:
+    def attached_again(self, attached: Attached) -> None:
         followed = self._followed.get(attached.session)
         if followed is None or attached.snapshot is None:
             return

@@ -15,7 +15,7 @@ from openagent.gateway.rest.asking import json_response
 from openagent.gateway.rest.decode import decode_body, read_body
 from openagent.gateway.rest.endpoint import Custom
 from openagent.gateway.rest.problems import Refused, not_authenticated
-from openagent.protocol.tokens import Scope
+from openagent.protocol.scopes import Scope
 from openagent.protocol.version import PROTOCOL_VERSION
 
 Tell = Callable[[Caller, str], Awaitable[None]]

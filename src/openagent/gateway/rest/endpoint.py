@@ -10,10 +10,8 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openagent.protocol.op import Op
-from openagent.protocol.ops import RESULTS, Done
-from openagent.protocol.scopes import scope_of
-from openagent.protocol.tokens import Scope
+from openagent.protocol.op import Done, Op
+from openagent.protocol.scopes import Scope
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Integer = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
@@ -112,12 +110,12 @@ class Endpoint(Row):
         self._rest = [field for name, field in self._fields.items() if name not in hidden]
         place = "".join(part.strip("{}").title() for part in path.split("/"))
         self._name = f"{op.__name__}Body" if method in _BODY_METHODS else f"{op.__name__}At{place}"
-        result = RESULTS[op]
+        result = op.result()
         super().__init__(
             method,
             path,
             summary,
-            scope=scope_of(op),
+            scope=op.needs[0],
             status=status or (204 if result is Done else 200),
             path_types={name: _bounded(self._fields[field].type) for name, field in self.path_fields.items()},
             query=None if method in _BODY_METHODS else self._given,
@@ -139,7 +137,7 @@ class Endpoint(Row):
     @functools.cached_property
     def _page(self) -> type[Struct]:
         assert self.paging is not None
-        told = {field.name: field.type for field in msgspec.structs.fields(RESULTS[self.op])}
+        told = {field.name: field.type for field in msgspec.structs.fields(self.op.result())}
         beside = [(name, told[name]) for name in self.paging.beside]
         return msgspec.defstruct(
             f"{self.op.__name__}Page", [("items", told[self.paging.items]), *beside, ("next", str | None, None)]

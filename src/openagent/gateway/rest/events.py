@@ -15,7 +15,6 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Daemon
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.op import Op
-from openagent.protocol.ops import AnyOp
 
 MOST_UNSENT = 8 * 1024 * 1024
 KEEP_ALIVE = 15.0
@@ -83,7 +82,7 @@ class EventLine:
     def hang_up(self) -> None:
         self._bodies.put_nowait(None)
 
-    async def ask(self, op: AnyOp) -> None:
+    async def ask(self, op: Op) -> None:
         """Its reply is the next event, unless it is refused: that is raised."""
         await self._daemon.answer(self.connection, op)
 

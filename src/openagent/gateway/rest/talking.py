@@ -13,14 +13,17 @@ from openagent.gateway.rest.decode import decode_body, decode_query, read_body
 from openagent.gateway.rest.endpoint import Custom
 from openagent.gateway.rest.events import EventLine, TurnEnd, event_stream, never
 from openagent.gateway.rest.problems import Refused
-from openagent.protocol import ops
+from openagent.protocol.conversation import MessageSend, Sent
+from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpList, McpServerInfo, McpServers
 from openagent.protocol.messages import UserPart
-from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
+from openagent.protocol.op import Op
+from openagent.protocol.sessions import SessionAttach, SessionGet, SessionInfo, SessionUpdate, Settings, SettingsChange
 from openagent.protocol.templates import Template, TemplateInfo, TemplateList, TemplatesList, TemplatesSave
-from openagent.protocol.usage import UsageReport
-from openagent.protocol.workspaces import WorkspaceBackup, WorkspaceCopies
+from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.workspaces import WorkspaceBackup, WorkspaceCopies, WorkspacesBackup, WorkspacesList
 
 _SESSION = {"id": str}
 _ETAG = {"If-None-Match": "Answers 304 when nothing has changed since."}
@@ -73,7 +76,7 @@ class Talking:
         return [
             Custom(
                 "POST", "/api/agents/{id}/message", "Send a message; with `Accept: text/event-stream`, hear the turn.",
-                self._message, scope="chat", status=202, path_types=_SESSION, body=MessageBody, result=ops.Sent,
+                self._message, scope="chat", status=202, path_types=_SESSION, body=MessageBody, result=Sent,
                 streams=True, headers=key,
             ),
             Custom(
@@ -92,7 +95,7 @@ class Talking:
             ),
             Custom(
                 "POST", "/api/agents/{id}/shell", "Run a command as a person would.", self._shell, scope="chat",
-                path_types=_SESSION, body=ShellBody, result=ops.ToolRan, headers=key,
+                path_types=_SESSION, body=ShellBody, result=ToolRan, headers=key,
             ),
             Custom(
                 "GET", "/api/mcp/servers/{name}", "One MCP server.", self._server, scope="read",
@@ -116,32 +119,32 @@ class Talking:
             ),
         ]  # fmt: skip
 
-    async def _perform(self, request: Request, op: ops.Op) -> Any:
+    async def _perform(self, request: Request, op: Op) -> Any:
         return await self._asking.perform(request.state.caller, op)
 
     async def _message(self, request: Request) -> Response:
         body = await read_body(request)
         given = decode_body(request, body, MessageBody)
-        op = ops.MessageSend(id=new_op_id(), session=_session(request), text=given.text, parts=given.parts)
+        op = MessageSend(id=new_op_id(), session=_session(request), text=given.text, parts=given.parts)
         if "text/event-stream" not in request.headers.get("accept", ""):
             return await self._asking.once(request, body, lambda: self._send(request, op))
         return await self._stream_turn(request, op, interactive=given.interactive)
 
-    async def _send(self, request: Request, op: ops.MessageSend) -> Response:
+    async def _send(self, request: Request, op: MessageSend) -> Response:
         return json_response(await self._perform(request, op), 202)
 
-    async def _stream_turn(self, request: Request, op: ops.MessageSend, *, interactive: bool) -> Response:
+    async def _stream_turn(self, request: Request, op: MessageSend, *, interactive: bool) -> Response:
         caller: Caller = request.state.caller
         caller.check(op)
         line = EventLine(self._asking.daemon, caller, interactive=interactive)
         try:
-            await line.ask(ops.SessionAttach(id=new_op_id(), session=op.session, messages=0))
+            await line.ask(SessionAttach(id=new_op_id(), session=op.session, messages=0))
             await line.next()
             sent = await self._asking.perform(caller, op)
         except BaseException:
             line.close()
             raise
-        return event_stream(line, TurnEnd(op, sent.turn if isinstance(sent, ops.Sent) else 0))
+        return event_stream(line, TurnEnd(op, sent.turn if isinstance(sent, Sent) else 0))
 
     async def _events(self, request: Request) -> Response:
         given = decode_query(request, EventsQuery)
@@ -150,14 +153,14 @@ class Talking:
         if after is None and last.isascii() and last.isdigit():
             after = int(last[:15])
         line = EventLine(self._asking.daemon, request.state.caller, interactive=False)
-        return await self._open(line, ops.SessionAttach(id=new_op_id(), session=_session(request), after=after))
+        return await self._open(line, SessionAttach(id=new_op_id(), session=_session(request), after=after))
 
     async def _overview(self, request: Request) -> Response:
         decode_query(request, None)
         line = EventLine(self._asking.daemon, request.state.caller, interactive=False)
-        return await self._open(line, ops.DaemonFollow(id=new_op_id()))
+        return await self._open(line, DaemonFollow(id=new_op_id()))
 
-    async def _open(self, line: EventLine, op: ops.SessionAttach | ops.DaemonFollow) -> Response:
+    async def _open(self, line: EventLine, op: SessionAttach | DaemonFollow) -> Response:
         try:
             await line.ask(op)
         except BaseException:
@@ -167,7 +170,7 @@ class Talking:
 
     async def _settings(self, request: Request) -> Response:
         decode_query(request, None)
-        info: SessionInfo = await self._perform(request, ops.SessionGet(id=new_op_id(), session=_session(request)))
+        info: SessionInfo = await self._perform(request, SessionGet(id=new_op_id(), session=_session(request)))
         tag = _tag(info)
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={"ETag": tag})
@@ -182,7 +185,7 @@ class Talking:
                 hint="Send the `ETag` of the settings as `If-Match`, or `*`.",
             )  # fmt: skip
         expected = "" if given == "*" else given.removeprefix("W/").strip('"') or "-"
-        op = ops.SessionUpdate(id=new_op_id(), session=_session(request), settings=change, expected=expected)
+        op = SessionUpdate(id=new_op_id(), session=_session(request), settings=change, expected=expected)
         try:
             return _with_tag(await self._perform(request, op))
         except OpenAgentError as problem:
@@ -194,7 +197,7 @@ class Talking:
         body = await read_body(request)
         given = decode_body(request, body, ShellBody)
         arguments = {"command": given.command}
-        op = ops.ToolRun(id=new_op_id(), session=_session(request), tool="shell", arguments=arguments)
+        op = ToolRun(id=new_op_id(), session=_session(request), tool="shell", arguments=arguments)
 
         async def run() -> Response:
             return json_response(await self._perform(request, op))
@@ -213,11 +216,11 @@ class Talking:
     async def _backup(self, request: Request) -> Response:
         body = await read_body(request)
         given = decode_body(request, body, BackupBody)
-        copies: WorkspaceCopies = await self._perform(request, ops.WorkspacesList(id=new_op_id()))
+        copies: WorkspaceCopies = await self._perform(request, WorkspacesList(id=new_op_id()))
         found = [copy for copy in copies.copies if request.path_params["id"] in (copy.id, copy.name)]
         if not found:
             raise Refused(404, "not_found", f"There is no workspace {request.path_params['id']!r}.")
-        op = ops.WorkspacesBackup(id=new_op_id(), cwd=found[0].path, archive=given.archive)
+        op = WorkspacesBackup(id=new_op_id(), cwd=found[0].path, archive=given.archive)
 
         async def back_up() -> Response:
             return json_response(await self._perform(request, op))
@@ -243,7 +246,7 @@ class Talking:
 
     async def _openai_usage(self, request: Request) -> Response:
         decode_query(request, None)
-        report: UsageReport = await self._perform(request, ops.UsageAsk(id=new_op_id()))
+        report: UsageReport = await self._perform(request, UsageAsk(id=new_op_id()))
         rows = [row for row in report.rows if row.key.startswith(("openai/", "azure/"))]
         return json_response(UsageReport(report.by, rows, report.total))
 

@@ -13,7 +13,6 @@ from openagent.protocol import (
     grants,
     mcp,
     metrics,
-    ops,
     search,
     tasks,
     templates,
@@ -21,7 +20,23 @@ from openagent.protocol import (
     tools,
     usage,
 )
-from openagent.protocol.safety import AuditPage
+from openagent.protocol.auth import AuthAdd, AuthList, AuthLogin, AuthLoginFinish, AuthRefresh, AuthRemove
+from openagent.protocol.configuration import ConfigShow
+from openagent.protocol.daemon import DaemonStatus, DaemonStop
+from openagent.protocol.index import IndexAsk, IndexBuild, IndexMap, IndexSearch, IndexSetup, IndexSymbols
+from openagent.protocol.models import ModelsList, ModelsPull, ModelsTest
+from openagent.protocol.safety import AuditAsk, AuditPage, PolicyExplain, PolicyTest, TrustAdd, TrustRemove, TrustShow
+from openagent.protocol.tools import ToolsList
+from openagent.protocol.usage import UsageAsk
+from openagent.protocol.workspaces import (
+    WorkspacesCollect,
+    WorkspacesCreate,
+    WorkspacesDiff,
+    WorkspacesList,
+    WorkspacesMerge,
+    WorkspacesRemove,
+    WorkspacesRestore,
+)
 
 
 def _older_entries(page: AuditPage) -> Mapping[str, Any] | None:
@@ -56,7 +71,7 @@ MCP = [
     Endpoint("GET", "/api/mcp/prompts", mcp.McpPrompts, "The servers' prompts."),
 ]
 CONFIGURATION = [
-    Endpoint("GET", "/api/config", ops.ConfigShow, "The settings and where each came from."),
+    Endpoint("GET", "/api/config", ConfigShow, "The settings and where each came from."),
     Endpoint("GET", "/api/config/agent-templates", templates.TemplatesList, "List agent templates."),
     Endpoint("POST", "/api/config/agent-templates", templates.TemplatesSave, "Create an agent template.", status=201),
     Endpoint("GET", "/api/config/agent-templates/{name}", templates.TemplatesGet, "One template."),
@@ -73,62 +88,62 @@ METRICS = [
     Endpoint("GET", "/api/metrics/agents", metrics.MetricsAgents, "Per-agent performance."),
     Endpoint("GET", "/api/metrics/mcp-health", mcp.McpList, "How the MCP servers are."),
     Endpoint("GET", "/api/metrics/cost-analysis", metrics.MetricsCost, "Cost breakdown and projections."),
-    Endpoint("GET", "/api/usage", ops.UsageAsk, "Tokens and money, summed up."),
+    Endpoint("GET", "/api/usage", UsageAsk, "Tokens and money, summed up."),
     Endpoint("GET", "/api/usage/failures", usage.UsageFailures, "What went wrong, by day and kind."),
 ]
 WORKSPACES = [
-    Endpoint("GET", "/api/workspaces", ops.WorkspacesList, "List copies of workspaces."),
-    Endpoint("POST", "/api/workspaces", ops.WorkspacesCreate, "Copy a workspace.", status=201),
-    Endpoint("DELETE", "/api/workspaces/{id}", ops.WorkspacesRemove, "Remove a copy.", names=_COPY),
-    Endpoint("GET", "/api/workspaces/{id}/diff", ops.WorkspacesDiff, "What a copy has changed.", names=_COPY),
-    Endpoint("POST", "/api/workspaces/{id}/merge", ops.WorkspacesMerge, "Bring changes back.", names=_COPY),
+    Endpoint("GET", "/api/workspaces", WorkspacesList, "List copies of workspaces."),
+    Endpoint("POST", "/api/workspaces", WorkspacesCreate, "Copy a workspace.", status=201),
+    Endpoint("DELETE", "/api/workspaces/{id}", WorkspacesRemove, "Remove a copy.", names=_COPY),
+    Endpoint("GET", "/api/workspaces/{id}/diff", WorkspacesDiff, "What a copy has changed.", names=_COPY),
+    Endpoint("POST", "/api/workspaces/{id}/merge", WorkspacesMerge, "Bring changes back.", names=_COPY),
     Endpoint(
         "GET", "/api/workspaces/{id}/files", files.FilesList, "List a copy's files.", names=_COPY, left_out=("session",)
     ),
-    Endpoint("POST", "/api/workspaces/restore", ops.WorkspacesRestore, "Unpack a backup."),
-    Endpoint("POST", "/api/workspaces/collect", ops.WorkspacesCollect, "Give back space nobody needs."),
+    Endpoint("POST", "/api/workspaces/restore", WorkspacesRestore, "Unpack a backup."),
+    Endpoint("POST", "/api/workspaces/collect", WorkspacesCollect, "Give back space nobody needs."),
 ]
 AUTH = [
-    Endpoint("GET", "/api/auth", ops.AuthList, "The credentials, as far as anybody may see them."),
-    Endpoint("POST", "/api/auth", ops.AuthAdd, "Keep an API key.", status=201),
-    Endpoint("DELETE", "/api/auth/{name}", ops.AuthRemove, "Forget a key or a login."),
-    Endpoint("POST", "/api/auth/{provider}/login", ops.AuthLogin, "Start a login."),
-    Endpoint("POST", "/api/auth/logins/{login}", ops.AuthLoginFinish, "Finish a login."),
-    Endpoint("POST", "/api/auth/{provider}/refresh", ops.AuthRefresh, "Renew a login."),
+    Endpoint("GET", "/api/auth", AuthList, "The credentials, as far as anybody may see them."),
+    Endpoint("POST", "/api/auth", AuthAdd, "Keep an API key.", status=201),
+    Endpoint("DELETE", "/api/auth/{name}", AuthRemove, "Forget a key or a login."),
+    Endpoint("POST", "/api/auth/{provider}/login", AuthLogin, "Start a login."),
+    Endpoint("POST", "/api/auth/logins/{login}", AuthLoginFinish, "Finish a login."),
+    Endpoint("POST", "/api/auth/{provider}/refresh", AuthRefresh, "Renew a login."),
     Endpoint("GET", "/api/tokens", tokens.TokensList, "The tokens, and the browsers that are logged in."),
     Endpoint("POST", "/api/tokens", tokens.TokensCreate, "Make a token; its secret is told once.", status=201),
     Endpoint("DELETE", "/api/tokens/{token}", tokens.TokensRevoke, "Revoke a token."),
 ]
 MODELS = [
-    Endpoint("GET", "/api/models", ops.ModelsList, "What the providers offer."),
-    Endpoint("POST", "/api/models/test", ops.ModelsTest, "Ask models for one token."),
-    Endpoint("POST", "/api/models/pull", ops.ModelsPull, "Install an offline model."),
-    Endpoint("GET", "/api/tools", ops.ToolsList, "The tools there are.", left_out=("session",)),
+    Endpoint("GET", "/api/models", ModelsList, "What the providers offer."),
+    Endpoint("POST", "/api/models/test", ModelsTest, "Ask models for one token."),
+    Endpoint("POST", "/api/models/pull", ModelsPull, "Install an offline model."),
+    Endpoint("GET", "/api/tools", ToolsList, "The tools there are.", left_out=("session",)),
     Endpoint("POST", "/api/tools/{name}/switch", tools.ToolsSwitch, "Give agents a tool, or take it away."),
 ]
 SAFETY = [
-    Endpoint("POST", "/api/policy/explain", ops.PolicyExplain, "What would be decided about a command."),
-    Endpoint("POST", "/api/policy/test", ops.PolicyTest, "Whether the rules do what their examples say."),
+    Endpoint("POST", "/api/policy/explain", PolicyExplain, "What would be decided about a command."),
+    Endpoint("POST", "/api/policy/test", PolicyTest, "Whether the rules do what their examples say."),
     Endpoint("GET", "/api/grants", grants.GrantsList, "What is allowed without being asked for, by a person's word."),
     Endpoint("DELETE", "/api/grants/{grant}", grants.GrantsRevoke, "Take a grant back."),
-    Endpoint("GET", "/api/trust", ops.TrustShow, "The trusted folders."),
-    Endpoint("POST", "/api/trust", ops.TrustAdd, "Trust a folder.", status=201),
-    Endpoint("DELETE", "/api/trust", ops.TrustRemove, "Trust a folder no longer."),
+    Endpoint("GET", "/api/trust", TrustShow, "The trusted folders."),
+    Endpoint("POST", "/api/trust", TrustAdd, "Trust a folder.", status=201),
+    Endpoint("DELETE", "/api/trust", TrustRemove, "Trust a folder no longer."),
     Endpoint(
         "GET",
         "/api/audit",
-        ops.AuditAsk,
+        AuditAsk,
         "What was decided, run and written, newest first.",
         paging=Paging("entries", _older_entries, ("before",)),
     ),
 ]
 INDEX = [
-    Endpoint("GET", "/api/index", ops.IndexAsk, "How a workspace's index is."),
-    Endpoint("POST", "/api/index/build", ops.IndexBuild, "Bring an index up to date."),
-    Endpoint("GET", "/api/index/search", ops.IndexSearch, "Search code."),
-    Endpoint("GET", "/api/index/symbols/{name}", ops.IndexSymbols, "Where a name is defined and used."),
-    Endpoint("GET", "/api/index/map", ops.IndexMap, "What is used most."),
-    Endpoint("POST", "/api/index/setup", ops.IndexSetup, "Install the model that searches by meaning."),
+    Endpoint("GET", "/api/index", IndexAsk, "How a workspace's index is."),
+    Endpoint("POST", "/api/index/build", IndexBuild, "Bring an index up to date."),
+    Endpoint("GET", "/api/index/search", IndexSearch, "Search code."),
+    Endpoint("GET", "/api/index/symbols/{name}", IndexSymbols, "Where a name is defined and used."),
+    Endpoint("GET", "/api/index/map", IndexMap, "What is used most."),
+    Endpoint("POST", "/api/index/setup", IndexSetup, "Install the model that searches by meaning."),
     Endpoint("GET", "/api/search", search.MessagesSearch, "Find messages of all agents."),
 ]
 TEAM = [
@@ -148,8 +163,8 @@ TASKS = [
     Endpoint("DELETE", "/api/tasks/{task}", tasks.TaskDelete, "Delete a task."),
 ]
 DAEMON = [
-    Endpoint("GET", "/api/status", ops.DaemonStatus, "How the daemon is."),
-    Endpoint("POST", "/api/stop", ops.DaemonStop, "End the daemon; running turns are saved."),
+    Endpoint("GET", "/api/status", DaemonStatus, "How the daemon is."),
+    Endpoint("POST", "/api/stop", DaemonStop, "End the daemon; running turns are saved."),
 ]
 ENDPOINTS = [
     *FILES, *CONTEXT, *MCP, *CONFIGURATION, *METRICS, *WORKSPACES,

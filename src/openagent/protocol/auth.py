@@ -1,0 +1,80 @@
+"""Keys and logins of the providers."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.protocol.op import Done, Op, ReadingOp
+
+
+class AuthEntry(Struct, frozen=True, omit_defaults=True):
+    """A credential, as far as anybody may see it."""
+
+    name: str
+    kind: Literal["api_key", "oauth"]
+    source: Literal["vault", "config", "environment"] = "vault"
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    last_used_at: float | None = None
+    use_count: int = 0
+    expires_at: float | None = None
+    """Of a login that was used since the daemon started: when its token ends, unless renewed before."""
+
+
+class AuthEntries(Struct, frozen=True):
+    entries: list[AuthEntry]
+
+
+class LoginStarted(Struct, frozen=True):
+    login: str
+    url: str
+    """Where a person grants access."""
+    expires_at: float
+    """When the daemon stops waiting."""
+
+
+class AuthAdd(Op[AuthEntry], tag="auth.add", needs="admin", reach="whole"):
+    """Keep an API key in the vault, under the name of the provider it is for."""
+
+    name: str
+    key: str
+    replace: bool = False
+
+    def __repr__(self) -> str:
+        return f"AuthAdd(name={self.name!r})"
+
+
+class AuthList(ReadingOp[AuthEntries], tag="auth.list", needs="admin", reach="whole"):
+    """The credentials, as far as anybody may see them."""
+
+    cwd: str = ""
+
+
+class AuthRemove(Op[Done], tag="auth.remove", needs="admin", reach="whole", waits=True):
+    """Forget a key; a login is also given back to the provider, where it offers that."""
+
+    name: str
+
+
+class AuthLogin(Op[LoginStarted], tag="auth.login", needs="admin", reach="whole", waits=True):
+    """Start a login. It ends when the browser comes back to the daemon, or with `auth.login.finish`."""
+
+    provider: str
+    cwd: str = ""
+
+
+class AuthLoginFinish(Op[AuthEntry], tag="auth.login.finish", needs="admin", reach="whole", waits=True):
+    """Finish a login. Answered when it has ended, well or not."""
+
+    login: str
+    answer: str = ""
+    """What the browser showed: the address it ended at, or `code#state`. Empty: only wait for the browser."""
+
+    def __repr__(self) -> str:
+        return f"AuthLoginFinish(login={self.login!r})"
+
+
+class AuthRefresh(Op[AuthEntry], tag="auth.refresh", needs="admin", reach="whole", waits=True):
+    """Renew a login now."""
+
+    provider: str

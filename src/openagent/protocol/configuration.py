@@ -1,0 +1,28 @@
+"""The settings there are, and where each came from."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from openagent.protocol.op import ReadingOp
+
+
+class ConfigValue(Struct, frozen=True):
+    key: str
+    value: Any
+    source: str
+    """default, a file with its line, or an environment variable. Secrets are masked."""
+
+
+class ConfigList(Struct, frozen=True):
+    values: list[ConfigValue]
+    files: list[str] = []
+    """The files that were looked at and exist."""
+    notes: list[str] = []
+    """What is no error and still good to know, such as what of an untrusted project's file was left out."""
+
+
+class ConfigShow(ReadingOp[ConfigList], tag="config.show", needs="admin", reach="whole"):
+    """The settings, and where each came from."""
+
+    cwd: str = ""

@@ -1,0 +1,93 @@
+"""What is said in a session: sending, stopping, reading, and answering what an agent asks."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.protocol.messages import Message, UserPart
+from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.scopes import Scope
+from openagent.protocol.sessions import EndedTurn, GrantScope
+
+
+class Sent(Struct, frozen=True, omit_defaults=True):
+    session: str
+    turn: int = 0
+    """The turn that was started; 0 when the message waits in the queue."""
+    message_number: int = 0
+    queued: str = ""
+
+
+class Cancelled(Struct, frozen=True):
+    was_running: bool
+
+
+class MessagePage(Struct, frozen=True, omit_defaults=True):
+    messages: list[Message]
+    has_more: bool
+    rewound: list[tuple[int, int]] = []
+    """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
+    turns: list[EndedTurn] = []
+    """How the turns of these messages ended, in order."""
+
+
+class RawExchange(Struct, frozen=True, omit_defaults=True):
+    request: str
+    response: str
+    truncated: bool = False
+
+
+class MessageSend(Op[Sent], tag="message.send", needs="chat", acts=True, tells=True):
+    """Send a message. It is accepted and stored when the reply arrives, and runs at once or after the running turn."""
+
+    session: str
+    text: str = ""
+    parts: list[UserPart] = []
+    """Text and images; `text` is put before them."""
+
+
+class TurnCancel(Op[Cancelled], tag="turn.cancel", needs="chat"):
+    """Stop the running turn."""
+
+    session: str
+
+
+class MessagesPage(ReadingOp[MessagePage], tag="messages.page", needs="read"):
+    """What was said, newest page first, each page oldest first."""
+
+    session: str
+    before: int | None = None
+    """Messages with a smaller number; the newest when not given."""
+    after: int | None = None
+    limit: int = 50
+
+
+class MessageRaw(ReadingOp[RawExchange], tag="message.raw", needs="read"):
+    """The request that led to an answer and the response as it came, as far as kept."""
+
+    session: str
+    number: int
+
+
+class PermissionAnswer(Op[Done], tag="permission.answer", needs="approve"):
+    """Allow or deny a waiting tool call."""
+
+    session: str
+    ask: str
+    decision: Literal["allow", "deny"]
+    scope: GrantScope = "once"
+    reason: str = ""
+    choice: str = ""
+    """Which of the request's choices with this scope is meant, by its id; left out: the scope's own."""
+
+    def needed(self) -> frozenset[Scope]:
+        more: tuple[Scope, ...] = ("admin",) if self.scope == "always" else ()
+        return super().needed().union(more)
+
+
+class QuestionAnswer(Op[Done], tag="question.answer", needs="chat", acts=True):
+    """Answer what an agent asked."""
+
+    session: str
+    question: str
+    answer: str

@@ -1,0 +1,82 @@
+"""What a session changed, and the way back."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from openagent.protocol.op import Op, ReadingOp
+
+
+class ChangedFile(Struct, frozen=True, omit_defaults=True):
+    path: str
+    status: Literal["A", "M", "D", "R"]
+    added: int = 0
+    removed: int = 0
+    patch: str = ""
+    """Unified diff, cut at a bound."""
+    old_path: str = ""
+    binary: bool = False
+    cut: bool = False
+    others: bool = False
+    """Others have changed it since."""
+    shared: str = ""
+    """Why it may have been somebody else's; empty when it was surely the session's."""
+
+
+class Changes(Struct, frozen=True):
+    files: list[ChangedFile]
+
+
+class LeftAlone(Struct, frozen=True):
+    path: str
+    reason: str
+
+
+class Rewound(Struct, frozen=True, omit_defaults=True):
+    turn: int
+    undo: str = ""
+    """What takes the rewind back, with `session.unrewind`."""
+    written: list[str] = []
+    removed: list[str] = []
+    kept: list[str] = []
+    """What could not be restored, and why."""
+    git: str = ""
+    """What became of the repository's own state, when that was asked for."""
+    others: list[LeftAlone] = []
+    """What others changed since, or may have written: it was left as it is, unless that was asked for."""
+    merged: list[str] = []
+    """What others changed since in other places: their changes are still in it."""
+    stopped: list[str] = []
+    """Sub-agents and commands of those turns that were still at work in the background, and were ended."""
+    beside: list[str] = []
+    """Other sessions in the middle of a turn in this folder: nothing of theirs was touched."""
+
+
+class SessionRewind(Op[Rewound], tag="session.rewind", needs="chat", tells=True):
+    """Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back."""
+
+    session: str
+    turn: int
+    files: bool = True
+    conversation: bool = True
+    git_state: bool = False
+    """Also the repository's HEAD, branches and index."""
+    others: Literal["keep", "overwrite"] = "keep"
+    """What becomes of files that others changed since, or may have written: they stay as they are, or go back too."""
+    paths: list[str] = []
+    """Files that go back although others changed them since."""
+
+
+class SessionUnrewind(Op[Rewound], tag="session.unrewind", needs="chat", tells=True):
+    """Take a rewind back: files and conversation, but for what others did since."""
+
+    session: str
+    undo: str
+    """As the rewind's answer and its event name it."""
+
+
+class SessionChanges(ReadingOp[Changes], tag="session.changes", needs="read"):
+    """What a session, or one turn of it, changed. What was taken back, and what others wrote, is no part of it."""
+
+    session: str
+    turn: int | None = None

@@ -6,7 +6,6 @@ from pathlib import Path
 from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
-from openagent.protocol.op import Op
 from openagent.safety.service import Safety
 from openagent.sessions.search import SearchService
 from openagent.usage.metrics import MetricsService
@@ -23,13 +22,13 @@ class Desk:
         self._search = SearchService(manager.runtime.store, home)
         self._metrics = MetricsService(manager.runtime.store)
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            **self._files.handlers(),
-            **self._terminals.handlers(),
-            **self._search.handlers(),
-            **self._metrics.handlers(),
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            *self._files.handlers(),
+            *self._terminals.handlers(),
+            *self._search.handlers(),
+            *self._metrics.handlers(),
+        ]
 
     def session_of_terminal(self, terminal: str) -> str:
         """Empty when there is no such terminal."""

@@ -29,7 +29,6 @@ from openagent.plugins.gate import Gate
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
-from openagent.protocol.op import Op
 from openagent.providers.http import certificates
 from openagent.safety.jail_exits import Outside
 from openagent.safety.service import Safety
@@ -102,19 +101,19 @@ class Services:
         self.desk: Desk | None = None
         self.outside: Outside | None = None
 
-    def handlers(self, manager: "SessionManager", bus: "EventBus") -> dict[type[Op], Handler]:
+    def handlers(self, manager: "SessionManager", bus: "EventBus") -> list[Handler]:
         """What the daemon serves through them, once there are sessions."""
         self._sessions, self._bus = manager, bus
         self._learning = IndexLearning(self.index, manager, bus)
         runtime = manager.runtime
         self._models = ModelsService(self.catalog, runtime.ledger, self._prices, self._facts, self._offline)
-        return {
-            **self._auth.handlers(),
-            **UsageService(runtime.store).handlers(),
-            **self._models.handlers(),
-            **IndexService(self.index).handlers(),
-            **ContextManager(manager, bus).handlers(),
-        }
+        return [
+            *self._auth.handlers(),
+            *UsageService(runtime.store).handlers(),
+            *self._models.handlers(),
+            *IndexService(self.index).handlers(),
+            *ContextManager(manager, bus).handlers(),
+        ]
 
     def telling_of_code(self, gate: Gate) -> Gate:
         def was_shown(session: str, workspace: Path) -> None:
@@ -127,11 +126,14 @@ class Services:
     def vault(self) -> Vault:
         return self._book.vault
 
-    def for_people(self, access: Access, desk: Desk, safety: Safety) -> dict[type[Op], Handler]:
+    def for_people(self, access: Access, desk: Desk, safety: Safety) -> list[Handler]:
         """Who may come in, and what they find beside the conversation."""
         self._copies = safety.workspaces
         self.access, self.desk = access, desk
-        return {**self.access.handlers(), **self.desk.handlers()}
+        return [
+            *self.access.handlers(),
+            *self.desk.handlers(),
+        ]
 
     def start(self, when_loaded: Callable[[], None]) -> None:
         self._starting = asyncio.create_task(self._start(when_loaded))

@@ -18,7 +18,7 @@ from openagent.plugins.access import AccessStore, Replay, StoredToken
 from openagent.plugins.places import Problem, refuse_as_workspace
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ids import new_session_id
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.scopes import Scope, widened
 from openagent.protocol.tokens import (
     EVERYWHERE,
@@ -53,13 +53,13 @@ class Access:
         self._logins: dict[str, tuple[float, list[Scope], list[str]]] = {}
         self._used: dict[str, float] = {}
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            TokensCreate: self._create,
-            TokensList: self._list,
-            TokensRevoke: self._revoke,
-            WebLogin: self._web_login,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            TokensCreate.handled_by(self._create),
+            TokensList.handled_by(self._list),
+            TokensRevoke.handled_by(self._revoke),
+            WebLogin.handled_by(self._web_login),
+        ]
 
     # Gate
 

@@ -35,7 +35,6 @@ from openagent.protocol.flows import (
     FlowState,
     FlowStepReport,
 )
-from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange
 from openagent.safety.inherited import strictest
 
@@ -68,14 +67,14 @@ class FlowService:
         self._work: dict[str, _Work] = {}
         self._running: set[asyncio.Task[ToolOutcome]] = set()
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            FlowsList: self._list,
-            FlowCheck: self._check,
-            FlowRun: self._run,
-            FlowResume: self._resume,
-            FlowShow: self._show,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            FlowsList.handled_by(self._list),
+            FlowCheck.handled_by(self._check),
+            FlowRun.handled_by(self._run),
+            FlowResume.handled_by(self._resume),
+            FlowShow.handled_by(self._show),
+        ]
 
     def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """A flow runs as a call that a person makes, so it is shown, audited and cancelled like one."""

@@ -33,7 +33,6 @@ from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
-from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionCreate, SessionInfo, Settings, SettingsChange
 from openagent.protocol.templates import TemplateInfo
 from openagent.safety.inherited import Lineage, strictest
@@ -130,8 +129,10 @@ class AgentService:
     async def result(self, context: ToolContext, agent: str, *, wait: float, cancel: bool) -> ToolOutcome:
         return await self.background.result(context.session, agent, wait=wait, cancel=cancel, doing=self._doing)
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {AgentsList: self._list}
+    def handlers(self) -> list[Handler]:
+        return [
+            AgentsList.handled_by(self._list),
+        ]
 
     async def _list(self, connection: Connection, op: AgentsList) -> AgentTree:
         store = self._manager.runtime.store

@@ -12,7 +12,6 @@ from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
-from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionInfo
 from openagent.safety.inherited import Lineage
 from openagent.safety.service import Safety
@@ -40,7 +39,7 @@ class Team:
         flow = self._flows.tools(info) if self._flows else ()
         return [*own, *flow]
 
-    def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[Op], Handler]:
+    def handlers(self, manager: SessionManager, bus: EventBus) -> list[Handler]:
         """What the daemon serves through them, once there are sessions."""
         self.lineage.manager = manager
         self._agents = AgentService(
@@ -52,7 +51,11 @@ class Team:
             settings_of=lambda workspace: self._configs.load(workspace).settings.agents,
         )
         self._flows = FlowService(manager, self._agents, self.templates, self._configs)
-        return {**self.templates.handlers(), **self._agents.handlers(), **self._flows.handlers()}
+        return [
+            *self.templates.handlers(),
+            *self._agents.handlers(),
+            *self._flows.handlers(),
+        ]
 
     async def stop_started_in(self, session: str, turns: Container[int]) -> list[str]:
         """Ends a session's background sub-agents that were started in these turns."""

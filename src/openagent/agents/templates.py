@@ -24,7 +24,7 @@ from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.templates import (
     Template,
@@ -71,15 +71,15 @@ class TemplateService:
         self._own = Path(locations.config_file(configs.environment({}))).parent / AGENTS
         self._found: dict[Path | None, _Found] = {}
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            TemplatesList: self._list,
-            TemplatesGet: self._get,
-            TemplatesSave: self._save,
-            TemplatesRemove: self._remove,
-            TemplatesImport: self._import,
-            TemplatesExport: self._export,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            TemplatesList.handled_by(self._list),
+            TemplatesGet.handled_by(self._get),
+            TemplatesSave.handled_by(self._save),
+            TemplatesRemove.handled_by(self._remove),
+            TemplatesImport.handled_by(self._import),
+            TemplatesExport.handled_by(self._export),
+        ]
 
     async def all(self, workspace: Path | None) -> TemplateList:
         """By name. Looks again after a second; within a turn, they stay as they were when it began."""

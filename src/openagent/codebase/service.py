@@ -33,7 +33,7 @@ from openagent.protocol.index import (
     IndexSymbols,
     IndexWatch,
 )
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 
 MAX_HITS = 100
 MAX_MAP_TOKENS = 100_000
@@ -44,16 +44,16 @@ class IndexService:
         self._index = index
         self._setting_up = asyncio.Lock()
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            IndexBuild: self._build,
-            IndexSearch: self._search,
-            IndexSymbols: self._symbols,
-            IndexMap: self._map,
-            IndexAsk: self._status,
-            IndexSetup: self._set_up,
-            IndexWatch: self._watch,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            IndexBuild.handled_by(self._build),
+            IndexSearch.handled_by(self._search),
+            IndexSymbols.handled_by(self._symbols),
+            IndexMap.handled_by(self._map),
+            IndexAsk.handled_by(self._status),
+            IndexSetup.handled_by(self._set_up),
+            IndexWatch.handled_by(self._watch),
+        ]
 
     async def _build(self, connection: Connection, op: IndexBuild) -> IndexBuilt:
         built = await self._index.build(_absolute(op.cwd), _teller(connection, op.id))

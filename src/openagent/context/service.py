@@ -33,7 +33,7 @@ from openagent.protocol.events import (
     TurnCompleted,
 )
 from openagent.protocol.messages import Message
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -48,13 +48,13 @@ class ContextManager:
         for kind in (TurnCompleted, ContextCollected, ContextRestored):
             bus.subscribe(kind, self._tell)
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            ContextShow: self._show,
-            ContextCollect: self._collect,
-            ContextPin: self._pin,
-            ContextRestore: self._restore,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            ContextShow.handled_by(self._show),
+            ContextCollect.handled_by(self._collect),
+            ContextPin.handled_by(self._pin),
+            ContextRestore.handled_by(self._restore),
+        ]
 
     def _tell(self, event: Event) -> None:
         """The breakdown, to those who are looking."""

@@ -23,7 +23,6 @@ from openagent.protocol import customizing as c
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.mcp import McpPrompt
 from openagent.protocol.messages import TextPart, ToolCallPart, UserPart
-from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionInfo
 
 ListPrompts = Callable[[Path], Awaitable[Sequence[McpPrompt]]]
@@ -80,16 +79,16 @@ class Customizing:
         left_out = [ErrorInfo("config_error", problem) for problem in self._hooks.find(workspace).problems]
         return [*self._rules.notices(workspace), *left_out]
 
-    def handlers(self, manager: SessionManager, bus: EventBus) -> dict[type[Op], Handler]:
+    def handlers(self, manager: SessionManager, bus: EventBus) -> list[Handler]:
         self.gate.listen(manager, bus)
-        return {
-            c.PluginsList: self._plugins_list,
-            c.CommandsList: self._commands_list,
-            c.SkillsList: self._skills_list,
-            c.SkillShow: self._skill_show,
-            c.HooksList: self._hooks_list,
-            c.HooksTest: self._hooks_test,
-        }
+        return [
+            c.PluginsList.handled_by(self._plugins_list),
+            c.CommandsList.handled_by(self._commands_list),
+            c.SkillsList.handled_by(self._skills_list),
+            c.SkillShow.handled_by(self._skill_show),
+            c.HooksList.handled_by(self._hooks_list),
+            c.HooksTest.handled_by(self._hooks_test),
+        ]
 
     async def _plugins_list(self, connection: Connection, op: c.PluginsList) -> c.Plugins:
         return c.Plugins(await asyncio.to_thread(self._plugins.examine, self._taken))

@@ -4,9 +4,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -40,7 +40,7 @@ from openagent.protocol.daemon import DaemonFollow, DaemonInfo, DaemonStatus, Da
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Event, LiveState
 from openagent.protocol.messages import TextPart, UserPart
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done, Handled, Op
 from openagent.protocol.sessions import (
     Attached,
     Mode,
@@ -50,6 +50,7 @@ from openagent.protocol.sessions import (
     SessionDetach,
     SessionFork,
     SessionGet,
+    SessionInfo,
     SessionList,
     SessionPage,
     SessionUpdate,
@@ -64,7 +65,8 @@ if TYPE_CHECKING:
     from openagent.core.session import Session
     from openagent.daemon.manager import SessionManager
 
-Handler = Callable[[Connection, Any], Awaitable[object]]
+Handler: TypeAlias = "Handled[Connection]"
+R = TypeVar("R", bound=Struct)
 REPLAY_LIMIT = 2000
 """A client that missed more events than this gets a snapshot instead."""
 STOP_GRACE = 10.0
@@ -111,31 +113,34 @@ class Daemon:
         self.reach: Reach | None = None
         self._show_config: Callable[[str, dict[str, str]], ConfigList] | None = None
         self._metrics: asyncio.Task[None] | None = None
-        self._handlers: dict[type[Op], Handler] = {
-            Hello: self._hello,
-            Ping: self._ping,
-            SessionCreate: self._session_create,
-            SessionList: self._session_list,
-            SessionGet: self._session_get,
-            SessionDetach: self._session_detach,
-            SessionUpdate: self._session_update,
-            SessionDelete: self._session_delete,
-            SessionFork: self._session_fork,
-            MessageSend: self._message_send,
-            TurnCancel: self._turn_cancel,
-            SessionRewind: self._session_rewind,
-            SessionUnrewind: self._session_unrewind,
-            SessionChanges: self._session_changes,
-            MessagesPage: self._messages_page,
-            MessageRaw: self._message_raw,
-            PermissionAnswer: self._permission_answer,
-            QuestionAnswer: self._question_answer,
-            ToolRun: self._tool_run,
-            ConfigShow: self._config_show,
-            DaemonStatus: self._status,
-            DaemonFollow: self._follow,
-            DaemonStop: self._stop,
-        }
+        self._handlers: list[Handler] = {}
+        self.serve_ops(
+            [
+                Hello.handled_by(self._hello),
+                Ping.handled_by(self._ping),
+                SessionCreate.handled_by(self._session_create),
+                SessionList.handled_by(self._session_list),
+                SessionGet.handled_by(self._session_get),
+                SessionDetach.handled_by(self._session_detach),
+                SessionUpdate.handled_by(self._session_update),
+                SessionDelete.handled_by(self._session_delete),
+                SessionFork.handled_by(self._session_fork),
+                MessageSend.handled_by(self._message_send),
+                TurnCancel.handled_by(self._turn_cancel),
+                SessionRewind.handled_by(self._session_rewind),
+                SessionUnrewind.handled_by(self._session_unrewind),
+                SessionChanges.handled_by(self._session_changes),
+                MessagesPage.handled_by(self._messages_page),
+                MessageRaw.handled_by(self._message_raw),
+                PermissionAnswer.handled_by(self._permission_answer),
+                QuestionAnswer.handled_by(self._question_answer),
+                ToolRun.handled_by(self._tool_run),
+                ConfigShow.handled_by(self._config_show),
+                DaemonStatus.handled_by(self._status),
+                DaemonFollow.handled_by(self._follow),
+                DaemonStop.handled_by(self._stop),
+            ]
+        )
 
     # Lifecycle
 
@@ -144,9 +149,9 @@ class Daemon:
         self._show_config = show_config
         self._ready.set_result(manager)
 
-    def serve_ops(self, handlers: Mapping[type[Op], Handler]) -> None:
+    def serve_ops(self, handlers: Iterable[Handler]) -> None:
         """Ops of rooms that the daemon does not know. Call it before `ready`."""
-        self._handlers.update(handlers)
+        self._handlers.update((each.op, each) for each in handlers)
 
     def failed(self, problem: BaseException) -> None:
         self._ready.set_exception(problem)
@@ -187,21 +192,22 @@ class Daemon:
         else:
             connection.reply(op, await self.perform(connection, op))
 
-    async def perform(self, connection: Connection, op: Op) -> object:
-        """The result of an op, in the shape its class tells."""
+    async def perform(self, connection: Connection, op: Op[R]) -> R:
         connection.caller.check(op)
         if type(op) not in self._handlers:
             await self._manager()
         with in_use(), acting(_actor(connection, op)):
             await self._check_reach(connection, op)
             if not type(op).changes or type(op).tells:
-                return await self._handlers[type(op)](connection, op)
-            return await self._perform_and_tell(connection, op)
+                result = await self._handlers[type(op)].carry_out(connection, op)
+            else:
+                result = await self._perform_and_tell(connection, op)
+        return cast("R", result)
 
-    async def _perform_and_tell(self, connection: Connection, op: Op) -> object:
+    async def _perform_and_tell(self, connection: Connection, op: Op) -> Struct:
         manager = await self._manager()
         try:
-            result = await self._handlers[type(op)](connection, op)
+            result = await self._handlers[type(op)].carry_out(connection, op)
         except Exception as problem:
             await self.trail.tell(manager, op, problem)
             raise
@@ -251,7 +257,7 @@ class Daemon:
     async def _ping(self, connection: Connection, op: Ping) -> Done:
         return Done()
 
-    async def _session_create(self, connection: Connection, op: SessionCreate) -> object:
+    async def _session_create(self, connection: Connection, op: SessionCreate) -> SessionInfo:
         manager = await self._manager()
         if op.parent:
             parent = (await manager.get(op.parent)).info
@@ -265,7 +271,7 @@ class Daemon:
         sessions = await (await self._manager()).list(op, await connection.within())
         return SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
 
-    async def _session_get(self, connection: Connection, op: SessionGet) -> object:
+    async def _session_get(self, connection: Connection, op: SessionGet) -> SessionInfo:
         return (await (await self._manager()).get(op.session)).info
 
     async def _attach(self, connection: Connection, op: SessionAttach) -> None:
@@ -302,7 +308,7 @@ class Daemon:
         self.bus.detach((await (await self._manager()).get(op.session)).id, connection)
         return Done()
 
-    async def _session_update(self, connection: Connection, op: SessionUpdate) -> object:
+    async def _session_update(self, connection: Connection, op: SessionUpdate) -> SessionInfo:
         manager = await self._manager()
         session = await manager.get(op.session)
         async with self._updating:
@@ -317,7 +323,7 @@ class Daemon:
         await (await self._manager()).delete(op.session, op.id)
         return Done()
 
-    async def _session_fork(self, connection: Connection, op: SessionFork) -> object:
+    async def _session_fork(self, connection: Connection, op: SessionFork) -> SessionInfo:
         manager = await self._manager()
         source = (await manager.get(op.session)).info
         return (await manager.fork(op, most=self.most(connection.caller, Path(source.cwd)))).info

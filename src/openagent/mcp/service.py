@@ -51,7 +51,7 @@ from openagent.protocol.mcp import (
     McpTest,
 )
 from openagent.protocol.messages import TextPart, UserPart
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionInfo, SettingsChange
 from openagent.tools.mcp.catalogue import CATALOGUE
 from openagent.tools.mcp.definitions import ServerDefinition
@@ -98,25 +98,25 @@ class McpService:
         """Servers that were given to one session alone."""
         self.host = make_host(self._changed, self._sample, self._logins.auth)
 
-    def handlers(self, manager: "SessionManager") -> dict[type[Op], Handler]:
+    def handlers(self, manager: "SessionManager") -> list[Handler]:
         self._sessions = manager
-        return {
-            McpList: self._list,
-            McpTest: self._test,
-            McpAdd: self._add,
-            McpRemove: self._remove,
-            McpSwitch: self._switch,
-            McpImport: self._import,
-            McpCatalog: self._catalog,
-            McpLogin: self._login,
-            McpLoginFinish: self._finish_login,
-            McpLogout: self._logout,
-            McpSessionServers: self._set_own,
-            McpResources: self._resources,
-            McpResourceRead: self._read_resource,
-            McpPrompts: self._prompts,
-            McpPromptGet: self._get_prompt,
-        }
+        return [
+            McpList.handled_by(self._list),
+            McpTest.handled_by(self._test),
+            McpAdd.handled_by(self._add),
+            McpRemove.handled_by(self._remove),
+            McpSwitch.handled_by(self._switch),
+            McpImport.handled_by(self._import),
+            McpCatalog.handled_by(self._catalog),
+            McpLogin.handled_by(self._login),
+            McpLoginFinish.handled_by(self._finish_login),
+            McpLogout.handled_by(self._logout),
+            McpSessionServers.handled_by(self._set_own),
+            McpResources.handled_by(self._resources),
+            McpResourceRead.handled_by(self._read_resource),
+            McpPrompts.handled_by(self._prompts),
+            McpPromptGet.handled_by(self._get_prompt),
+        ]
 
     async def tools(self, session: SessionInfo) -> Sequence[Tool]:
         workspace = Path(session.cwd)

@@ -27,7 +27,7 @@ from openagent.protocol.auth import (
     LoginStarted,
 )
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.providers.build import key_variables_of
 from openagent.providers.oauth import LoopbackLogin, OAuthSettings
 from openagent.vault.credentials import ApiKey, EntryInfo
@@ -49,15 +49,15 @@ class AuthService:
         self._load = load
         self._attempts: dict[str, _Attempt] = {}
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            AuthAdd: self._add,
-            AuthList: self._list,
-            AuthRemove: self._remove,
-            AuthLogin: self._login,
-            AuthLoginFinish: self._finish,
-            AuthRefresh: self._refresh,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            AuthAdd.handled_by(self._add),
+            AuthList.handled_by(self._list),
+            AuthRemove.handled_by(self._remove),
+            AuthLogin.handled_by(self._login),
+            AuthLoginFinish.handled_by(self._finish),
+            AuthRefresh.handled_by(self._refresh),
+        ]
 
     async def close(self) -> None:
         tasks = [attempt.task for attempt in self._attempts.values()]

@@ -27,7 +27,6 @@ from openagent.protocol.models import (
     ModelTests,
     ProviderProblem,
 )
-from openagent.protocol.op import Op
 from openagent.providers.local import NOTE
 from openagent.telemetry.prices import Price, PriceBook
 from openagent.telemetry.windows import ModelFacts
@@ -51,8 +50,12 @@ class ModelsService:
         self._offline = offline
         self._pulling: dict[str, asyncio.Task[Path]] = {}
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {ModelsList: self._list, ModelsTest: self._test, ModelsPull: self._pull}
+    def handlers(self) -> list[Handler]:
+        return [
+            ModelsList.handled_by(self._list),
+            ModelsTest.handled_by(self._test),
+            ModelsPull.handled_by(self._pull),
+        ]
 
     async def close(self) -> None:
         for task in self._pulling.values():

@@ -1,8 +1,8 @@
 """What all ops have in common. Each says of itself what there is to know: its answer, the scope it takes, whose things
 it names. It stands in the file of its feature; `ops` gathers them."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast, dataclass_transform
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, dataclass_transform
 
 import msgspec
 from msgspec import Struct, StructMeta
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     R_co = TypeVar("R_co", bound=Struct, covariant=True, default=Struct)
+    C = TypeVar("C")
 else:
-    R_co = None
+    R_co = C = None
 
     class Generic:
         """Stands in for typing's, which would make every command that talks to the daemon start milliseconds later."""
@@ -115,9 +116,22 @@ class Op(Struct, Generic[R_co], metaclass=OpType, changes=True):
         """What it is answered with."""
         return cast("type[R_co]", cls.result_type)
 
+    @classmethod
+    def handled_by(cls, handler: Callable[["C", Self], Awaitable[R_co]]) -> "Handled[C]":
+        """With whoever carries it out: that they take this op, and answer what it promises, is for the type checker."""
+        return Handled(cls, cast("Callable[[C, Op], Awaitable[Struct]]", handler))
+
     def needed(self) -> frozenset[Scope]:
         """What the op takes as it was sent: some of what it could ask for takes more than `needs`."""
         return frozenset(type(self).needs)
+
+
+class Handled(Generic[C]):
+    """An op and who carries it out, given who asks: a `C`. `Op.handled_by` makes these."""
+
+    def __init__(self, op: type[Op], carry_out: Callable[[C, Op], Awaitable[Struct]]) -> None:
+        self.op = op
+        self.carry_out = carry_out
 
 
 class ReadingOp(Op[R_co], changes=False):

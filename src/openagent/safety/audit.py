@@ -5,7 +5,6 @@ from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.store import AuditEntry, Store
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Op
 from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
 
 MOST = 1000
@@ -18,8 +17,10 @@ class AuditService:
         self._store = store
         self._manager = manager
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {AuditAsk: self._list}
+    def handlers(self) -> list[Handler]:
+        return [
+            AuditAsk.handled_by(self._list),
+        ]
 
     async def _list(self, connection: Connection, op: AuditAsk) -> AuditPage:
         for loaded in self._manager.all_loaded:

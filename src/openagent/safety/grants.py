@@ -16,7 +16,7 @@ from openagent.plugins.store import Batch, KeptGrant, Rows
 from openagent.policy.rules import Rule
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.grants import Grant, Grants, GrantsList, GrantsRevoke
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.safety.rule_files import RuleFiles
 from openagent.workspace.copies import WorkspaceCopies
 
@@ -28,8 +28,11 @@ class GrantService:
         self._copies = copies
         self._writing = asyncio.Lock()
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {GrantsList: self._list, GrantsRevoke: self._revoke}
+    def handlers(self) -> list[Handler]:
+        return [
+            GrantsList.handled_by(self._list),
+            GrantsRevoke.handled_by(self._revoke),
+        ]
 
     async def _list(self, connection: Connection, op: GrantsList) -> Grants:
         kept = await self._of_sessions()

@@ -15,7 +15,7 @@ from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Batch, Store
 from openagent.policy.explain import check_builtin_examples, check_examples, explain
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.safety import (
     PolicyExplain,
     PolicyExplanation,
@@ -39,8 +39,11 @@ class PolicyService:
         self._configs = configs
         self._rules = rules
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {PolicyExplain: self._explain, PolicyTest: self._test}
+    def handlers(self) -> list[Handler]:
+        return [
+            PolicyExplain.handled_by(self._explain),
+            PolicyTest.handled_by(self._test),
+        ]
 
     async def _explain(self, connection: Connection, op: PolicyExplain) -> PolicyExplanation:
         workspace = _folder(op.cwd)
@@ -76,8 +79,12 @@ class TrustService:
         self._rules = rules
         self._store = store
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {TrustAdd: self._add, TrustRemove: self._remove, TrustShow: self._list}
+    def handlers(self) -> list[Handler]:
+        return [
+            TrustAdd.handled_by(self._add),
+            TrustRemove.handled_by(self._remove),
+            TrustShow.handled_by(self._list),
+        ]
 
     async def _add(self, connection: Connection, op: TrustAdd) -> TrustEntry:
         folder = project_folder(_folder(op.cwd), self._configs.environment({}))

@@ -9,7 +9,6 @@ from openagent.plugins.store import Store
 from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts
 from openagent.protocol.errors import ErrorInfo
-from openagent.protocol.op import Op
 from openagent.safety.audit import AuditService
 from openagent.safety.policy import PolicyService, TrustService
 from openagent.safety.rule_files import RuleFiles
@@ -47,9 +46,9 @@ class Safety:
         if copy := self.workspaces.copy_of(workspace):
             await self.workspaces.open(copy)
 
-    def handlers(self, store: Store, manager: SessionManager) -> dict[type[Op], Handler]:
-        return {
-            **PolicyService(self._configs, self.rules).handlers(),
-            **TrustService(self._configs, self.rules, store).handlers(),
-            **AuditService(store, manager).handlers(),
-        }
+    def handlers(self, store: Store, manager: SessionManager) -> list[Handler]:
+        return [
+            *PolicyService(self._configs, self.rules).handlers(),
+            *TrustService(self._configs, self.rules, store).handlers(),
+            *AuditService(store, manager).handlers(),
+        ]

@@ -4,7 +4,6 @@ from openagent.core.session import Session
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler, message_parts
 from openagent.daemon.manager import SessionManager
-from openagent.protocol.op import Op
 from openagent.protocol.queue import Queue, QueueEdit, QueueMove, QueueRemove, QueueResume, QueueShow
 
 
@@ -12,14 +11,14 @@ class QueueService:
     def __init__(self, manager: SessionManager) -> None:
         self._manager = manager
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            QueueShow: self._show,
-            QueueEdit: self._edit,
-            QueueRemove: self._remove,
-            QueueMove: self._move,
-            QueueResume: self._resume,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            QueueShow.handled_by(self._show),
+            QueueEdit.handled_by(self._edit),
+            QueueRemove.handled_by(self._remove),
+            QueueMove.handled_by(self._move),
+            QueueResume.handled_by(self._resume),
+        ]
 
     async def _show(self, connection: Connection, op: QueueShow) -> Queue:
         return _queue(await self._manager.get(op.session))

@@ -17,7 +17,6 @@ from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Role
-from openagent.protocol.op import Op
 from openagent.protocol.search import FoundMessage, FoundMessages, MessagesSearch
 from openagent.protocol.sessions import SessionInfo
 from openagent.store.message_search import Hit, MessageSearch
@@ -38,8 +37,10 @@ class SearchService:
         self._reading: asyncio.Task[None] | None = None
         self._unread = 0
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {MessagesSearch: self._search}
+    def handlers(self) -> list[Handler]:
+        return [
+            MessagesSearch.handled_by(self._search),
+        ]
 
     async def close(self) -> None:
         if self._reading is not None:

@@ -12,7 +12,7 @@ from openagent.daemon.daemon import Handler
 from openagent.plugins.tool import Tool, has_tool
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionInfo, Settings, SettingsChange
 from openagent.protocol.tools import ToolInfo, ToolList, ToolsList, ToolsSwitch
 
@@ -33,8 +33,11 @@ class ToolSwitch:
         self._home = Path(locations.data_home(configs.environment({})))
         self._writing = asyncio.Lock()
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {ToolsSwitch: self._switch, ToolsList: self._list}
+    def handlers(self) -> list[Handler]:
+        return [
+            ToolsSwitch.handled_by(self._switch),
+            ToolsList.handled_by(self._list),
+        ]
 
     async def _list(self, connection: Connection, op: ToolsList) -> ToolList:
         runtime = self._manager.runtime

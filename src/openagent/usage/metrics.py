@@ -11,7 +11,6 @@ from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store, UsageRecord
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.metrics import AgentMetrics, AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
-from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionInfo
 from openagent.telemetry.reports import usage_report
 from openagent.telemetry.tokens import TokenUsage
@@ -27,8 +26,11 @@ class MetricsService:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {MetricsAgents: self._agents, MetricsCost: self._cost}
+    def handlers(self) -> list[Handler]:
+        return [
+            MetricsAgents.handled_by(self._agents),
+            MetricsCost.handled_by(self._cost),
+        ]
 
     async def _agents(self, connection: Connection, op: MetricsAgents) -> AgentsMetrics:
         limit = min(max(op.limit, 1), MOST_AGENTS)

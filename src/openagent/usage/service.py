@@ -5,7 +5,6 @@ import asyncio
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store, UsageRecord
-from openagent.protocol.op import Op
 from openagent.protocol.usage import FailureReport, UsageAsk, UsageFailures, UsageReport
 from openagent.telemetry.reports import failure_report, usage_report
 from openagent.telemetry.tokens import TokenUsage
@@ -15,8 +14,11 @@ class UsageService:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {UsageAsk: self._report, UsageFailures: self._failures}
+    def handlers(self) -> list[Handler]:
+        return [
+            UsageAsk.handled_by(self._report),
+            UsageFailures.handled_by(self._failures),
+        ]
 
     async def _report(self, connection: Connection, op: UsageAsk) -> UsageReport:
         rows = await self._store.usage_rows(since=op.since, until=op.until)

@@ -34,7 +34,6 @@ from openagent.protocol.files import (
     FilesWrite,
     FileWritten,
 )
-from openagent.protocol.op import Op
 from openagent.safety.inherited import strictest
 from openagent.safety.service import Safety
 from openagent.tools.beneath import Root
@@ -64,8 +63,12 @@ class FileService:
         self._hidden = tuple(path.resolve() for path in hidden)
         self._copies = copies.resolve()
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {FilesList: self._list, FilesRead: self._read, FilesWrite: self._write}
+    def handlers(self) -> list[Handler]:
+        return [
+            FilesList.handled_by(self._list),
+            FilesRead.handled_by(self._read),
+            FilesWrite.handled_by(self._write),
+        ]
 
     async def _list(self, connection: Connection, op: FilesList) -> FileEntries:
         workspace = await self._workspace(op)

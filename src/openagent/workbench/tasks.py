@@ -9,7 +9,7 @@ from openagent.daemon.daemon import Handler
 from openagent.plugins.places import lies_in
 from openagent.plugins.tasks import TaskStore
 from openagent.protocol.events import TaskUpdated
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
@@ -33,15 +33,15 @@ class TaskService:
         self.board = TaskBoard(store, lambda task: self._tell(task, task.state), lambda task: self._tell(task, DELETED))
         self.file = TaskFile(self.board, agreed)
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            TasksList: self._list,
-            TaskGet: self._get,
-            TaskCreate: self._create,
-            TaskUpdate: self._update,
-            TaskDelete: self._delete,
-            TasksSync: self._sync,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            TasksList.handled_by(self._list),
+            TaskGet.handled_by(self._get),
+            TaskCreate.handled_by(self._create),
+            TaskUpdate.handled_by(self._update),
+            TaskDelete.handled_by(self._delete),
+            TasksSync.handled_by(self._sync),
+        ]
 
     def _tell(self, task: TaskInfo, state: str) -> None:
         self._bus.publish(

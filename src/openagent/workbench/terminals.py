@@ -14,7 +14,7 @@ from openagent.daemon.manager import SessionManager
 from openagent.plugins.jail import Terminal, TerminalJail
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TerminalExited, TerminalOutput
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.terminals import (
     TerminalClose,
     TerminalInput,
@@ -75,13 +75,13 @@ class TerminalService:
         self._bus = bus
         self._open: dict[str, _Opened] = {}
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            TerminalOpen: self._open_one,
-            TerminalInput: self._input,
-            TerminalResize: self._resize,
-            TerminalClose: self._close_one,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            TerminalOpen.handled_by(self._open_one),
+            TerminalInput.handled_by(self._input),
+            TerminalResize.handled_by(self._resize),
+            TerminalClose.handled_by(self._close_one),
+        ]
 
     def session_of(self, terminal: str) -> str:
         """Empty when there is no such terminal."""

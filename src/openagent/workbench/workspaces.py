@@ -10,7 +10,7 @@ from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store
 from openagent.plugins.workspace import Backup, Copy, LeftOut, Quota, Workspaces
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Done
 from openagent.protocol.undo import ChangedFile, Changes
 from openagent.protocol.workspaces import (
     WorkspaceBackup,
@@ -36,17 +36,17 @@ class WorkspaceService:
         self._workspaces = workspaces
         self._store = store
 
-    def handlers(self) -> dict[type[Op], Handler]:
-        return {
-            WorkspacesList: self._list,
-            WorkspacesCreate: self._create,
-            WorkspacesDiff: self._diff,
-            WorkspacesMerge: self._merge,
-            WorkspacesRemove: self._remove,
-            WorkspacesBackup: self._backup,
-            WorkspacesRestore: self._restore,
-            WorkspacesCollect: self._collect,
-        }
+    def handlers(self) -> list[Handler]:
+        return [
+            WorkspacesList.handled_by(self._list),
+            WorkspacesCreate.handled_by(self._create),
+            WorkspacesDiff.handled_by(self._diff),
+            WorkspacesMerge.handled_by(self._merge),
+            WorkspacesRemove.handled_by(self._remove),
+            WorkspacesBackup.handled_by(self._backup),
+            WorkspacesRestore.handled_by(self._restore),
+            WorkspacesCollect.handled_by(self._collect),
+        ]
 
     async def _list(self, connection: Connection, op: WorkspacesList) -> WorkspaceCopies:
         copies = await self._workspaces.copies(_folder(op.cwd) if op.cwd else None)

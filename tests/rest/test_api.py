@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from openagent.gateway.rest import agents, topics
 from openagent.gateway.rest.app import OPENAPI
+from openagent.gateway.rest.endpoint import endpoints
 from openagent.protocol.events import TurnCompleted
 
 from ..interaction.house import house, until
@@ -59,7 +59,7 @@ async def test_the_document_is_openapi_3_1_and_has_every_promised_address(tmp_pa
         assert document["openapi"].startswith("3.1")
         there = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item}
         assert set(SEED.split("\n")) - {""} - there == set()
-        assert len(there) == len(topics.ENDPOINTS) + len(agents.ENDPOINTS) + 16
+        assert len(there) == len(endpoints()) + 16
         referenced = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
         assert referenced <= set(document["components"]["schemas"])
 

@@ -14,7 +14,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from openagent.access.tokens import Access
 from openagent.gateway.guard import LOGIN
-from openagent.gateway.rest import topics
 from openagent.gateway.rest.app import OPENAPI, web_app
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
@@ -244,5 +243,5 @@ READING_YET_GUARDED = {
 def test_an_op_leaves_no_row_in_the_audit_trail_only_if_it_is_known_to_change_nothing() -> None:
     silent = {op.tag for op in ALL_OPS if not op.changes}
     assert silent == {op.tag for op in ALL_OPS if op.needs[0] == "read"} | READING_YET_GUARDED
-    reading = {row.op for row in topics.ENDPOINTS if row.method == "GET"}
+    reading = {op for op in ALL_OPS for route in op.routes if route.method == "GET"}
     assert {op for op in reading if op.changes} == set()

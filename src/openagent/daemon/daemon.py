@@ -113,7 +113,7 @@ class Daemon:
         self.reach: Reach | None = None
         self._show_config: Callable[[str, dict[str, str]], ConfigList] | None = None
         self._metrics: asyncio.Task[None] | None = None
-        self._handlers: list[Handler] = {}
+        self._handlers: dict[type[Op], Handler] = {}
         self.serve_ops(
             [
                 Hello.handled_by(self._hello),

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from openagent.protocol.op import ReadingOp
+from openagent.protocol.routes import GET
 from openagent.protocol.sessions import SessionInfo, TurnEnd
 
 
@@ -31,7 +32,7 @@ class AgentTree(Struct, frozen=True):
     """A caller stands before those that work for it."""
 
 
-class AgentsList(ReadingOp[AgentTree], tag="agents.list", needs="read", reach="filtered"):
+class AgentsList(ReadingOp[AgentTree], tag="agents.list", needs="read", reach="filtered", routes=GET("/api/tree")):
     """Sessions and their sub-agents."""
 
     session: str = ""

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, POST
 
 
 class AuthEntry(Struct, frozen=True, omit_defaults=True):
@@ -33,7 +34,7 @@ class LoginStarted(Struct, frozen=True):
     """When the daemon stops waiting."""
 
 
-class AuthAdd(Op[AuthEntry], tag="auth.add", needs="admin", reach="whole"):
+class AuthAdd(Op[AuthEntry], tag="auth.add", needs="admin", reach="whole", routes=POST("/api/auth", status=201)):
     """Keep an API key in the vault, under the name of the provider it is for."""
 
     name: str
@@ -44,26 +45,42 @@ class AuthAdd(Op[AuthEntry], tag="auth.add", needs="admin", reach="whole"):
         return f"AuthAdd(name={self.name!r})"
 
 
-class AuthList(ReadingOp[AuthEntries], tag="auth.list", needs="admin", reach="whole"):
+class AuthList(ReadingOp[AuthEntries], tag="auth.list", needs="admin", reach="whole", routes=GET("/api/auth")):
     """The credentials, as far as anybody may see them."""
 
     cwd: str = ""
 
 
-class AuthRemove(Op[Done], tag="auth.remove", needs="admin", reach="whole", waits=True):
+class AuthRemove(
+    Op[Done], tag="auth.remove", needs="admin", reach="whole", waits=True, routes=DELETE("/api/auth/{name}")
+):
     """Forget a key; a login is also given back to the provider, where it offers that."""
 
     name: str
 
 
-class AuthLogin(Op[LoginStarted], tag="auth.login", needs="admin", reach="whole", waits=True):
+class AuthLogin(
+    Op[LoginStarted],
+    tag="auth.login",
+    needs="admin",
+    reach="whole",
+    waits=True,
+    routes=POST("/api/auth/{provider}/login"),
+):
     """Start a login. It ends when the browser comes back to the daemon, or with `auth.login.finish`."""
 
     provider: str
     cwd: str = ""
 
 
-class AuthLoginFinish(Op[AuthEntry], tag="auth.login.finish", needs="admin", reach="whole", waits=True):
+class AuthLoginFinish(
+    Op[AuthEntry],
+    tag="auth.login.finish",
+    needs="admin",
+    reach="whole",
+    waits=True,
+    routes=POST("/api/auth/logins/{login}"),
+):
     """Finish a login. Answered when it has ended, well or not."""
 
     login: str
@@ -74,7 +91,14 @@ class AuthLoginFinish(Op[AuthEntry], tag="auth.login.finish", needs="admin", rea
         return f"AuthLoginFinish(login={self.login!r})"
 
 
-class AuthRefresh(Op[AuthEntry], tag="auth.refresh", needs="admin", reach="whole", waits=True):
+class AuthRefresh(
+    Op[AuthEntry],
+    tag="auth.refresh",
+    needs="admin",
+    reach="whole",
+    waits=True,
+    routes=POST("/api/auth/{provider}/refresh"),
+):
     """Renew a login now."""
 
     provider: str

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from openagent.protocol.op import ReadingOp
+from openagent.protocol.routes import GET
 
 
 class ConfigValue(Struct, frozen=True):
@@ -22,7 +23,7 @@ class ConfigList(Struct, frozen=True):
     """What is no error and still good to know, such as what of an untrusted project's file was left out."""
 
 
-class ConfigShow(ReadingOp[ConfigList], tag="config.show", needs="admin", reach="whole"):
+class ConfigShow(ReadingOp[ConfigList], tag="config.show", needs="admin", reach="whole", routes=GET("/api/config")):
     """The settings, and where each came from."""
 
     cwd: str = ""

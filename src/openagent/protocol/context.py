@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import GET, POST
 
 
 class ContextSection(Struct, frozen=True, omit_defaults=True):
@@ -82,13 +83,22 @@ class ContextGivenBack(Struct, frozen=True):
     tokens_after: int
 
 
-class ContextShow(ReadingOp[ContextReport], tag="context.show", needs="read"):
+class ContextShow(
+    ReadingOp[ContextReport], tag="context.show", needs="read", routes=GET("/api/agents/{id=session}/context")
+):
     """What the model would be shown now."""
 
     session: str
 
 
-class ContextCollect(Op[ContextProposal], tag="context.collect", needs="chat", acts=True, waits=True):
+class ContextCollect(
+    Op[ContextProposal],
+    tag="context.collect",
+    needs="chat",
+    acts=True,
+    waits=True,
+    routes=POST("/api/agents/{id=session}/context/collect"),
+):
     """Shrink the context now. Nothing is destroyed: `context.restore` takes it back."""
 
     session: str
@@ -98,7 +108,7 @@ class ContextCollect(Op[ContextProposal], tag="context.collect", needs="chat", a
     """Only tell what would go. No summary is written, so nothing is spent."""
 
 
-class ContextPin(Op[Done], tag="context.pin", needs="chat"):
+class ContextPin(Op[Done], tag="context.pin", needs="chat", routes=POST("/api/agents/{id=session}/context/pin")):
     """Keep a message from every collector, or no longer. A tool's result is kept together with its call."""
 
     session: str
@@ -106,7 +116,9 @@ class ContextPin(Op[Done], tag="context.pin", needs="chat"):
     on: bool = True
 
 
-class ContextRestore(Op[ContextGivenBack], tag="context.restore", needs="chat"):
+class ContextRestore(
+    Op[ContextGivenBack], tag="context.restore", needs="chat", routes=POST("/api/agents/{id=session}/context/restore")
+):
     """Show the model again what a collection took away."""
 
     session: str

@@ -1,11 +1,12 @@
 """What is said in a session: sending, stopping, reading, and answering what an agent asks."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import GET, POST, Paging
 from openagent.protocol.scopes import Scope
 from openagent.protocol.sessions import EndedTurn, GrantScope
 
@@ -30,6 +31,9 @@ class MessagePage(Struct, frozen=True, omit_defaults=True):
     turns: list[EndedTurn] = []
     """How the turns of these messages ended, in order."""
 
+    def following(self) -> dict[str, Any] | None:
+        return {"before": self.messages[0].number} if self.has_more else None
+
 
 class RawExchange(Struct, frozen=True, omit_defaults=True):
     request: str
@@ -46,13 +50,22 @@ class MessageSend(Op[Sent], tag="message.send", needs="chat", acts=True, tells=T
     """Text and images; `text` is put before them."""
 
 
-class TurnCancel(Op[Cancelled], tag="turn.cancel", needs="chat"):
+class TurnCancel(Op[Cancelled], tag="turn.cancel", needs="chat", routes=POST("/api/agents/{id=session}/cancel")):
     """Stop the running turn."""
 
     session: str
 
 
-class MessagesPage(ReadingOp[MessagePage], tag="messages.page", needs="read"):
+class MessagesPage(
+    ReadingOp[MessagePage],
+    tag="messages.page",
+    needs="read",
+    routes=GET(
+        "/api/agents/{id=session}/messages",
+        left_out=("after",),
+        paging=Paging("messages", ("before",), beside=("turns", "rewound")),
+    ),
+):
     """What was said, newest page first, each page oldest first."""
 
     session: str
@@ -62,14 +75,21 @@ class MessagesPage(ReadingOp[MessagePage], tag="messages.page", needs="read"):
     limit: int = 50
 
 
-class MessageRaw(ReadingOp[RawExchange], tag="message.raw", needs="read"):
+class MessageRaw(
+    ReadingOp[RawExchange],
+    tag="message.raw",
+    needs="read",
+    routes=GET("/api/agents/{id=session}/messages/{number}/raw"),
+):
     """The request that led to an answer and the response as it came, as far as kept."""
 
     session: str
     number: int
 
 
-class PermissionAnswer(Op[Done], tag="permission.answer", needs="approve"):
+class PermissionAnswer(
+    Op[Done], tag="permission.answer", needs="approve", routes=POST("/api/agents/{id=session}/approve-tool")
+):
     """Allow or deny a waiting tool call."""
 
     session: str
@@ -85,7 +105,9 @@ class PermissionAnswer(Op[Done], tag="permission.answer", needs="approve"):
         return super().needed().union(more)
 
 
-class QuestionAnswer(Op[Done], tag="question.answer", needs="chat", acts=True):
+class QuestionAnswer(
+    Op[Done], tag="question.answer", needs="chat", acts=True, routes=POST("/api/agents/{id=session}/answer")
+):
     """Answer what an agent asked."""
 
     session: str

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.routes import GET
 
 Origin = Literal["user", "project", "mcp"]
 
@@ -94,26 +95,30 @@ class Plugins(Struct, frozen=True, omit_defaults=True):
     plugins: list[Plugin]
 
 
-class CommandsList(ReadingOp[SlashCommands], tag="commands.list", needs="read", reach="open"):
+class CommandsList(
+    ReadingOp[SlashCommands], tag="commands.list", needs="read", reach="open", routes=GET("/api/config/commands")
+):
     """The slash commands of a workspace. A message that begins with one is expanded, whichever client sends it."""
 
     cwd: str = ""
 
 
-class SkillsList(ReadingOp[Skills], tag="skills.list", needs="read", reach="open"):
+class SkillsList(ReadingOp[Skills], tag="skills.list", needs="read", reach="open", routes=GET("/api/config/skills")):
     """The skills of a workspace."""
 
     cwd: str = ""
 
 
-class SkillShow(ReadingOp[SkillContent], tag="skills.show", needs="read", reach="open"):
+class SkillShow(
+    ReadingOp[SkillContent], tag="skills.show", needs="read", reach="open", routes=GET("/api/config/skills/{name}")
+):
     """One skill."""
 
     name: str
     cwd: str = ""
 
 
-class HooksList(ReadingOp[Hooks], tag="hooks.list", needs="read", reach="open"):
+class HooksList(ReadingOp[Hooks], tag="hooks.list", needs="read", reach="open", routes=GET("/api/config/hooks")):
     """The hooks of a workspace."""
 
     cwd: str = ""
@@ -128,5 +133,7 @@ class HooksTest(Op[HooksTried], tag="hooks.test", needs="admin", waits=True):
     input: dict[str, Any] = {}
 
 
-class PluginsList(ReadingOp[Plugins], tag="plugins.list", needs="read", reach="open", waits=True):
+class PluginsList(
+    ReadingOp[Plugins], tag="plugins.list", needs="read", reach="open", waits=True, routes=GET("/api/config/plugins")
+):
     """The plugins. Every one is loaded, to tell which are broken."""

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import GET, POST
 from openagent.protocol.usage import SessionUsage
 
 
@@ -54,7 +55,7 @@ class Ping(ReadingOp[Done], tag="ping", needs="read", reach="open"):
     """Answered at once: the daemon is there."""
 
 
-class DaemonStatus(ReadingOp[DaemonInfo], tag="daemon.status", needs="read", reach="open"):
+class DaemonStatus(ReadingOp[DaemonInfo], tag="daemon.status", needs="read", reach="open", routes=GET("/api/status")):
     """How the daemon is."""
 
 
@@ -64,5 +65,5 @@ class DaemonFollow(ReadingOp[Done], tag="daemon.follow", needs="read", reach="fi
     on: bool = True
 
 
-class DaemonStop(Op[Done], tag="daemon.stop", needs="admin", reach="whole", tells=True):
+class DaemonStop(Op[Done], tag="daemon.stop", needs="admin", reach="whole", tells=True, routes=POST("/api/stop")):
     """End the daemon; running turns are saved."""

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.routes import GET, PUT
 
 FileKind = Literal["file", "directory", "link", "other"]
 
@@ -42,7 +43,17 @@ class FileWritten(Struct, frozen=True):
     version: str
 
 
-class FilesList(ReadingOp[FileEntries], tag="files.list", needs="read", reach="open", waits=True):
+class FilesList(
+    ReadingOp[FileEntries],
+    tag="files.list",
+    needs="read",
+    reach="open",
+    waits=True,
+    routes=(
+        GET("/api/agents/{id=session}/files", "A directory of a session's workspace.", left_out=("copy",)),
+        GET("/api/workspaces/{id=copy}/files", "A directory of a copy.", left_out=("session",)),
+    ),
+):
     """What is in a directory of a session's workspace, or of a workspace's copy."""
 
     session: str = ""
@@ -52,7 +63,14 @@ class FilesList(ReadingOp[FileEntries], tag="files.list", needs="read", reach="o
     """All files below it instead, without what `.gitignore` and good sense leave out."""
 
 
-class FilesRead(ReadingOp[FileContent], tag="files.read", needs="read", reach="open", waits=True):
+class FilesRead(
+    ReadingOp[FileContent],
+    tag="files.read",
+    needs="read",
+    reach="open",
+    waits=True,
+    routes=GET("/api/agents/{id=session}/files/content", "A file of a session's workspace.", left_out=("copy",)),
+):
     """A file of a session's workspace, or of a workspace's copy."""
 
     session: str = ""
@@ -60,7 +78,16 @@ class FilesRead(ReadingOp[FileContent], tag="files.read", needs="read", reach="o
     path: str
 
 
-class FilesWrite(Op[FileWritten], tag="files.write", needs="chat", reach="open", acts=True, waits=True, tells=True):
+class FilesWrite(
+    Op[FileWritten],
+    tag="files.write",
+    needs="chat",
+    reach="open",
+    acts=True,
+    waits=True,
+    tells=True,
+    routes=PUT("/api/agents/{id=session}/files/content", left_out=("copy",)),
+):
     """Create or replace a file; parent directories are made."""
 
     session: str = ""

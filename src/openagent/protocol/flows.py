@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.routes import GET, POST
 from openagent.protocol.sessions import Mode
 
 FlowState = Literal["running", "done", "failed", "cancelled", "interrupted"]
@@ -62,13 +63,13 @@ class FlowReport(Struct, frozen=True, omit_defaults=True):
     error: ErrorInfo | None = None
 
 
-class FlowsList(ReadingOp[FlowList], tag="flow.list", needs="read"):
+class FlowsList(ReadingOp[FlowList], tag="flow.list", needs="read", routes=GET("/api/flows")):
     """The flows of a project: `.openagent/flows/*.toml`."""
 
     cwd: str
 
 
-class FlowCheck(ReadingOp[FlowInfo], tag="flow.check", needs="read", reach="open"):
+class FlowCheck(ReadingOp[FlowInfo], tag="flow.check", needs="read", reach="open", routes=POST("/api/flows/check")):
     """Whether a flow could run there. Nothing is run."""
 
     text: str
@@ -76,7 +77,9 @@ class FlowCheck(ReadingOp[FlowInfo], tag="flow.check", needs="read", reach="open
     cwd: str = ""
 
 
-class FlowRun(Op[FlowRunning], tag="flow.run", needs=("chat", "approve"), works_there=True):
+class FlowRun(
+    Op[FlowRunning], tag="flow.run", needs=("chat", "approve"), works_there=True, routes=POST("/api/flows", status=202)
+):
     """Start a flow in a session of its own."""
 
     text: str
@@ -88,13 +91,19 @@ class FlowRun(Op[FlowRunning], tag="flow.run", needs=("chat", "approve"), works_
     budget_usd: float | None = None
 
 
-class FlowResume(Op[FlowRunning], tag="flow.resume", needs="chat", acts=True):
+class FlowResume(
+    Op[FlowRunning],
+    tag="flow.resume",
+    needs="chat",
+    acts=True,
+    routes=POST("/api/flows/{id=session}/resume", status=202),
+):
     """Go on with a flow that ended early, after its last step that was done."""
 
     session: str
 
 
-class FlowShow(ReadingOp[FlowReport], tag="flow.show", needs="read"):
+class FlowShow(ReadingOp[FlowReport], tag="flow.show", needs="read", routes=GET("/api/flows/{id=session}")):
     """How a flow is doing."""
 
     session: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET
 
 
 class Grant(Struct, frozen=True, omit_defaults=True):
@@ -27,14 +28,14 @@ class Grants(Struct, frozen=True, omit_defaults=True):
     """Why some that there are cannot be told."""
 
 
-class GrantsList(ReadingOp[Grants], tag="grants.list", needs="approve", reach="filtered"):
+class GrantsList(ReadingOp[Grants], tag="grants.list", needs="approve", reach="filtered", routes=GET("/api/grants")):
     """What is allowed without being asked for, because a person said so."""
 
     session: str = ""
     """Only what holds in this session: what was allowed in it or in those it works for, and always in its workspace."""
 
 
-class GrantsRevoke(Op[Done], tag="grants.revoke", needs="approve", tells=True):
+class GrantsRevoke(Op[Done], tag="grants.revoke", needs="approve", tells=True, routes=DELETE("/api/grants/{grant}")):
     """Take a grant back. It holds no longer from the next decision on, also in a turn that is running."""
 
     grant: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import GET, POST
 
 SearchBy = Literal["fused", "text", "meaning"]
 
@@ -92,13 +93,17 @@ class IndexWatch(ReadingOp[Done], tag="index.watch", needs="chat", works_there=T
     cwd: str
 
 
-class IndexBuild(Op[IndexBuilt], tag="index.build", needs="chat", works_there=True, waits=True):
+class IndexBuild(
+    Op[IndexBuilt], tag="index.build", needs="chat", works_there=True, waits=True, routes=POST("/api/index/build")
+):
     """Bring a workspace's index up to date. Its progress comes as events, to this connection alone."""
 
     cwd: str
 
 
-class IndexSearch(ReadingOp[CodeHits], tag="index.search", needs="read", works_there=True, waits=True):
+class IndexSearch(
+    ReadingOp[CodeHits], tag="index.search", needs="read", works_there=True, waits=True, routes=GET("/api/index/search")
+):
     """Search code."""
 
     cwd: str
@@ -107,25 +112,36 @@ class IndexSearch(ReadingOp[CodeHits], tag="index.search", needs="read", works_t
     by: SearchBy = "fused"
 
 
-class IndexSymbols(ReadingOp[CodeSymbols], tag="index.symbols", needs="read", works_there=True, waits=True):
+class IndexSymbols(
+    ReadingOp[CodeSymbols],
+    tag="index.symbols",
+    needs="read",
+    works_there=True,
+    waits=True,
+    routes=GET("/api/index/symbols/{name}"),
+):
     """Where a name is defined and where it is used."""
 
     cwd: str
     name: str
 
 
-class IndexMap(ReadingOp[CodeMap], tag="index.map", needs="read", works_there=True, waits=True):
+class IndexMap(
+    ReadingOp[CodeMap], tag="index.map", needs="read", works_there=True, waits=True, routes=GET("/api/index/map")
+):
     """What is used most in a workspace, in so many tokens at most."""
 
     cwd: str
     max_tokens: int = 1000
 
 
-class IndexAsk(ReadingOp[IndexInfo], tag="index.status", needs="read", waits=True):
+class IndexAsk(ReadingOp[IndexInfo], tag="index.status", needs="read", waits=True, routes=GET("/api/index")):
     """How a workspace's index is."""
 
     cwd: str
 
 
-class IndexSetup(Op[IndexReady], tag="index.setup", needs="admin", reach="whole", waits=True):
+class IndexSetup(
+    Op[IndexReady], tag="index.setup", needs="admin", reach="whole", waits=True, routes=POST("/api/index/setup")
+):
     """Install the model that finds code by meaning. Its progress comes as events, to this connection alone."""

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from openagent.protocol.auth import LoginStarted
 from openagent.protocol.messages import UserPart
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, POST
 
 
 class McpOAuth(Struct, frozen=True, omit_defaults=True):
@@ -155,21 +156,34 @@ class McpCatalogue(Struct, frozen=True):
     entries: list[McpCatalogueEntry]
 
 
-class McpList(ReadingOp[McpServers], tag="mcp.list", needs="read", reach="open"):
+class McpList(
+    ReadingOp[McpServers],
+    tag="mcp.list",
+    needs="read",
+    reach="open",
+    routes=(GET("/api/mcp/servers"), GET("/api/metrics/mcp-health", "How the MCP servers are.")),
+):
     """The MCP servers that count in a folder, or for a session."""
 
     cwd: str = ""
     session: str = ""
 
 
-class McpTest(Op[McpServers], tag="mcp.test", needs="admin", reach="whole unless named", waits=True):
+class McpTest(
+    Op[McpServers],
+    tag="mcp.test",
+    needs="admin",
+    reach="whole unless named",
+    waits=True,
+    routes=POST("/api/mcp/servers/{name}/test"),
+):
     """Start an MCP server, or all of them, and tell what they offer."""
 
     name: str = ""
     cwd: str = ""
 
 
-class McpAdd(Op[Done], tag="mcp.add", needs="admin", reach="whole"):
+class McpAdd(Op[Done], tag="mcp.add", needs="admin", reach="whole", routes=POST("/api/mcp/servers")):
     """Keep an MCP server in the database."""
 
     name: str
@@ -177,13 +191,15 @@ class McpAdd(Op[Done], tag="mcp.add", needs="admin", reach="whole"):
     replace: bool = False
 
 
-class McpRemove(Op[Done], tag="mcp.remove", needs="admin", reach="whole"):
+class McpRemove(Op[Done], tag="mcp.remove", needs="admin", reach="whole", routes=DELETE("/api/mcp/servers/{name}")):
     """Remove an MCP server, out of the database or out of the person's own file."""
 
     name: str
 
 
-class McpSwitch(Op[Done], tag="mcp.switch", needs="admin", reach="whole unless named"):
+class McpSwitch(
+    Op[Done], tag="mcp.switch", needs="admin", reach="whole unless named", routes=POST("/api/mcp/servers/{name}/switch")
+):
     """Enable or disable an MCP server, wherever it stands: for all sessions, or for one from its next turn on."""
 
     name: str
@@ -192,13 +208,22 @@ class McpSwitch(Op[Done], tag="mcp.switch", needs="admin", reach="whole unless n
     session: str = ""
 
 
-class McpImport(Op[McpImported], tag="mcp.import", needs="admin", reach="whole", names={"path": "folder"}):
+class McpImport(
+    Op[McpImported],
+    tag="mcp.import",
+    needs="admin",
+    reach="whole",
+    names={"path": "folder"},
+    routes=POST("/api/mcp/import"),
+):
     """Copy the servers of another program's file into the database; what is there already stays."""
 
     path: str
 
 
-class McpResources(ReadingOp[McpResourceList], tag="mcp.resources", needs="chat", waits=True):
+class McpResources(
+    ReadingOp[McpResourceList], tag="mcp.resources", needs="chat", waits=True, routes=GET("/api/mcp/resources")
+):
     """What the servers of a folder let one read. Starts them where need be."""
 
     cwd: str
@@ -213,7 +238,7 @@ class McpResourceRead(ReadingOp[McpResourceContents], tag="mcp.resource.read", n
     uri: str
 
 
-class McpPrompts(ReadingOp[McpPromptList], tag="mcp.prompts", needs="chat", waits=True):
+class McpPrompts(ReadingOp[McpPromptList], tag="mcp.prompts", needs="chat", waits=True, routes=GET("/api/mcp/prompts")):
     """The prompts of a folder's servers. Starts them where need be."""
 
     cwd: str
@@ -261,7 +286,9 @@ class McpLogout(Op[Done], tag="mcp.logout", needs="admin", reach="whole"):
     name: str
 
 
-class McpCatalog(ReadingOp[McpCatalogue], tag="mcp.catalog", needs="read", reach="open"):
+class McpCatalog(
+    ReadingOp[McpCatalogue], tag="mcp.catalog", needs="read", reach="open", routes=GET("/api/mcp/catalog")
+):
     """The servers that are known, with the settings they need."""
 
     name: str = ""

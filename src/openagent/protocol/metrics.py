@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from openagent.protocol.op import ReadingOp
+from openagent.protocol.routes import GET
 from openagent.protocol.sessions import Status
 from openagent.protocol.usage import SessionUsage, UsageRow
 
@@ -41,13 +42,27 @@ class CostAnalysis(Struct, frozen=True):
     by_activity: list[UsageRow]
 
 
-class MetricsAgents(ReadingOp[AgentsMetrics], tag="metrics.agents", needs="read", reach="filtered", waits=True):
+class MetricsAgents(
+    ReadingOp[AgentsMetrics],
+    tag="metrics.agents",
+    needs="read",
+    reach="filtered",
+    waits=True,
+    routes=GET("/api/metrics/agents"),
+):
     """How the agents that were last active perform."""
 
     limit: int = 20
 
 
-class MetricsCost(ReadingOp[CostAnalysis], tag="metrics.cost", needs="read", reach="whole", waits=True):
+class MetricsCost(
+    ReadingOp[CostAnalysis],
+    tag="metrics.cost",
+    needs="read",
+    reach="whole",
+    waits=True,
+    routes=GET("/api/metrics/cost-analysis"),
+):
     """What was spent, on what, and where it is heading."""
 
     days: int = 30

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.routes import GET, POST
 
 
 class ModelEntry(Struct, frozen=True, omit_defaults=True):
@@ -45,14 +46,23 @@ class ModelPulled(Struct, frozen=True):
     size_bytes: int
 
 
-class ModelsList(ReadingOp[ModelEntries], tag="models.list", needs="read", reach="open", waits=True):
+class ModelsList(
+    ReadingOp[ModelEntries], tag="models.list", needs="read", reach="open", waits=True, routes=GET("/api/models")
+):
     """What the providers offer, asked of them."""
 
     provider: str = ""
     cwd: str = ""
 
 
-class ModelsTest(ReadingOp[ModelTests], tag="models.test", needs="admin", reach="whole unless named", waits=True):
+class ModelsTest(
+    ReadingOp[ModelTests],
+    tag="models.test",
+    needs="admin",
+    reach="whole unless named",
+    waits=True,
+    routes=POST("/api/models/test"),
+):
     """Ask models for one token, and see."""
 
     name: str = ""
@@ -60,7 +70,9 @@ class ModelsTest(ReadingOp[ModelTests], tag="models.test", needs="admin", reach=
     cwd: str = ""
 
 
-class ModelsPull(Op[ModelPulled], tag="models.pull", needs="admin", reach="whole", waits=True):
+class ModelsPull(
+    Op[ModelPulled], tag="models.pull", needs="admin", reach="whole", waits=True, routes=POST("/api/models/pull")
+):
     """Install an offline model. Its progress comes as events, to this connection alone."""
 
     name: str

@@ -1,5 +1,5 @@
 """What all ops have in common. Each says of itself what there is to know: its answer, the scope it takes, whose things
-it names. It stands in the file of its feature; `ops` gathers them."""
+it names, where it stands in the HTTP API. It stands in the file of its feature; `ops` gathers them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, dataclass_transform
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, dataclass_transform
 import msgspec
 from msgspec import Struct, StructMeta
 
+from openagent.protocol.routes import Route
 from openagent.protocol.scopes import Scope
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class OpType(StructMeta):
     reach: Reach
     names: Mapping[str, Named | None]
     """Fields that name something else here than their name says everywhere else."""
+    routes: tuple[Route, ...]
+    """Its addresses in the HTTP API."""
     acts: bool
     """It makes an agent go on, steers it, or does something in its place."""
     works_there: bool
@@ -78,6 +81,7 @@ class OpType(StructMeta):
         needs: Scope | tuple[Scope, ...] = "admin",
         reach: Reach = "named",
         names: Mapping[str, Named | None] | None = None,
+        routes: Route | tuple[Route, ...] = (),
         acts: bool = False,
         works_there: bool = False,
         waits: bool = False,
@@ -90,6 +94,7 @@ class OpType(StructMeta):
         made.tag = tag
         made.needs = (needs,) if isinstance(needs, str) else needs
         made.reach, made.names = reach, names or {}
+        made.routes = (routes,) if isinstance(routes, Route) else routes
         made.acts, made.works_there = acts, works_there
         made.waits, made.tells = waits, tells
         if changes is not None:

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from openagent.protocol.messages import UserPart
 from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, PATCH, POST
 from openagent.protocol.sessions import QueuedMessage
 
 
@@ -14,13 +15,15 @@ class Queue(Struct, frozen=True, omit_defaults=True):
     """They wait until somebody says go on."""
 
 
-class QueueShow(ReadingOp[Queue], tag="queue.show", needs="read"):
+class QueueShow(ReadingOp[Queue], tag="queue.show", needs="read", routes=GET("/api/agents/{id=session}/queue")):
     """The messages that wait."""
 
     session: str
 
 
-class QueueEdit(Op[Queue], tag="queue.edit", needs="chat", acts=True):
+class QueueEdit(
+    Op[Queue], tag="queue.edit", needs="chat", acts=True, routes=PATCH("/api/agents/{id=session}/queue/{queued}")
+):
     """Say a waiting message in other words."""
 
     session: str
@@ -31,14 +34,18 @@ class QueueEdit(Op[Queue], tag="queue.edit", needs="chat", acts=True):
     """Text and images; `text` is put before them."""
 
 
-class QueueRemove(Op[Queue], tag="queue.remove", needs="chat"):
+class QueueRemove(
+    Op[Queue], tag="queue.remove", needs="chat", routes=DELETE("/api/agents/{id=session}/queue/{queued}")
+):
     """Withdraw a waiting message."""
 
     session: str
     queued: str
 
 
-class QueueMove(Op[Queue], tag="queue.move", needs="chat", acts=True):
+class QueueMove(
+    Op[Queue], tag="queue.move", needs="chat", acts=True, routes=POST("/api/agents/{id=session}/queue/{queued}/move")
+):
     """Have a waiting message said earlier or later."""
 
     session: str
@@ -47,7 +54,9 @@ class QueueMove(Op[Queue], tag="queue.move", needs="chat", acts=True):
     """1 is next."""
 
 
-class QueueResume(Op[Queue], tag="queue.resume", needs="chat", acts=True):
+class QueueResume(
+    Op[Queue], tag="queue.resume", needs="chat", acts=True, routes=POST("/api/agents/{id=session}/queue/resume")
+):
     """Go on with what waits since a turn was cancelled. The next message does so too, and is said before it."""
 
     session: str

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, POST, Paging
 from openagent.protocol.sessions import Mode, Risk
 
 
@@ -77,25 +78,30 @@ class AuditPage(Struct, frozen=True, omit_defaults=True):
     next: int | None = None
     """What to give as `before` for the next page."""
 
+    def following(self) -> dict[str, Any] | None:
+        return None if self.next is None else {"before": self.next}
 
-class TrustAdd(Op[TrustEntry], tag="trust.add", needs="admin", tells=True):
+
+class TrustAdd(Op[TrustEntry], tag="trust.add", needs="admin", tells=True, routes=POST("/api/trust", status=201)):
     """Trust a folder: from now on its own settings and rules count, as they are at this moment."""
 
     cwd: str
     """The folder, or one below it."""
 
 
-class TrustRemove(Op[Done], tag="trust.remove", needs="admin", tells=True):
+class TrustRemove(Op[Done], tag="trust.remove", needs="admin", tells=True, routes=DELETE("/api/trust")):
     """Trust a folder no longer."""
 
     folder: str
 
 
-class TrustShow(ReadingOp[TrustEntries], tag="trust.list", needs="admin", reach="whole"):
+class TrustShow(ReadingOp[TrustEntries], tag="trust.list", needs="admin", reach="whole", routes=GET("/api/trust")):
     """The trusted folders."""
 
 
-class PolicyExplain(ReadingOp[PolicyExplanation], tag="policy.explain", needs="read", reach="open"):
+class PolicyExplain(
+    ReadingOp[PolicyExplanation], tag="policy.explain", needs="read", reach="open", routes=POST("/api/policy/explain")
+):
     """What would be decided about a command, and why. Nothing is run."""
 
     command: str
@@ -105,13 +111,21 @@ class PolicyExplain(ReadingOp[PolicyExplanation], tag="policy.explain", needs="r
     tool: str = "shell"
 
 
-class PolicyTest(ReadingOp[PolicyTested], tag="policy.test", needs="read", reach="open", waits=True):
+class PolicyTest(
+    ReadingOp[PolicyTested], tag="policy.test", needs="read", reach="open", waits=True, routes=POST("/api/policy/test")
+):
     """Whether all rules, built in and own, do what their examples say."""
 
     cwd: str = ""
 
 
-class AuditAsk(ReadingOp[AuditPage], tag="audit.list", needs="admin", reach="whole unless named"):
+class AuditAsk(
+    ReadingOp[AuditPage],
+    tag="audit.list",
+    needs="admin",
+    reach="whole unless named",
+    routes=GET("/api/audit", paging=Paging("entries", ("before",))),
+):
     """What was decided, run and written, newest first."""
 
     session: str = ""

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from openagent.protocol.messages import Role
 from openagent.protocol.op import ReadingOp
+from openagent.protocol.routes import GET
 
 
 class FoundMessage(Struct, frozen=True):
@@ -22,7 +23,14 @@ class FoundMessages(Struct, frozen=True, omit_defaults=True):
     """Messages that are not searched yet: they are being read."""
 
 
-class MessagesSearch(ReadingOp[FoundMessages], tag="messages.search", needs="read", reach="filtered", waits=True):
+class MessagesSearch(
+    ReadingOp[FoundMessages],
+    tag="messages.search",
+    needs="read",
+    reach="filtered",
+    waits=True,
+    routes=GET("/api/search"),
+):
     """Messages of all sessions, or of one, that hold all of these words; the best first."""
 
     query: str

@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, Part, UserPart
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, PATCH, POST, Paging
 from openagent.protocol.scopes import Scope
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -219,6 +220,9 @@ class SessionPage(Struct, frozen=True):
     sessions: list[SessionInfo]
     next: float | None = None
 
+    def following(self) -> dict[str, Any] | None:
+        return None if self.next is None else {"before": self.next, "before_id": self.sessions[-1].id}
+
 
 class Attached(Struct, frozen=True, omit_defaults=True):
     """Either a snapshot, or (`snapshot` is null) the missed events follow this reply."""
@@ -244,6 +248,7 @@ class SessionCreate(
     works_there=True,
     tells=True,
     names={"session": None},
+    routes=POST("/api/agents", status=201),
 ):
     """Create a session."""
 
@@ -261,7 +266,13 @@ class SessionCreate(
         return super().needed() | _freedom(self.settings)
 
 
-class SessionList(ReadingOp[SessionPage], tag="session.list", needs="read", reach="filtered"):
+class SessionList(
+    ReadingOp[SessionPage],
+    tag="session.list",
+    needs="read",
+    reach="filtered",
+    routes=GET("/api/agents", paging=Paging("sessions", ("before", "before_id"))),
+):
     """List sessions, most recently active first."""
 
     limit: int = 50
@@ -277,7 +288,7 @@ class SessionList(ReadingOp[SessionPage], tag="session.list", needs="read", reac
     """Only sessions that work for nobody: no sub-agents."""
 
 
-class SessionGet(ReadingOp[SessionInfo], tag="session.get", needs="read"):
+class SessionGet(ReadingOp[SessionInfo], tag="session.get", needs="read", routes=GET("/api/agents/{id=session}")):
     """One session."""
 
     session: str
@@ -299,7 +310,13 @@ class SessionDetach(ReadingOp[Done], tag="session.detach", needs="read"):
     session: str
 
 
-class SessionUpdate(Op[SessionInfo], tag="session.update", needs="chat", tells=True):
+class SessionUpdate(
+    Op[SessionInfo],
+    tag="session.update",
+    needs="chat",
+    tells=True,
+    routes=PATCH("/api/agents/{id=session}", "Rename a session.", left_out=("settings",)),
+):
     """Rename a session or change its settings."""
 
     session: str
@@ -312,13 +329,22 @@ class SessionUpdate(Op[SessionInfo], tag="session.update", needs="chat", tells=T
         return super().needed() | _freedom(self.settings)
 
 
-class SessionDelete(Op[Done], tag="session.delete", needs="chat", tells=True):
+class SessionDelete(
+    Op[Done], tag="session.delete", needs="chat", tells=True, routes=DELETE("/api/agents/{id=session}")
+):
     """Stop a session and forget it."""
 
     session: str
 
 
-class SessionFork(Op[SessionInfo], tag="session.fork", needs="chat", acts=True, tells=True):
+class SessionFork(
+    Op[SessionInfo],
+    tag="session.fork",
+    needs="chat",
+    acts=True,
+    tells=True,
+    routes=POST("/api/agents/{id=session}/fork", status=201),
+):
     """Copy a session, so that the copy goes its own way."""
 
     session: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, PATCH, POST
 
 TaskState = Literal["todo", "doing", "blocked", "done"]
 
@@ -42,20 +43,22 @@ class TasksSynced(Struct, frozen=True, omit_defaults=True):
     """What was taken away, and where both sides had changed the same."""
 
 
-class TasksList(ReadingOp[TaskList], tag="tasks.list", needs="read", reach="filtered"):
+class TasksList(ReadingOp[TaskList], tag="tasks.list", needs="read", reach="filtered", routes=GET("/api/tasks")):
     """List tasks, by state and place."""
 
     cwd: str = ""
     state: TaskState | None = None
 
 
-class TaskGet(ReadingOp[TaskInfo], tag="task.get", needs="read"):
+class TaskGet(ReadingOp[TaskInfo], tag="task.get", needs="read", routes=GET("/api/tasks/{task}")):
     """One task."""
 
     task: str
 
 
-class TaskCreate(Op[TaskInfo], tag="task.create", needs="chat", reach="whole unless named"):
+class TaskCreate(
+    Op[TaskInfo], tag="task.create", needs="chat", reach="whole unless named", routes=POST("/api/tasks", status=201)
+):
     """Create a task, at the end of those of its state."""
 
     title: str
@@ -66,7 +69,7 @@ class TaskCreate(Op[TaskInfo], tag="task.create", needs="chat", reach="whole unl
     cwd: str = ""
 
 
-class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat"):
+class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat", routes=PATCH("/api/tasks/{task}")):
     """Change a task. Only what is given changes; with a new state and no place it goes to the end of those of that
     state."""
 
@@ -80,13 +83,13 @@ class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat"):
     position: float | UnsetType = UNSET
 
 
-class TaskDelete(Op[Done], tag="task.delete", needs="chat"):
+class TaskDelete(Op[Done], tag="task.delete", needs="chat", routes=DELETE("/api/tasks/{task}")):
     """Delete a task."""
 
     task: str
 
 
-class TasksSync(Op[TasksSynced], tag="tasks.sync", needs="admin", waits=True):
+class TasksSync(Op[TasksSynced], tag="tasks.sync", needs="admin", waits=True, routes=POST("/api/tasks/sync")):
     """Bring a workspace's tasks and its `docs/TASKS.md` together; what was changed on either side is kept."""
 
     cwd: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, POST
 from openagent.protocol.sessions import Mode
 
 TemplateSource = Literal["project", "user", "database", "starter"]
@@ -56,35 +57,57 @@ class TemplateText(Struct, frozen=True):
     text: str
 
 
-class TemplatesList(ReadingOp[TemplateList], tag="templates.list", needs="read", reach="open"):
+class TemplatesList(
+    ReadingOp[TemplateList], tag="templates.list", needs="read", reach="open", routes=GET("/api/config/agent-templates")
+):
     """List agent templates."""
 
     cwd: str = ""
     """Also those of the project there."""
 
 
-class TemplatesGet(ReadingOp[TemplateInfo], tag="templates.get", needs="read", reach="open"):
+class TemplatesGet(
+    ReadingOp[TemplateInfo],
+    tag="templates.get",
+    needs="read",
+    reach="open",
+    routes=GET("/api/config/agent-templates/{name}"),
+):
     """One template."""
 
     name: str
     cwd: str = ""
 
 
-class TemplatesSave(Op[TemplateInfo], tag="templates.save", needs="admin", reach="whole"):
+class TemplatesSave(
+    Op[TemplateInfo],
+    tag="templates.save",
+    needs="admin",
+    reach="whole",
+    routes=POST("/api/config/agent-templates", status=201),
+):
     """Keep a template in the database."""
 
     template: Template
     replace: bool = False
 
 
-class TemplatesRemove(Op[Done], tag="templates.remove", needs="admin", reach="whole"):
+class TemplatesRemove(
+    Op[Done], tag="templates.remove", needs="admin", reach="whole", routes=DELETE("/api/config/agent-templates/{name}")
+):
     """Take a template out of the database. Files are left alone."""
 
     name: str
     cwd: str = ""
 
 
-class TemplatesImport(Op[TemplateInfo], tag="templates.import", needs="admin", reach="whole"):
+class TemplatesImport(
+    Op[TemplateInfo],
+    tag="templates.import",
+    needs="admin",
+    reach="whole",
+    routes=POST("/api/config/agent-templates/import"),
+):
     """Keep the template of a Markdown file in the database."""
 
     text: str
@@ -93,7 +116,13 @@ class TemplatesImport(Op[TemplateInfo], tag="templates.import", needs="admin", r
     replace: bool = False
 
 
-class TemplatesExport(ReadingOp[TemplateText], tag="templates.export", needs="read", reach="open"):
+class TemplatesExport(
+    ReadingOp[TemplateText],
+    tag="templates.export",
+    needs="read",
+    reach="open",
+    routes=GET("/api/config/agent-templates/{name}/export"),
+):
     """A template as a Markdown file."""
 
     name: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, POST
 from openagent.protocol.scopes import Scope
 
 TokenKind = Literal["token", "browser"]
@@ -45,7 +46,9 @@ class LoginAddress(Struct, frozen=True):
         return f"LoginAddress(expires_at={self.expires_at!r})"
 
 
-class TokensCreate(Op[TokenCreated], tag="tokens.create", needs="admin", reach="open"):
+class TokensCreate(
+    Op[TokenCreated], tag="tokens.create", needs="admin", reach="open", routes=POST("/api/tokens", status=201)
+):
     """A new token. Its secret is told once, in the answer, and kept as a hash."""
 
     name: str
@@ -57,11 +60,11 @@ class TokensCreate(Op[TokenCreated], tag="tokens.create", needs="admin", reach="
     """Seconds; None: until it is revoked."""
 
 
-class TokensList(ReadingOp[TokenList], tag="tokens.list", needs="admin", reach="whole"):
+class TokensList(ReadingOp[TokenList], tag="tokens.list", needs="admin", reach="whole", routes=GET("/api/tokens")):
     """The tokens, and the browsers that are logged in."""
 
 
-class TokensRevoke(Op[Done], tag="tokens.revoke", needs="admin", reach="whole"):
+class TokensRevoke(Op[Done], tag="tokens.revoke", needs="admin", reach="whole", routes=DELETE("/api/tokens/{token}")):
     """Revoke a token. At once: whoever is connected with it is cut off."""
 
     token: str

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from openagent.protocol.display import NO_DISPLAY, Display
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import GET, POST
 
 
 class ToolInfo(Struct, frozen=True, omit_defaults=True):
@@ -27,7 +28,9 @@ class ToolRan(Struct, frozen=True, omit_defaults=True):
     display: Display = NO_DISPLAY
 
 
-class ToolsSwitch(Op[Done], tag="tools.switch", needs="admin", reach="whole unless named"):
+class ToolsSwitch(
+    Op[Done], tag="tools.switch", needs="admin", reach="whole unless named", routes=POST("/api/tools/{name}/switch")
+):
     """Give agents a tool, or take it away: in one session from its next step on, or in all that start from now on."""
 
     name: str
@@ -35,13 +38,31 @@ class ToolsSwitch(Op[Done], tag="tools.switch", needs="admin", reach="whole unle
     session: str = ""
 
 
-class ToolsList(ReadingOp[ToolList], tag="tools.list", needs="read", reach="open", waits=True):
+class ToolsList(
+    ReadingOp[ToolList],
+    tag="tools.list",
+    needs="read",
+    reach="open",
+    waits=True,
+    routes=(
+        GET("/api/agents/{id=session}/tools", "The tools a session has."),
+        GET("/api/tools", "The tools there are.", left_out=("session",)),
+    ),
+):
     """The tools a session has, or all there are."""
 
     session: str = ""
 
 
-class ToolRun(Op[ToolRan], tag="tool.run", needs="chat", acts=True, waits=True, tells=True):
+class ToolRun(
+    Op[ToolRan],
+    tag="tool.run",
+    needs="chat",
+    acts=True,
+    waits=True,
+    tells=True,
+    routes=POST("/api/agents/{id=session}/tools/{tool}"),
+):
     """Run a tool as a person would: decided on, shown and audited like a model's call, but no part of the history."""
 
     session: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Op, ReadingOp
+from openagent.protocol.routes import GET, POST
 
 
 class ChangedFile(Struct, frozen=True, omit_defaults=True):
@@ -52,7 +53,9 @@ class Rewound(Struct, frozen=True, omit_defaults=True):
     """Other sessions in the middle of a turn in this folder: nothing of theirs was touched."""
 
 
-class SessionRewind(Op[Rewound], tag="session.rewind", needs="chat", tells=True):
+class SessionRewind(
+    Op[Rewound], tag="session.rewind", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/rewind")
+):
     """Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back."""
 
     session: str
@@ -67,7 +70,9 @@ class SessionRewind(Op[Rewound], tag="session.rewind", needs="chat", tells=True)
     """Files that go back although others changed them since."""
 
 
-class SessionUnrewind(Op[Rewound], tag="session.unrewind", needs="chat", tells=True):
+class SessionUnrewind(
+    Op[Rewound], tag="session.unrewind", needs="chat", tells=True, routes=POST("/api/agents/{id=session}/unrewind")
+):
     """Take a rewind back: files and conversation, but for what others did since."""
 
     session: str
@@ -75,7 +80,9 @@ class SessionUnrewind(Op[Rewound], tag="session.unrewind", needs="chat", tells=T
     """As the rewind's answer and its event name it."""
 
 
-class SessionChanges(ReadingOp[Changes], tag="session.changes", needs="read"):
+class SessionChanges(
+    ReadingOp[Changes], tag="session.changes", needs="read", routes=GET("/api/agents/{id=session}/diff")
+):
     """What a session, or one turn of it, changed. What was taken back, and what others wrote, is no part of it."""
 
     session: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import ReadingOp
+from openagent.protocol.routes import GET
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -83,14 +84,16 @@ class FailureReport(Struct, frozen=True):
     rows: list[FailureRow]
 
 
-class UsageFailures(ReadingOp[FailureReport], tag="usage.failures", needs="read", reach="whole"):
+class UsageFailures(
+    ReadingOp[FailureReport], tag="usage.failures", needs="read", reach="whole", routes=GET("/api/usage/failures")
+):
     """What went wrong, by day and kind of error."""
 
     since: float = 0.0
     until: float | None = None
 
 
-class UsageAsk(ReadingOp[UsageReport], tag="usage.report", needs="read", reach="whole"):
+class UsageAsk(ReadingOp[UsageReport], tag="usage.report", needs="read", reach="whole", routes=GET("/api/usage")):
     """Tokens and money, summed up."""
 
     by: GroupBy = "model"

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, POST
 from openagent.protocol.undo import Changes
 
 CopyMethod = Literal["overlay", "worktree", "copy"]
@@ -57,14 +58,28 @@ class WorkspacesCollected(Struct, frozen=True, omit_defaults=True):
     freed_bytes: int = 0
 
 
-class WorkspacesList(ReadingOp[WorkspaceCopies], tag="workspaces.list", needs="read", reach="filtered", waits=True):
+class WorkspacesList(
+    ReadingOp[WorkspaceCopies],
+    tag="workspaces.list",
+    needs="read",
+    reach="filtered",
+    waits=True,
+    routes=GET("/api/workspaces"),
+):
     """List copies of workspaces."""
 
     cwd: str = ""
     """Only copies of this workspace."""
 
 
-class WorkspacesCreate(Op[WorkspaceCopy], tag="workspaces.create", needs="admin", works_there=True, waits=True):
+class WorkspacesCreate(
+    Op[WorkspaceCopy],
+    tag="workspaces.create",
+    needs="admin",
+    works_there=True,
+    waits=True,
+    routes=POST("/api/workspaces", status=201),
+):
     """Copy a workspace."""
 
     cwd: str
@@ -75,19 +90,29 @@ class WorkspacesCreate(Op[WorkspaceCopy], tag="workspaces.create", needs="admin"
     max_files: int | None = None
 
 
-class WorkspacesDiff(ReadingOp[Changes], tag="workspaces.diff", needs="read", waits=True):
+class WorkspacesDiff(
+    ReadingOp[Changes], tag="workspaces.diff", needs="read", waits=True, routes=GET("/api/workspaces/{id=copy}/diff")
+):
     """What a copy has changed since it was made or last merged."""
 
     copy: str
 
 
-class WorkspacesMerge(Op[WorkspaceMerged], tag="workspaces.merge", needs="admin", waits=True):
+class WorkspacesMerge(
+    Op[WorkspaceMerged],
+    tag="workspaces.merge",
+    needs="admin",
+    waits=True,
+    routes=POST("/api/workspaces/{id=copy}/merge"),
+):
     """Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides."""
 
     copy: str
 
 
-class WorkspacesRemove(Op[Done], tag="workspaces.remove", needs="admin", waits=True):
+class WorkspacesRemove(
+    Op[Done], tag="workspaces.remove", needs="admin", waits=True, routes=DELETE("/api/workspaces/{id=copy}")
+):
     """Remove a copy."""
 
     copy: str
@@ -102,14 +127,28 @@ class WorkspacesBackup(Op[WorkspaceBackup], tag="workspaces.backup", needs="admi
     archive: str
 
 
-class WorkspacesRestore(Op[WorkspaceBackup], tag="workspaces.restore", needs="admin", works_there=True, waits=True):
+class WorkspacesRestore(
+    Op[WorkspaceBackup],
+    tag="workspaces.restore",
+    needs="admin",
+    works_there=True,
+    waits=True,
+    routes=POST("/api/workspaces/restore"),
+):
     """Unpack a backup into a folder that does not exist yet or is empty."""
 
     archive: str
     to: str
 
 
-class WorkspacesCollect(Op[WorkspacesCollected], tag="workspaces.gc", needs="admin", reach="whole", waits=True):
+class WorkspacesCollect(
+    Op[WorkspacesCollected],
+    tag="workspaces.gc",
+    needs="admin",
+    reach="whole",
+    waits=True,
+    routes=POST("/api/workspaces/collect"),
+):
     """Give back the space of checkpoints and copies that nobody needs any more."""
 
     keep: int = 200

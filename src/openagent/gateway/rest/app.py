@@ -14,10 +14,10 @@ from openagent.daemon.daemon import Daemon
 from openagent.gateway.crowd import Peer
 from openagent.gateway.gate import Gate
 from openagent.gateway.guard import WEBSOCKET, Guard, is_guarded
-from openagent.gateway.rest import agents, openapi, problems, topics
+from openagent.gateway.rest import openapi, problems
 from openagent.gateway.rest.asking import Asking, json_response
 from openagent.gateway.rest.browser import browser_rows
-from openagent.gateway.rest.endpoint import Custom, Endpoint, Row
+from openagent.gateway.rest.endpoint import Custom, Endpoint, Row, endpoints
 from openagent.gateway.rest.talking import Talking
 from openagent.gateway.static import StaticFiles
 from openagent.gateway.websocket import websocket_endpoint
@@ -64,8 +64,7 @@ def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
         *browser_rows(gate, cookie, asking.tell_login),
         Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
         *Talking(asking).rows(),
-        *agents.ENDPOINTS,
-        *topics.ENDPOINTS,
+        *endpoints(),
     ]
     return table
 

@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from typing import TypeVar, cast
 from uuid import uuid4
 
 import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,12 +25,14 @@ from openagent.gateway.rest.decode import (
 from openagent.gateway.rest.endpoint import Endpoint
 from openagent.gateway.rest.problems import Refused, problem
 from openagent.protocol.op import Done, Op
+from openagent.protocol.routes import Page
 from openagent.protocol.tokens import LoginAddress, TokenCreated
 
 LONGEST_KEY = 255
 MOST_KEPT = 4 * 1024 * 1024
 """Bytes of an answer that can be given again."""
 _SECRETS = (TokenCreated, LoginAddress)
+R = TypeVar("R", bound=Struct)
 
 
 class NoLine:
@@ -58,7 +62,7 @@ class Asking:
         self._gate = gate
         self._under_way: set[tuple[str, str]] = set()
 
-    async def perform(self, caller: Caller, op: Op) -> object:
+    async def perform(self, caller: Caller, op: Op[R]) -> R:
         connection = Connection(self.daemon, NoLine(), caller)
         connection.name = caller.name
         connection.greeted = True
@@ -130,7 +134,7 @@ def encode(endpoint: Endpoint, result: object) -> Response:
         return Response(status_code=204)
     if endpoint.paging is None:
         return json_response(result, endpoint.status)
-    following = endpoint.paging.following(result)
+    following = cast("Page", result).following()
     cursor = encode_cursor(following) if following is not None else None
     beside = {name: getattr(result, name) for name in endpoint.paging.beside}
     page = {"items": getattr(result, endpoint.paging.items), **beside, "next": cursor}

@@ -1,9 +1,11 @@
 """The rows of the table of addresses."""
 
 import functools
+import inspect
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -11,12 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from openagent.protocol.op import Done, Op
+from openagent.protocol.ops import ALL_OPS
+from openagent.protocol.routes import Method, Route
 from openagent.protocol.scopes import Scope
 
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Integer = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
 """What JSON carries exactly everywhere."""
 _BODY_METHODS = ("POST", "PUT", "PATCH")
+_IN_PATH = re.compile(r"\{(\w+)(?:=(\w+))?\}")
 
 
 class Row:
@@ -29,6 +33,7 @@ class Row:
         summary: str,
         *,
         scope: Scope | None,
+        description: str = "",
         status: int = 200,
         path_types: Mapping[str, Any] | None = None,
         query: type[Struct] | None = None,
@@ -41,6 +46,7 @@ class Row:
         self.method: Method = method
         self.path = path
         self.summary = summary
+        self.description = description
         self.scope: Scope | None = scope
         """None: no token is needed."""
         self.status = status
@@ -70,61 +76,37 @@ class Custom(Row):
         self.handler = handler
 
 
-class Paging(Struct, frozen=True):
-    items: str
-    """The field of the op's result that holds a page's items."""
-    following: Callable[[Any], Mapping[str, Any] | None]
-    """From a result to the op's fields that ask for what comes after it; None at the end."""
-    fields: tuple[str, ...]
-    """Fields of the op that only a cursor sets."""
-    beside: tuple[str, ...] = ()
-    """Fields of the op's result that tell more about the items."""
-
-
 class Endpoint(Row):
-    """An op at an address. What neither the address nor `fixed` says comes from the query, or from the body when the
-    method has one."""
+    """An op at an address. What the address does not say comes from the query, or from the body when the method has
+    one."""
 
-    def __init__(
-        self,
-        method: Method,
-        path: str,
-        op: type[Op],
-        summary: str,
-        *,
-        names: Mapping[str, str] | None = None,
-        fixed: Mapping[str, Any] | None = None,
-        left_out: tuple[str, ...] = (),
-        status: int = 0,
-        paging: Paging | None = None,
-        streams: bool = False,
-    ) -> None:
-        """`names` maps what the address calls something to the op's field."""
+    def __init__(self, op: type[Op], route: Route) -> None:
         self.op = op
-        self.fixed = dict(fixed or {})
-        self.paging = paging
+        self.paging = route.paging
         self._fields = {field.name: field for field in msgspec.structs.fields(op)}
-        in_path = [part[1:-1].removesuffix(":path") for part in path.split("/") if part.startswith("{")]
-        self.path_fields = {name: (names or {}).get(name, name) for name in in_path}
-        hidden = {"id", *self.path_fields.values(), *self.fixed, *left_out, *(paging.fields if paging else ())}
+        self.path_fields = {name: field or name for name, field in _IN_PATH.findall(route.path)}
+        """From what the address calls something to the op's field."""
+        hidden = {"id", *self.path_fields.values(), *route.left_out, *(route.paging.fields if route.paging else ())}
         self._rest = [field for name, field in self._fields.items() if name not in hidden]
+        path = _IN_PATH.sub(r"{\1}", route.path)
         place = "".join(part.strip("{}").title() for part in path.split("/"))
-        self._name = f"{op.__name__}Body" if method in _BODY_METHODS else f"{op.__name__}At{place}"
-        result = op.result()
+        takes_body = route.method in _BODY_METHODS
+        self._name = f"{op.__name__}Body" if takes_body else f"{op.__name__}At{place}"
+        summary, _, more = inspect.cleandoc(op.__doc__ or "").replace("\n", " ").partition(". ")
         super().__init__(
-            method,
+            route.method,
             path,
-            summary,
+            route.summary or f"{summary.removesuffix('.')}.",
+            description=more,
             scope=op.needs[0],
-            status=status or (204 if result is Done else 200),
+            status=route.status or (204 if op.result() is Done else 200),
             path_types={name: _bounded(self._fields[field].type) for name, field in self.path_fields.items()},
-            query=None if method in _BODY_METHODS else self._given,
-            body=self._given if method in _BODY_METHODS and self._rest else None,
-            result=self._page if paging else result,
+            query=None if takes_body else self._given,
+            body=self._given if takes_body and self._rest else None,
+            result=self._page if route.paging else op.result(),
             headers={"Idempotency-Key": "Makes a repeated request answer as the first did."}
-            if method == "POST"
+            if route.method == "POST"
             else {},
-            streams=streams,
         )
 
     @functools.cached_property
@@ -144,13 +126,19 @@ class Endpoint(Row):
         )
 
     def make(self, op_id: str, in_path: Mapping[str, Any], given: Struct | None) -> Op:
-        fields = {self.path_fields[name]: value for name, value in in_path.items()} | self.fixed
+        fields = {self.path_fields[name]: value for name, value in in_path.items()}
         if given is not None:
             fields |= {field.name: getattr(given, field.name) for field in self._rest}
         return self.op(id=op_id, **fields)
 
     def cursor_field(self, name: str) -> Any:
         return self._fields[name].type
+
+
+def endpoints() -> list[Endpoint]:
+    """Of all ops, in the order they are tried: a word in an address comes before whatever could stand there."""
+    found = [Endpoint(op, route) for op in ALL_OPS for route in op.routes]
+    return sorted(found, key=lambda endpoint: [part.startswith("{") for part in endpoint.path.split("/")])
 
 
 def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:

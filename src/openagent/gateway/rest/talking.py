@@ -1,6 +1,6 @@
 """Addresses that are more than an op: messages and events, settings with their version, a command, a few old names."""
 
-from typing import Any
+from typing import TypeVar
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -16,15 +16,16 @@ from openagent.gateway.rest.problems import Refused
 from openagent.protocol.conversation import MessageSend, Sent
 from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.mcp import McpList, McpServerInfo, McpServers
+from openagent.protocol.mcp import McpList, McpServerInfo
 from openagent.protocol.messages import UserPart
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionAttach, SessionGet, SessionInfo, SessionUpdate, Settings, SettingsChange
-from openagent.protocol.templates import Template, TemplateInfo, TemplateList, TemplatesList, TemplatesSave
+from openagent.protocol.templates import Template, TemplateInfo, TemplatesList, TemplatesSave
 from openagent.protocol.tools import ToolRan, ToolRun
 from openagent.protocol.usage import UsageAsk, UsageReport
-from openagent.protocol.workspaces import WorkspaceBackup, WorkspaceCopies, WorkspacesBackup, WorkspacesList
+from openagent.protocol.workspaces import WorkspaceBackup, WorkspacesBackup, WorkspacesList
 
+R = TypeVar("R", bound=Struct)
 _SESSION = {"id": str}
 _ETAG = {"If-None-Match": "Answers 304 when nothing has changed since."}
 _MATCH = {"If-Match": "The version that is changed, as `ETag` told it; `*` for any."}
@@ -119,7 +120,7 @@ class Talking:
             ),
         ]  # fmt: skip
 
-    async def _perform(self, request: Request, op: Op) -> Any:
+    async def _perform(self, request: Request, op: Op[R]) -> R:
         return await self._asking.perform(request.state.caller, op)
 
     async def _message(self, request: Request) -> Response:
@@ -144,7 +145,7 @@ class Talking:
         except BaseException:
             line.close()
             raise
-        return event_stream(line, TurnEnd(op, sent.turn if isinstance(sent, Sent) else 0))
+        return event_stream(line, TurnEnd(op, sent.turn))
 
     async def _events(self, request: Request) -> Response:
         given = decode_query(request, EventsQuery)
@@ -170,7 +171,7 @@ class Talking:
 
     async def _settings(self, request: Request) -> Response:
         decode_query(request, None)
-        info: SessionInfo = await self._perform(request, SessionGet(id=new_op_id(), session=_session(request)))
+        info = await self._perform(request, SessionGet(id=new_op_id(), session=_session(request)))
         tag = _tag(info)
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={"ETag": tag})
@@ -207,7 +208,7 @@ class Talking:
     async def _server(self, request: Request) -> Response:
         decode_query(request, None)
         name = request.path_params["name"]
-        servers: McpServers = await self._perform(request, McpList(id=new_op_id()))
+        servers = await self._perform(request, McpList(id=new_op_id()))
         for server in servers.servers:
             if server.name == name:
                 return json_response(server)
@@ -216,7 +217,7 @@ class Talking:
     async def _backup(self, request: Request) -> Response:
         body = await read_body(request)
         given = decode_body(request, body, BackupBody)
-        copies: WorkspaceCopies = await self._perform(request, WorkspacesList(id=new_op_id()))
+        copies = await self._perform(request, WorkspacesList(id=new_op_id()))
         found = [copy for copy in copies.copies if request.path_params["id"] in (copy.id, copy.name)]
         if not found:
             raise Refused(404, "not_found", f"There is no workspace {request.path_params['id']!r}.")
@@ -229,7 +230,7 @@ class Talking:
 
     async def _prompts(self, request: Request) -> Response:
         decode_query(request, None)
-        listed: TemplateList = await self._perform(request, TemplatesList(id=new_op_id()))
+        listed = await self._perform(request, TemplatesList(id=new_op_id()))
         return json_response(SystemPrompts([_prompt(info) for info in listed.templates]))
 
     async def _add_prompt(self, request: Request) -> Response:
@@ -246,7 +247,7 @@ class Talking:
 
     async def _openai_usage(self, request: Request) -> Response:
         decode_query(request, None)
-        report: UsageReport = await self._perform(request, UsageAsk(id=new_op_id()))
+        report = await self._perform(request, UsageAsk(id=new_op_id()))
         rows = [row for row in report.rows if row.key.startswith(("openai/", "azure/"))]
         return json_response(UsageReport(report.by, rows, report.total))
 

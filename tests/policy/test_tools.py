@@ -8,6 +8,7 @@ from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts, Decision, Effect
 from openagent.policy.rules import RuleSet
 from openagent.protocol.sessions import Mode
+from openagent.tools.git import git
 from tests.policy.labelled import WORKSPACE
 
 MODES: tuple[Mode, ...] = ("plan", "ask", "edits", "auto", "full")
@@ -46,8 +47,8 @@ def decided(tool: str, effect: Effect, subject: str, mode: Mode, arguments: dict
         ("execute_code", "execute", "print(1)", "allow ask ask allow allow"),
         ("execute_code", "execute", "import os; os.system('rm -rf /')", "deny deny deny deny deny"),
         ("github__create_issue", "execute", "", "deny ask ask ask allow"),
-        ("git", "execute", "status", "allow allow allow allow allow"),
-        ("git", "execute", "push --force", "allow ask ask ask allow"),
+        ("git", "execute", "git status", "allow allow allow allow allow"),
+        ("git", "execute", "git push --force", "allow ask ask ask allow"),
         ("shell", "execute", "", "allow allow allow allow allow"),
     ],
 )
@@ -71,12 +72,18 @@ def test_the_whole_command_counts_and_not_its_shortened_subject() -> None:
     assert decided("execute_code", "execute", "…", "full", {"language": "bash", "code": "rm -rf /"}).kind == "deny"
 
 
-def test_the_arguments_of_the_git_tool_make_a_git_command() -> None:
-    given = {"operation": "push", "args": ["--force", "origin"]}
-    assert decided("git", "execute", "push", "ask", given).rule == "builtin:git-destroys"
-    assert decided("git", "execute", "log", "ask", {"operation": "log", "args": ["-5"]}).kind == "allow"
-    tricky = {"operation": "log", "args": ["$(rm -rf /)"]}
-    assert decided("git", "execute", "log", "ask", tricky).kind == "allow", "arguments are not shell text"
+@pytest.mark.parametrize(
+    ("subcommand", "args", "expected"),
+    [
+        ("push", ["--force", "origin"], "ask builtin:git-destroys"),
+        ("log", ["-5"], "allow builtin:read-only"),
+        ("log", ["$(rm -rf /)"], "allow builtin:read-only"),  # arguments are not shell text
+    ],
+)
+def test_the_arguments_of_the_git_tool_make_a_git_command(subcommand: str, args: list[str], expected: str) -> None:
+    given = {"subcommand": subcommand, "args": args}
+    decision = decided("git", "execute", git.summarize(given), "ask", given)
+    assert f"{decision.kind} {decision.rule}" == expected
 
 
 def test_the_clouds_metadata_service_is_a_store_of_secrets() -> None:

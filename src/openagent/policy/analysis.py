@@ -27,7 +27,6 @@ _SIMPLE = frozenset(
 _EVALUATING = frozenset(
     ("test", "printf", "read", "unset", "let", "declare", "typeset", "local", "export", "readonly", "mapfile", "wait")
 )
-_MAX_DEPTH = 12
 _MAX_LOOP_VALUES = 6
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb\ue000-\uf8ff]|[\U000e0000-\U000e0fff]"
@@ -64,7 +63,6 @@ class _Analyser:
         self._workspace = workspace.rstrip("/") or "/"
         self._state = State(cwd)
         self._depth = 0
-        self._nested = 0
         self._functions: dict[str, Stage] = {}
         self._running: list[Stage] = []
 
@@ -74,17 +72,24 @@ class _Analyser:
         self.units.append(Unit(argv, known, tuple(findings), self._state.cwd, redirection))
 
     @contextmanager
-    def _aside(self, *, depth: int = 0, stays: bool = False) -> Generator[None]:
-        """For what may not run, or not in this very shell. `stays`: it does not move those after it."""
-        cwd = self._state.cwd
-        self._depth += depth
-        self._state.conditional += 1
+    def _deeper(self) -> Generator[None]:
+        """Into a script, or into a command that a command starts."""
+        if self._depth >= MAX_DEPTH:
+            raise NotUnderstood("commands inside commands go too deep")
+        self._depth += 1
         try:
-            if self._depth > _MAX_DEPTH:
-                raise NotUnderstood("commands inside commands go too deep")
             yield
         finally:
-            self._depth -= depth
+            self._depth -= 1
+
+    @contextmanager
+    def _aside(self, *, stays: bool = False) -> Generator[None]:
+        """For what may not run, or not in this very shell. `stays`: it does not move those after it."""
+        cwd = self._state.cwd
+        self._state.conditional += 1
+        try:
+            yield
+        finally:
             self._state.conditional -= 1
             if stays:
                 self._state.cwd = cwd
@@ -92,12 +97,10 @@ class _Analyser:
     # scripts
 
     def text(self, text: str, given: Flow | None = None) -> Flow:
-        nested = self._nested
         try:
             read = Text(text, self._state, self._substitute)
             return self._script(read.script(read.root.children), given or Flow())
         except NotUnderstood as problem:
-            self._nested = nested
             self.add((text,), [hit("not-understood", str(problem))], known=False)
             return _SOMETHING
 
@@ -110,19 +113,16 @@ class _Analyser:
             self.add((tool, code), [hit("not-understood", str(problem))], known=False)
 
     def _script(self, script: Script, given: Flow) -> Flow:
-        if self._nested >= MAX_DEPTH:
-            raise NotUnderstood("it is nested too deeply")
-        self._nested += 1
         outputs: list[Flow] = []
         moved_when_sure = self._state.cwd
-        for pipeline in script:
-            if not pipeline.conditional and self._state.cwd != moved_when_sure:
-                self._state.lose_way(moved_when_sure)
-            with self._aside() if pipeline.conditional or pipeline.background else _CERTAINLY:
-                outputs.append(self._pipeline(pipeline, given))
-            if not pipeline.conditional:
-                moved_when_sure = self._state.cwd
-        self._nested -= 1
+        with self._deeper():
+            for pipeline in script:
+                if not pipeline.conditional and self._state.cwd != moved_when_sure:
+                    self._state.lose_way(moved_when_sure)
+                with self._aside() if pipeline.conditional or pipeline.background else _CERTAINLY:
+                    outputs.append(self._pipeline(pipeline, given))
+                if not pipeline.conditional:
+                    moved_when_sure = self._state.cwd
         return _together(outputs)
 
     def _pipeline(self, pipeline: Pipeline, given: Flow) -> Flow:
@@ -253,7 +253,7 @@ class _Analyser:
             self.add(argv, [], known=known)
             return self._call_function(self._functions[first.text], arguments)
         if alias := self._state.aliases.pop(first.text, ""):
-            with self._aside(depth=1):
+            with self._aside():
                 output = self.text(f"{alias} {shlex.join(argv[1:])}", given)
             self._state.aliases[first.text] = alias
             return output
@@ -288,7 +288,7 @@ class _Analyser:
         self.add(argv, [hit(rule, argv[0])], known=False)
         # It may be empty, or be what it was guessed to be: what is never allowed stays so.
         likely = (Value(argv[0]), *values[1:]) if argv[0] and UNKNOWN not in argv[0] else values[1:]
-        if likely and self._depth < _MAX_DEPTH:
+        if likely:
             self._follow([Inner(likely, speculative=True)])
         return _SOMETHING
 
@@ -299,8 +299,8 @@ class _Analyser:
             if isinstance(outcome, Finding):
                 continue
             before = len(self.units)
-            stays = outcome.speculative or (isinstance(outcome, InnerScript) and not outcome.same_shell)
-            with self._aside(depth=1, stays=stays):
+            stays = outcome.speculative or (isinstance(outcome, InnerScript) and outcome.positional is not None)
+            with self._deeper(), self._aside(stays=stays):
                 if isinstance(outcome, Inner):
                     if outcome.values:
                         self._run(outcome.values, outcome.input)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from openagent.policy.builtin import catalogue
 from openagent.policy.decision import about, decide, target_of
 from openagent.policy.facts import CallFacts, Decision, Effect
-from openagent.policy.rules import CompiledRule, Meeting, Rule, RuleSet, Source, parse_rules
+from openagent.policy.rules import CompiledRule, Meeting, Rule, RuleSet, Source, compile_rules, parse_rules
 from openagent.policy.units import units_of
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.safety import PolicyExplanation, RuleExample, Ruling
@@ -42,7 +42,7 @@ def load_rules(text: str, file: str, source: Source) -> list[Rule]:
 def check_examples(rules: Sequence[Rule], source: Source) -> list[RuleExample]:
     return [
         RuleExample(compiled.name, text, expected, _meets(compiled, text))
-        for compiled in (CompiledRule(rule, source, number) for number, rule in enumerate(rules, 1))
+        for compiled in compile_rules(rules, source)
         for text, expected in _examples(compiled.rule)
     ]
 

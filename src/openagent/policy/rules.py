@@ -72,6 +72,7 @@ class CompiledRule:
     def __init__(self, rule: Rule, source: Source, number: int) -> None:
         self.rule = rule
         self.source: Source = source
+        self.number = number
         self.name = f"{source}:{rule.name or number}"
         self._tool = glob_pattern(rule.tool) if rule.tool else None
         self._commands = [_Words(list(map(_word_pattern, _split(command)))) for command in listed(rule.command)]
@@ -195,32 +196,14 @@ class RuleSet(Struct, frozen=True):
     def merge(cls, user: Sequence[Rule], project: Sequence[Rule], trusted: bool) -> "RuleSet":
         """A project that is not trusted can only make things stricter."""
         kept = [replace(rule, granted=False) for rule in project if trusted or rule.decision != "allow"]
-        return cls(_ordered([*_compile(user, "user"), *_compile(kept, "project")]))
-
-    def moved(self, origin: str, place: str) -> "RuleSet":
-        """As they hold in a copy of a workspace."""
-        return RuleSet(tuple(_moved(compiled, origin, place) for compiled in self.compiled))
+        return cls(_ordered([*compile_rules(user, "user"), *compile_rules(kept, "project")]))
 
     def granting(self, rule: Rule) -> "RuleSet":
         """With what a person allowed for this session."""
         return RuleSet(_ordered([*self.compiled, CompiledRule(rule, "session", len(self.compiled) + 1)]))
 
 
-def moved_rule(rule: Rule, origin: str, place: str) -> Rule:
-    """One that names the workspace names its copy. Where a path lies beneath it, both are meant."""
-    paths = listed(rule.path)
-    beneath = [place + path[len(origin) :] for path in paths if is_inside(path, origin)]
-    workspace = place if rule.workspace == origin else rule.workspace
-    return replace(rule, workspace=workspace, path=[*paths, *beneath])
-
-
-def _moved(compiled: CompiledRule, origin: str, place: str) -> CompiledRule:
-    moved = CompiledRule(moved_rule(compiled.rule, origin, place), compiled.source, 0)
-    moved.name = compiled.name
-    return moved
-
-
-def _compile(rules: Iterable[Rule], source: Source) -> list[CompiledRule]:
+def compile_rules(rules: Iterable[Rule], source: Source) -> list[CompiledRule]:
     return [CompiledRule(rule, source, number) for number, rule in enumerate(rules, 1)]
 
 

@@ -4,28 +4,21 @@ import re
 import shlex
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct
 
 from openagent.policy import paths
-from openagent.policy.builtin.catalogue import KINDS, Finding, Kind, Level, Way, hit
+from openagent.policy.builtin.catalogue import KINDS, Finding, Kind, Level, Way, hit, write_rule
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts
 
-_SHELL_TOOLS = frozenset(("shell", "bash", "execute_bash", "run_shell_command"))
+_SHELL_TOOLS = ("shell", "git")
+"""Whose subject is a command, or whose arguments hold it."""
 _SHELL_LANGUAGES = frozenset(("bash", "sh", "shell"))
 _PATCHED_FILE = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]/)?|rename to )([^\t\n]+)",
     re.MULTILINE,
 )
-_WRITTEN = {
-    "workspace": "writes-workspace",
-    "protected": "protected-file",
-    "startup": "protected-file",
-    "system": "writes-system",
-    "device": "writes-device",
-}
 
 
 class Unit(Struct, frozen=True):
@@ -73,7 +66,7 @@ class Unit(Struct, frozen=True):
 
 
 def is_command(facts: CallFacts) -> bool:
-    return facts.effect == "execute" and (facts.tool in _SHELL_TOOLS or facts.tool == "git")
+    return facts.effect == "execute" and facts.tool in _SHELL_TOOLS
 
 
 def is_shell(facts: CallFacts) -> bool:
@@ -109,8 +102,6 @@ def units_of(facts: CallFacts) -> Sequence[Unit]:
 
 
 def _executed(facts: CallFacts) -> Sequence[Unit]:
-    if facts.tool == "git":
-        return _analysed("", _git_command(facts), facts.workspace, facts.cwd)
     language = str(facts.arguments.get("language", "")).lower()
     shell = facts.tool in _SHELL_TOOLS or language in _SHELL_LANGUAGES
     return _analysed("" if shell else facts.tool, command_text(facts), facts.workspace, facts.cwd)
@@ -134,16 +125,6 @@ def _path(facts: CallFacts) -> str:
     return _argument(facts, "path", "file_path", "file", "filename", "directory")
 
 
-def _git_command(facts: CallFacts) -> str:
-    verb = _argument(facts, "operation", "subcommand", "command")
-    if not verb:
-        return facts.subject if facts.subject.startswith("git") else f"git {facts.subject}"
-    given: Any = facts.arguments.get("args", facts.arguments.get("arguments", []))
-    if isinstance(given, str):
-        return f"git {verb} {given}"
-    return shlex.join(["git", *shlex.split(verb), *(str(word) for word in given)])
-
-
 def _written_paths(facts: CallFacts) -> list[str]:
     patch = str(facts.arguments.get("patch", facts.arguments.get("diff", "")))
     patched = [path.strip() for path in _PATCHED_FILE.findall(patch) if path.strip() != "/dev/null"]
@@ -151,9 +132,7 @@ def _written_paths(facts: CallFacts) -> list[str]:
 
 
 def _written(facts: CallFacts, path: str) -> Unit:
-    place = paths.locate(path, facts.workspace, facts.workspace)
-    secret = place == "workspace" and paths.looks_secret(path)
-    rule = "protected-file" if secret else _WRITTEN.get(place, "writes-outside")
+    rule = write_rule(paths.locate(path, facts.workspace, facts.workspace), path)
     return Unit((facts.tool, path), findings=(hit(rule, path),), cwd=facts.workspace)
 
 

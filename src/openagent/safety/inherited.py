@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, get_args
 from msgspec.structs import replace
 
 from openagent.core.runtime import WorkspaceRules
-from openagent.policy.rules import Rule, moved_rule
+from openagent.policy.paths import is_inside
+from openagent.policy.rules import CompiledRule, Rule, RuleSet, listed
 from openagent.protocol.sessions import Mode, SessionInfo
 from openagent.safety.rule_files import RuleFiles
 from openagent.workspace.copies import WorkspaceCopies
@@ -23,6 +24,20 @@ def strictest(*modes: Mode) -> Mode:
     return MODES[min(map(MODES.index, modes))]
 
 
+def _moved(rule: Rule, origin: str, place: str) -> Rule:
+    """One that names the workspace names its copy. Where a path lies beneath it, both are meant."""
+    paths = listed(rule.path)
+    beneath = [place + path[len(origin) :] for path in paths if is_inside(path, origin)]
+    workspace = place if rule.workspace == origin else rule.workspace
+    return replace(rule, workspace=workspace, path=[*paths, *beneath])
+
+
+def _in_copy(rules: RuleSet, origin: str, place: str) -> RuleSet:
+    return RuleSet(
+        tuple(CompiledRule(_moved(each.rule, origin, place), each.source, each.number) for each in rules.compiled)
+    )
+
+
 class Lineage:
     def __init__(self, files: RuleFiles, copies: WorkspaceCopies) -> None:
         self._files = files
@@ -37,17 +52,17 @@ class Lineage:
         found = self._files.holding(origin)
         rules, at_most = found.rules, found.at_most
         if origin != workspace:
-            rules = rules.moved(str(origin), info.cwd)
+            rules = _in_copy(rules, str(origin), info.cwd)
         for elder in self.manager.elders(info) if self.manager else ():
             at_most = strictest(at_most, elder.info.settings.mode, elder.permits.at_most)
             for grant in elder.permits.granted:
-                rules = rules.granting(moved_rule(grant.rule, elder.info.cwd, info.cwd))
+                rules = rules.granting(_moved(grant.rule, elder.info.cwd, info.cwd))
         return WorkspaceRules(rules, at_most)
 
     def remember(self, rule: Rule) -> Rule:
         """What was always allowed in a copy is so in the workspace."""
         place = Path(rule.workspace)
-        remembered = moved_rule(rule, rule.workspace, str(self._copies.origin_of(place)))
+        remembered = _moved(rule, rule.workspace, str(self._copies.origin_of(place)))
         self._files.remember(remembered)
         return remembered
 
@@ -60,13 +75,13 @@ class Lineage:
         for grant in session.permits.granted:
             if grant.id in known:
                 continue
-            moved = replace(grant, rule=moved_rule(grant.rule, session.info.cwd, root.info.cwd))
+            moved = replace(grant, rule=_moved(grant.rule, session.info.cwd, root.info.cwd))
             root.permits.take_over(moved)
             if not moved.permanent:
                 root.post(granted=[moved.to_keep])
             for other in self.manager.all_loaded:
                 if other is not session and root in self.manager.elders(other.info):
-                    rule = moved_rule(grant.rule, session.info.cwd, other.info.cwd)
+                    rule = _moved(grant.rule, session.info.cwd, other.info.cwd)
                     other.permits.allow_for_turn([rule], grant.id)
 
     def hand_down(self, session: "Session") -> None:
@@ -76,5 +91,5 @@ class Lineage:
         for other in self.manager.all_loaded:
             if session in self.manager.elders(other.info):
                 for grant in session.permits.granted:
-                    rule = moved_rule(grant.rule, session.info.cwd, other.info.cwd)
+                    rule = _moved(grant.rule, session.info.cwd, other.info.cwd)
                     other.permits.allow_for_turn([rule], grant.id)

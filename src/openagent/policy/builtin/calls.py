@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from openagent.policy import paths
-from openagent.policy.builtin.catalogue import Finding, hit
+from openagent.policy.builtin.catalogue import Finding, hit, write_rule
 from openagent.policy.paths import Place
 from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, State, Value
 
@@ -65,10 +65,8 @@ class InnerScript(Struct, frozen=True):
 
     text: str
     positional: tuple[Value, ...] | None = ()
-    """None: those of the shell it runs in."""
+    """None: it runs in this very shell, and where it moves to, the commands after it are too."""
     speculative: bool = False
-    same_shell: bool = False
-    """Where it moves to, the commands after it are too."""
 
 
 Outcome = Finding | Inner | InnerScript
@@ -77,21 +75,13 @@ Outcome = Finding | Inner | InnerScript
 def writes(call: Call, target: Value) -> list[Outcome]:
     """What to say about a file that is written."""
     place, text = call.place(target), target.text
-    match place:
-        case "null":
-            return []
-        case "device" | "system":
-            return [hit(f"writes-{place}", text)]
-        case "protected" | "startup":
-            return [hit("protected-file", text)]
-        case "workspace" if paths.looks_secret(text):
-            return [hit("protected-file", text)]
-        case "workspace":
-            unsure = UNKNOWN in text and not target.known
-            return [hit("writes-workspace", text), *([hit("dynamic", text)] if unsure else [])]
-        case _:
-            scratch = place == "temporary" or (place == "home" and text.startswith("~"))
-            return [hit("writes-scratch" if scratch else "writes-outside", text)]
+    if place == "null":
+        return []
+    if place == "temporary" or (place == "home" and text.startswith("~")):
+        return [hit("writes-scratch", text)]
+    written = hit(write_rule(place, text), text)
+    unsure = written.rule.name == "writes-workspace" and UNKNOWN in text and not target.known
+    return [written, hit("dynamic", text)] if unsure else [written]
 
 
 def reads(call: Call, targets: Iterable[Value]) -> list[Outcome]:

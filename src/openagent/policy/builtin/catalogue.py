@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.policy import paths
 from openagent.protocol.sessions import Risk
 
 _FILE = Path(__file__).with_name("rules.toml")
@@ -63,3 +64,16 @@ def rules() -> dict[str, BuiltinRule]:
 
 def hit(name: str, detail: str = "") -> Finding:
     return Finding(rules()[name], detail)
+
+
+def write_rule(place: paths.Place, path: str) -> str:
+    """What a file meets that is written there."""
+    match place:
+        case "device" | "system":
+            return f"writes-{place}"
+        case "protected" | "startup":
+            return "protected-file"
+        case "workspace":
+            return "protected-file" if paths.looks_secret(path) else "writes-workspace"
+        case _:
+            return "writes-outside"

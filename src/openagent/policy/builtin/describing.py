@@ -21,8 +21,15 @@ from openagent.policy.shell.values import SENSITIVE, Value
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")
 _ROLES = frozenset(name for name in dir(Roles) if name[0] != "_")
-_MARKS = {"harmless", "recursive", "inplace", "listing", "inline", "stdin"}
-"""What an option may be marked with beside rules, for the roles to see."""
+_TURNED = {
+    "harmless": {"write": "text", "git_config": "text"},
+    "inplace": {"read": "write"},
+    "packs": {"read": "write", "write": "look"},
+    "listing": {"create": "text"},
+}
+"""With an option so marked (`sed -i`), arguments of one role have another."""
+_MARKS = {"recursive", "inline", "stdin", *_TURNED}
+"""What an option may be marked with beside rules."""
 _ENDING = ("code", "rest")
 """An option with one of these takes all that follows."""
 _STARTING = ("run", "shell", "xargs", "program", "interpreter")
@@ -159,8 +166,9 @@ def outcomes(call: Call) -> list[Outcome] | None:
         what = " ".join([*given.words, given.unknown[0].text])
         found.append(hit("dynamic" if dynamic else "unknown-command", what))
     roles = Roles(call, given)
+    turned = {was: now for mark in given.marks for was, now in _TURNED.get(mark, {}).items()}
     for role, values in given.roles.items():
-        found.extend(getattr(roles, role)(values))
+        found.extend(getattr(roles, turned.get(role, role))(values))
     for pattern, said in command.says:
         if met := pattern.search(given.line):
             found.extend(hit(rule, given.line) for rule in said if rule != "script")

@@ -1,4 +1,4 @@
-"""Hosts, and the commands that reach them."""
+"""Hosts, as commands and tools name them."""
 
 import re
 

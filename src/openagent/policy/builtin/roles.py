@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from openagent.policy import paths
@@ -89,14 +89,6 @@ class Roles:
 
     value = pair = member = secret
 
-    def edit(self, values: Values) -> Iterable[Outcome]:
-        """Files of sed: written with -i, read without."""
-        return self.write(values) if "inplace" in self._marks else self.read(values)
-
-    def format(self, values: Values) -> Iterable[Outcome]:
-        """Rewritten, unless they are only checked."""
-        return () if "harmless" in self._marks else self.write(values or [Value(".")])
-
     def delete(self, values: Values) -> Iterable[Outcome]:
         recursive = "recursive" in self._marks or self._call.name == "srm"
         return deletes(self._call, values, recursive=recursive) or [hit("deletes")]
@@ -137,17 +129,6 @@ class Roles:
             key, _, target = value.text.partition("=")
             role = {"of": self.write, "if": self.read}.get(key, self.text)
             yield from role([Value(target, value.known)])
-
-    def archive(self, values: Values) -> Iterable[Outcome]:
-        """Written by `tar c`, read otherwise."""
-        return self.write(values) if self._packs() else self.read([value for value in values if value.known])
-
-    def into(self, values: Values) -> Iterable[Outcome]:
-        return self.look(values) if self._packs() else self.write(values)
-
-    def _packs(self) -> bool:
-        rest = self._given.rest
-        return "c" in (rest[0].text if rest else "") or "--create" in self._given.line
 
     # what runs
 
@@ -246,8 +227,8 @@ class Roles:
         return self.read([Value(value.text.rpartition(":")[2], value.known) for value in values])
 
     def create(self, values: Values) -> Iterable[Outcome]:
-        """A branch or tag, unless they are listed."""
-        return [hit("git-changes", self._given.whole)] if values and "listing" not in self._marks else []
+        """A branch or tag."""
+        return [hit("git-changes", self._given.whole)] if values else []
 
     def repository(self, values: Values) -> Iterable[Outcome]:
         """Another repository's configuration names programs that git runs."""
@@ -258,8 +239,6 @@ class Roles:
         return [outcome for key, text, known in pairs for outcome in setting(key, Value(text, known))]
 
     def git_config(self, values: Values) -> Iterable[Outcome]:
-        if "harmless" in self._marks:
-            return ()
         values = values[1:] if values and values[0].text == "set" else values
         if len(values) < 2 or values[0].text in ("get", "list"):
             return [] if values else [hit("unknown-command", "git config")]
@@ -276,29 +255,29 @@ class Roles:
             return found if values[0].known else [*found, hit("dynamic")]
         if values and "stdin" not in marks and not _INPUT_FILE.fullmatch(values[0].text):
             return [_script_file(values[0])]
-        return self._from_input(tuple(values) if "stdin" in marks else ())
+        positional = tuple(values) if "stdin" in marks else ()
+        return self._from_input(lambda text: [InnerScript(text, positional)])
 
-    def _from_input(self, positional: tuple[Value, ...] = ()) -> list[Outcome]:
-        """Shell text that comes in on standard input."""
+    def source(self, values: Values) -> Iterable[Outcome]:
+        if values and self._call.input.given and _INPUT_FILE.fullmatch(values[0].text):
+            return self._from_input(lambda text: [InnerScript(text)])
+        return [_script_file(values[0])] if values else []
+
+    def _from_input(self, read: Callable[[str], list[Outcome]]) -> list[Outcome]:
+        """A program that comes in on standard input; `read` tells what it does."""
         given = self._call.input
         if not given.given:
             return [hit("runs-code", "interactive")]
         if given.fetched:
             return [hit("remote-code")]
         hidden = given.text is None or UNKNOWN in given.text or given.decoded
-        found: list[Outcome] = [hit("hidden-code")] if hidden else []
-        return [*found, InnerScript(given.text, positional)] if given.text else found
-
-    def source(self, values: Values) -> Iterable[Outcome]:
-        if values and self._call.input.given and _INPUT_FILE.fullmatch(values[0].text):
-            return self._from_input()
-        return [_script_file(values[0])] if values else []
+        return [*([hit("hidden-code")] if hidden else []), *(read(given.text) if given.text else [])]
 
     def evaluate(self, values: Values) -> Iterable[Outcome]:
         text = " ".join(self._call.texts)
         if FROM_NETWORK in text:
             return [hit("remote-code")]
-        found: list[Outcome] = [InnerScript(text, None, same_shell=True)]
+        found: list[Outcome] = [InnerScript(text, None)]
         return found if self._call.known else [*found, hit("dynamic", text)]
 
     # commands for each of many
@@ -392,18 +371,14 @@ class Roles:
 
     def interpreter(self, values: Values) -> Iterable[Outcome]:
         """A program's file, unless it comes as a module, inline or on standard input."""
-        roles, given = self._given.roles, self._call.input
+        roles = self._given.roles
         if module := roles.get("rest"):
             return self._module(module)
         if roles.get("code"):
             return ()
         if values and values[0].text not in ("-", "/dev/stdin"):
             return self.program(values)
-        if not given.given:
-            return [hit("runs-code", "interactive")]
-        if given.text is not None:
-            return code_findings(self._call, given.text)
-        return [hit("remote-code" if given.fetched else "hidden-code")]
+        return self._from_input(lambda text: code_findings(self._call, text))
 
     def _module(self, values: Values) -> Iterable[Outcome]:
         name, arguments = values[0].text, values[1:]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser
 
 from openagent.policy.shell import preparing
-from openagent.policy.shell.preparing import MAX_DEPTH, MAX_LENGTH, Document, NotUnderstood, Preparer
+from openagent.policy.shell.preparing import MAX_LENGTH, Document, NotUnderstood, Preparer
 from openagent.policy.shell.values import (
     FROM_NETWORK,
     MAX_FIELDS,
@@ -97,7 +97,6 @@ class Text:
             raise NotUnderstood("it holds characters that stand for nothing")
         self._state, self._substitute = state, substitute
         self._documents: list[Document] = around._documents if around else []
-        self._depth = around._deeper() if around else 0
         prepared = Preparer(text, self._documents).prepared(document=around is not None)
         prepared = f'"{prepared}"' if around else prepared
         self._marked = not prepared.isprintable()
@@ -114,11 +113,6 @@ class Text:
     def _text(self, start: int, end: int) -> str:
         text = self._source[start:end].decode("utf-8", "surrogatepass")
         return text.translate(_SHOWN_MARKS) if self._marked else text
-
-    def _deeper(self) -> int:
-        if self._depth >= MAX_DEPTH:
-            raise NotUnderstood("it is nested too deeply")
-        return self._depth + 1
 
     # lists and pipelines
 
@@ -145,19 +139,15 @@ class Text:
         return nodes
 
     def statement(self, node: Node) -> Script:
-        self._depth, outer = self._deeper(), self._depth
-        try:
-            match node.type:
-                case "list" | "pipeline":
-                    return self._joined(node)
-                case "redirected_statement":
-                    return self._redirected(node)
-                case "negated_command":
-                    return self.statement(node.children[-1])
-                case _:
-                    return [Pipeline((Stage(self, node),))]
-        finally:
-            self._depth = outer
+        match node.type:
+            case "list" | "pipeline":
+                return self._joined(node)
+            case "redirected_statement":
+                return self._redirected(node)
+            case "negated_command":
+                return self.statement(node.children[-1])
+            case _:
+                return [Pipeline((Stage(self, node),))]
 
     def _joined(self, node: Node) -> Script:
         """Read in the order it is written: `|` binds closer than `&&` wherever the tree has it."""
@@ -355,10 +345,11 @@ class Text:
             case "expansion":
                 yield self._braced(node, quoted=quoted)
             case "command_substitution":
-                output, known = self._substituted(node)
+                output, known = self._substitute(self.script(node.children))
                 yield Piece(output.rstrip("\n"), known, quoted, splits=not quoted)
             case "process_substitution":
-                network = FROM_NETWORK if FROM_NETWORK in self._substituted(node)[0] else ""
+                output, _ = self._substitute(self.script(node.children))
+                network = FROM_NETWORK if FROM_NETWORK in output else ""
                 yield Piece("/dev/fd/63" + network, process=True)
             case "arithmetic_expansion":
                 if node.children[0].type != "$((":
@@ -367,12 +358,6 @@ class Text:
                 yield Piece(calculated(text, self._state.variables))
             case _:
                 yield from self._pieces(node, start, end, quoted=quoted)
-
-    def _substituted(self, node: Node) -> tuple[str, bool]:
-        self._depth, outer = self._deeper(), self._depth
-        script = self.script(node.children)
-        self._depth = outer
-        return self._substitute(script)
 
     def _between(self, node: Node, start: int, end: int, *, quoted: bool) -> Iterator[str | Node]:
         """The expansions beneath a node, and the text between them."""

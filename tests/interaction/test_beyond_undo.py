@@ -150,3 +150,69 @@ async def test_a_code_tool_meets_the_same_wall(tmp_path: Path):
         await answer(client, question, decision="allow", scope="once")
         await ended(attachment)
         assert large.read_text() == "x"
+
+
+def work_tree(main: Path, folder: Path) -> None:
+    """Of a repository elsewhere, on a branch of its own."""
+
+    def git(*arguments: str) -> None:
+        environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(main)}
+        subprocess.run(["git", *arguments], cwd=main, check=True, env=environment)
+
+    main.mkdir()
+    git("init", "-q")
+    git("config", "user.name", "T")
+    git("config", "user.email", "t@example.com")
+    (main / "file").write_text("one\n")
+    git("add", "file")
+    git("commit", "-qm", "one")
+    git("worktree", "add", "-q", "-b", "side", str(folder))
+
+
+def branch(main: Path, name: str) -> str:
+    return (main / ".git" / "refs" / "heads" / name).read_text()
+
+
+async def test_the_repository_of_a_work_tree_is_held_until_a_person_allows_it(tmp_path: Path):
+    main = tmp_path / "main"
+    work_tree(main, tmp_path / "workspace")
+    before = branch(main, "side")
+    destroy = f"rm -rf {main}/.git/refs/heads {main}/.git/objects/pack; git update-ref -d refs/heads/master"
+    script = [
+        shell("git status --short; git log --oneline | wc -l; echo two > file; git diff --stat | tail -1"),
+        shell(destroy),
+        shell("git add file && git commit -qm two && git log --oneline | wc -l"),
+        shell("echo three > file && git commit -qam three && echo again"),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        session, attachment = await begin(h, client, mode="auto")
+        refused = await asked(attachment)
+        assert (refused.ask.tool, refused.ask.summary) == ("unsaved", f"{main}/.git")
+        await answer(client, refused, decision="deny", reason="mine")
+        question = await asked(attachment)
+        assert question.ask.summary == f"{main}/.git"
+        assert branch(main, "side") == before
+        await answer(client, question, decision="allow", scope="session")
+        assert questions(await ended(attachment)) == []
+        read, destroyed, committed, again = await results_of(client, session)
+        assert "1 file changed" in read.text
+        assert not read.is_error
+        assert "Denied: undo could not bring" in destroyed.text
+        assert "mine" in destroyed.text
+        assert committed.text.startswith("2")
+        assert again.text == "again"
+        assert branch(main, "side") != before
+
+
+async def test_a_work_trees_repository_allowed_once_is_held_again(tmp_path: Path):
+    main = tmp_path / "main"
+    work_tree(main, tmp_path / "workspace")
+    script = [shell("git branch one"), shell("git branch two"), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client(interactive=True) as client:
+        _, attachment = await begin(h, client, mode="auto")
+        await answer(client, await asked(attachment), decision="allow", scope="once")
+        await answer(client, await asked(attachment), decision="deny")
+        await ended(attachment)
+    assert branch(main, "one") == branch(main, "side")
+    assert not (main / ".git" / "refs" / "heads" / "two").exists()

@@ -107,7 +107,9 @@ async def _ask(session: "Session", place: str, places: Sequence[str], **about: s
 
 
 def area(path: str, workspace: str) -> str:
-    """What is asked about at once: all that lies in the same folder of the workspace."""
+    """What is asked about at once: all that lies in the same folder of the workspace, or a work tree's repository."""
+    if not _within(path, workspace):
+        return path
     below = os.path.relpath(path, workspace)
     return workspace if below == "." else os.path.join(workspace, below.split("/", 1)[0])
 
@@ -128,8 +130,11 @@ async def _met(session: "Session", outcome: ToolOutcome, command: str, places: S
     areas = dict.fromkeys(area(place, workspace) for place in places)
     if outcome.display.exit_code in (0, None) or all("/" in line for line in lines):
         return ""
-    named = [each for each in areas if os.path.basename(each) in command or _within(directory, each)]
-    return next(iter(named), "")
+    for each in areas:
+        name = os.path.basename(each) if _within(each, workspace) else "git"
+        if name in command or _within(directory, each):
+            return each
+    return ""
 
 
 def _refusals(outcome: ToolOutcome) -> list[str]:
@@ -156,7 +161,7 @@ def _held(session: "Session") -> tuple[str, ...]:
 
 
 def _named(session: "Session", place: str) -> str:
-    return os.path.relpath(place, session.workspace)
+    return os.path.relpath(place, session.workspace) if _within(place, str(session.workspace)) else place
 
 
 def _full(directory: str, path: str) -> str:

@@ -324,7 +324,7 @@ class BwrapJail:
         if read_only:
             openings = openings.to_read
         ground = self._survey.last(workspace)
-        held = [path for path in map(Path, openings.held) if path.is_relative_to(workspace)]
+        held = [Path(path) for path in openings.held]
         walls = [
             *self._opened_walls(openings),
             *workspace_walls(workspace, self._hidden, ground, writable=not read_only, held=held),

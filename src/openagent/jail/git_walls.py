@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.plugins.worktrees import common_directory, named_by
+
 _MOST_WHOLE = 24
 """Repositories below the workspace's own that get all their walls; the others' metadata is read-only as a whole."""
 _MOST = 200
@@ -69,7 +71,7 @@ def _around(workspace: Path, dot_git: Path, *, whole: bool) -> Iterator[Wall]:
         yield Wall(dot_git)
         if common := common_directory(dot_git):
             yield from _repository(workspace, common)
-        elif (own := _named_by(dot_git)) and _is_inside(own, workspace) and is_git_directory(own):
+        elif (own := named_by(dot_git)) and _is_inside(own, workspace) and is_git_directory(own):
             yield from _repository(workspace, own)
 
 
@@ -183,29 +185,6 @@ def _content_of_stand_in(path: Path) -> bytes | None:
 
 
 # --- where repositories are ------------------------------------------------------------------------------------------
-
-
-def common_directory(dot_git: Path) -> Path | None:
-    """A worktree's shared repository, when that repository itself says that this worktree is its own.
-
-    The file in the workspace alone proves nothing: a jailed command could have written it to have any folder let in.
-    """
-    own = _named_by(dot_git)
-    if own is None:
-        return None
-    try:
-        claimed = Path((own / "gitdir").read_text().strip())
-        common = (own / (own / "commondir").read_text().strip()).resolve()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return common if claimed == dot_git and own.parent == common / "worktrees" else None
-
-
-def _named_by(dot_git: Path) -> Path | None:
-    try:
-        return (dot_git.parent / dot_git.read_text().removeprefix("gitdir:").strip()).resolve()
-    except (OSError, UnicodeDecodeError, ValueError):
-        return None
 
 
 def is_git_directory(path: Path) -> bool:

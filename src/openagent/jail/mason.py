@@ -70,6 +70,7 @@ class Masonry:
         `held`: what has a wall for as long as nobody allowed it to be written."""
         self._held = {wall.path for wall in walls if wall.path in held}
         self._to_hold = set(self._held)
+        self._writable = {wall.path for wall in walls if wall.writable}
         self._unbounded = tuple(in_memory)
         self._standing = standing
         self._workspace = workspace = standing.workspace
@@ -105,7 +106,11 @@ class Masonry:
 
     def hold(self, paths: Sequence[Path]) -> None:
         """From the next command on: these, and no others."""
-        self._to_hold = {path for path in paths if path != self._workspace and path.is_relative_to(self._workspace)}
+        self._to_hold = {
+            path
+            for path in paths
+            if path != self._workspace and (path.is_relative_to(self._workspace) or path in self._writable)
+        }
 
     @property
     def is_outdated(self) -> bool:

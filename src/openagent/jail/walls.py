@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from openagent.jail.git_walls import Wall, common_directory, git_walls
+from openagent.jail.git_walls import Wall, git_walls
 from openagent.jail.ground import Ground
 from openagent.plugins.places import still_there
+from openagent.plugins.worktrees import common_directory
 from openagent.protocol.errors import OpenAgentError
 
 NEVER = (
@@ -95,15 +96,18 @@ def workspace_walls(
     """
     ground = ground or Ground()
     walls = [Wall(workspace, writable=writable)]
-    held = [path for path in held if path != workspace and not path.is_symlink() and path.exists()]
+    shared = [path for path in _shared_by(workspace) if path in held]
+    held = [path for path in held if workspace in path.parents and not path.is_symlink() and path.exists()]
     outside_git = [path for path in held if ".git" not in path.relative_to(workspace).parts]
     walls += [Wall(path) for path in outside_git if writable]
     if writable:
         found = git_walls(workspace, ground.repositories)
         walls += [wall._replace(writable=wall.writable and not _is_below(wall.path, outside_git)) for wall in found]
         walls += [Wall(path) for path in held if path not in outside_git]
+        for repository in shared:
+            walls += [Wall(repository), *_own_part(repository, found)]
     else:
-        walls += _shared_by(workspace)
+        walls += [Wall(path) for path in _shared_by(workspace)]
     steering = [workspace / ".openagent", *ground.steering]
     walls += [Wall(path) for path in steering if writable and path.exists() and not path.is_symlink()]
     walls += [Wall(path, unreadable=True) for path in ground.secrets if path.is_file() and not path.is_symlink()]
@@ -118,7 +122,13 @@ def _is_below(path: Path, places: Sequence[Path]) -> bool:
     return any(path.is_relative_to(place) for place in places)
 
 
-def _shared_by(workspace: Path) -> list[Wall]:
+def _shared_by(workspace: Path) -> list[Path]:
     """The repository that a worktree's files belong to lies elsewhere."""
     common = common_directory(workspace / ".git") if (workspace / ".git").is_file() else None
-    return [Wall(common)] if common else []
+    return [common] if common else []
+
+
+def _own_part(repository: Path, walls: Sequence[Wall]) -> list[Wall]:
+    """What in a shared repository is the workspace's alone: its index, its HEAD."""
+    own = [wall.path for wall in walls if wall.writable and wall.path.parent == repository / "worktrees"]
+    return [wall for wall in walls if _is_below(wall.path, own)]

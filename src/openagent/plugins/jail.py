@@ -65,7 +65,7 @@ class Openings(Struct, frozen=True):
     engine: bool = False
     credentials: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
-    """What of the workspace is not even to be written there, as long as nobody allowed it."""
+    """What of the workspace, or its repository elsewhere, is not even to be written, as long as nobody allowed it."""
 
     @property
     def needs_mounts(self) -> "Openings":

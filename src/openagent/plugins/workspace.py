@@ -96,7 +96,8 @@ class Writes(Protocol):
 
     async def unsaved(self, workspace: Path, session: str) -> Sequence[Path]:
         """What in a workspace could not be brought back if that session changed it, because it is beyond the limits or
-        has no copy; the workspace itself when nothing could. What the session itself made is not among it."""
+        has no copy; the workspace itself when nothing could. What the session itself made is not among it. A work
+        tree's repository is, though it lies elsewhere."""
         ...
 
     def known_unsaved(self, workspace: Path, session: str) -> Sequence[Path]:

@@ -65,6 +65,7 @@ class WorkspaceCopies:
         self._within = f"{self._directory}/"
         self._checkpoints = checkpoints
         self._writes = writes or WorkspaceWrites(home, checkpoints)
+        self._writes.origin_of = self.origin_of
         self._overlays = Overlays(self._directory)
         self._origins: dict[str, Path] = {}
         self._quotas: dict[str, Quota | None] = {}

@@ -13,6 +13,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from openagent.plugins.workspace import Caller, Checkpoint, FileChange, Restored, Writes, WriteWindow
+from openagent.plugins.worktrees import common_directory
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.git_guard import Disarmed, GitGuard
@@ -85,6 +86,8 @@ class Kept:
         self.patrolled = False
         self.failed = False
         """The last look did not come to its end: nothing can be brought back."""
+        self.shared: Path | None = None
+        """The repository that the workspace is a work tree of. No copy of it is kept."""
 
 
 class WorkspaceWrites:
@@ -95,6 +98,8 @@ class WorkspaceWrites:
         self._checkpoints = checkpoints
         self.is_walled: Callable[[Path], bool | None] = lambda _repository: True
         """Of a repository: whether calls cannot reach what git would run in it. None: nothing runs near it."""
+        self.origin_of: Callable[[Path], Path] = lambda workspace: workspace
+        """Of a copy: the workspace it was made from."""
         self._patrols: set[asyncio.Task[None]] = set()
         self.on_disarmed: Callable[[str, list[Disarmed], Path], None] = lambda _session, _found, _kept: None
         """Called from any thread: session, what was done to its repositories, and where the originals are."""
@@ -137,7 +142,10 @@ class WorkspaceWrites:
             return ()
         if kept.failed:
             return (workspace,)
-        return [workspace / os.fsdecode(path) for path in kept.trail.unsaved(session)] if kept.trail.opened else ()
+        if not kept.trail.opened:
+            return ()
+        shared = [kept.shared] if kept.shared else []
+        return [*(workspace / os.fsdecode(path) for path in kept.trail.unsaved(session)), *shared]
 
     def _seen(self, workspace: Path) -> Kept | None:
         directory = self._directories.get(str(workspace))
@@ -253,6 +261,9 @@ class WorkspaceWrites:
             trail = Trail(store, self._home, self._checkpoints.limits, watched=self._watched)
             guard = GitGuard(store.workspace, store.directory, self._walled)
             kept = Kept(trail, self._checkpoints.lock_of(store), guard)
+            shared = common_directory(store.workspace / ".git")
+            # Of what a copy was made from, the state before it is kept.
+            kept.shared = shared if shared != self.origin_of(store.workspace) / ".git" else None
         self._kept[directory] = kept
         if len(self._kept) > MAX_TRAILS:
             self._let_go(len(self._kept) - MAX_TRAILS)

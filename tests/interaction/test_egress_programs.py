@@ -219,12 +219,18 @@ def npx_servers(tmp_path: Path, port: int, pem: Path, **hosts: str) -> list[dict
 
 
 def uv_hook(tmp_path: Path, port: int, pem: Path) -> list[dict[str, Any]]:
+    return uv_hooks(tmp_path, port, pem, "pypi.test")
+
+
+def uv_hooks(tmp_path: Path, port: int, pem: Path, *hosts: str) -> list[dict[str, Any]]:
     needed("uv")
-    command = (
+    commands = [
         f"UV_HTTP_RETRIES=0 SSL_CERT_FILE={pem} uv run -q --no-project --with demo "
-        f"--index-url https://pypi.test:{port}/simple python -c 'import demo; print(demo.GREETING)'"
-    )
-    group = {"matcher": "", "hooks": [{"type": "command", "command": command, "timeout": 20}]}
+        f"--index-url https://{host}:{port}/simple python -c 'import demo; print(demo.GREETING)' # {number}"
+        for number, host in enumerate(hosts)  # the same command twice would be run once
+    ]
+    hooks = [{"type": "command", "command": command, "timeout": 20} for command in commands]
+    group = {"matcher": "", "hooks": hooks}
     folder = tmp_path / "workspace" / ".openagent"
     folder.mkdir()
     (folder / "hooks.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
@@ -239,13 +245,18 @@ BESIDE = {
 
 @asynccontextmanager
 async def started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, *, config: str = ""
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    *,
+    config: str = "",
+    lay: Callable[[Path, int, Path], list[dict[str, Any]]] | None = None,
 ) -> AsyncGenerator[tuple[House, Served, Client]]:
     if program == "uv":
         monkeypatch.setenv("PATH", f"{Path(needed('uv')).parent}:{os.environ['PATH']}")
 
     def steps(port: int, pem: Path) -> list[dict[str, Any]]:
-        return BESIDE[program].lay(tmp_path, port, pem)
+        return (lay or BESIDE[program].lay)(tmp_path, port, pem)
 
     async with (
         out_of_the_house(tmp_path, steps, config=config) as (h, served),
@@ -331,6 +342,41 @@ async def test_two_servers_at_once_wait_each_for_its_own_answer(tmp_path: Path):
         [complaint] = complaints(await ended(attachment))
         assert f"other.test:{served.port} out of the jail: not now." in complaint
         assert await greetings(client, session) == [BESIDE["npx"].greeting]
+
+
+async def test_two_hooks_at_once_wait_each_for_its_own_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def lay(place: Path, port: int, pem: Path) -> list[dict[str, Any]]:
+        return uv_hooks(place, port, pem, "pypi.test", "other.test")
+
+    async with started(tmp_path, monkeypatch, "uv", lay=lay) as (h, served, client):
+        _, attachment = await begin(h, client)
+        both = {question.ask.summary: question for question in (await asked(attachment), await asked(attachment))}
+        assert sorted(both) == [f"other.test:{served.port}", f"pypi.test:{served.port}"]
+        assert served.requests == []
+        await answer(client, both[f"other.test:{served.port}"], decision="deny", reason="not now")
+        await answer(client, both[f"pypi.test:{served.port}"], decision="allow", scope="session")
+        seen = await ended(attachment)
+        assert questions(seen) == []
+        [complaint] = complaints(seen)
+        assert f"other.test:{served.port} out of the jail: not now." in complaint
+        [done] = [event.command for event in seen if isinstance(event, e.HookRan) and event.outcome == "done"]
+        assert f"https://pypi.test:{served.port}/" in done
+        assert any(request.split()[1].endswith(".whl") for request in served.requests)
+
+
+async def test_two_hooks_of_one_host_are_one_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def lay(place: Path, port: int, pem: Path) -> list[dict[str, Any]]:
+        return uv_hooks(place, port, pem, "pypi.test", "pypi.test")
+
+    async with started(tmp_path, monkeypatch, "uv", lay=lay) as (h, served, client):
+        session, attachment = await begin(h, client)
+        question = await asked(attachment)
+        assert question.ask.summary == f"pypi.test:{served.port}"
+        await answer(client, question, decision="allow", scope="session")
+        seen = await ended(attachment)
+        assert questions(seen) == []
+        assert complaints(seen) == []
+        assert "\n".join(await greetings(client, session)).split("\n") == [BESIDE["uv"].greeting] * 2
 
 
 @pytest.mark.parametrize("program", BESIDE)

@@ -187,10 +187,23 @@ async def test_a_browser_logs_in_once_with_the_code_and_out_again(tmp_path: Path
         trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"), AuditPage)
         assert [(row.subject, row.detail["actor"]) for row in trail.entries] == [
             ("logged out", "browser"),
+            ("login refused", "nobody"),
             ("logged in", "browser"),
         ]
         assert all(row.detail["from"].startswith("127.0.0.1:") for row in trail.entries)
         assert code not in str(trail)
+
+
+async def test_whoever_guesses_at_the_door_is_in_the_trail_and_does_not_fill_it(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}], web=True) as h, await h.client() as owner:
+        async with rest(h, "") as stranger:
+            for number in range(25):
+                answer = await stranger("POST", LOGIN, {"code": f"guess {number}"}, Origin=h.daemon.place.web_url)
+                assert answer.status_code == 401
+        trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"), AuditPage)
+        assert [row.subject for row in trail.entries] == ["login refused"] * 10
+        assert all(row.detail["from"].startswith("127.0.0.1:") for row in trail.entries)
+        assert "guess" not in str(trail)
 
 
 async def test_a_revoked_token_is_cut_off_at_once_and_secrets_are_kept_as_hashes(tmp_path: Path) -> None:

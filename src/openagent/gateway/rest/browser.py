@@ -1,5 +1,7 @@
 """How a browser logs in and out, and who is asking."""
 
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 
@@ -19,6 +21,9 @@ from openagent.protocol.scopes import Scope
 from openagent.protocol.version import PROTOCOL_VERSION
 
 Tell = Callable[[Caller, str], Awaitable[None]]
+_NOBODY = Caller("", "nobody", frozenset())
+_REFUSALS_KEPT = 10
+"""In a minute: whoever guesses without end must not fill the disk with it."""
 
 
 class LoginBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,15 +54,19 @@ class Connect(Struct, frozen=True):
 
 def browser_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:
     """`tell`: what the audit trail is to know of whom."""
+    refused = deque([float("-inf")] * _REFUSALS_KEPT, _REFUSALS_KEPT)
 
     async def log_in(request: Request) -> Response:
         if "origin" in request.headers and request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             raise Refused(403, "wrong_origin", "The request comes from a page of another origin.")
         given = decode_body(request, await read_body(request), LoginBody)
         logged_in = await gate.log_in(given.code)
-        if logged_in is None:
-            return not_authenticated()
         host, port = request.client or ("", 0)
+        if logged_in is None:
+            if (now := time.monotonic()) - refused[0] > 60:
+                refused.append(now)
+                await tell(_NOBODY.at(f"{host}:{port}"), "login refused")
+            return not_authenticated()
         await tell(logged_in.caller.at(f"{host}:{port}"), "logged in")
         response = json_response(_me(logged_in.caller))
         response.headers["Set-Cookie"] = (

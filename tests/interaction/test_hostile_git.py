@@ -3,6 +3,8 @@
 import os
 import re
 import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -130,6 +132,37 @@ def test_the_plot_is_a_real_one(tmp_path: Path, plot: Plot) -> None:
     (tmp_path / "canary").unlink(missing_ok=True)
     _look_around(plot, workspace, env)
     assert (tmp_path / "canary").exists()
+
+
+_LIKE_OTHERS = """\
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for right in (1, 2):  # to pass over, and to read past, what a file's mode says
+    if libc.prctl(24, right, 0, 0, 0):
+        sys.exit(77)
+os.execv(sys.executable, [sys.executable, "-m", "pytest", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="others have no such rights")
+@pytest.mark.timeout(280)
+def test_the_same_holds_where_a_files_mode_does() -> None:
+    """Root lists what nobody may list, which makes nothing of some plots: here root has that right no more."""
+    chosen = ("-k", "first_git_status or real_one", "-p", "no:cacheprovider")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    with tempfile.TemporaryDirectory() as place:  # a socket's path has to be short
+        done = subprocess.run(
+            (sys.executable, "-c", _LIKE_OTHERS, __file__, *chosen, "--basetemp", f"{place}/t"),
+            cwd=Path(__file__).parents[2],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode == 77:
+        pytest.skip("root may not lay down rights on this machine")
+    assert done.returncode == 0, done.stdout
+    assert f"{len(PLOTS) + 1} passed" in done.stdout
 
 
 async def test_a_process_that_a_command_left_behind_plants_nothing_that_stays(tmp_path: Path) -> None:

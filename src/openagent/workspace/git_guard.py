@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
@@ -33,6 +34,8 @@ _GITLINK = b"\x00\x00\xe0\x00"
 """The mode of an entry of the index that stands for another repository."""
 _EXEC_LINE = re.compile(rb"^\s*(?:exec|x)\s+(.*)$", re.MULTILINE)
 _ANY = "*"
+_OVERRIDES_MODES = 1 << 1
+"""CAP_DAC_OVERRIDE"""
 
 
 class Metadata(Struct, frozen=True):
@@ -282,7 +285,7 @@ class GitGuard:
 
 def _make_listable(root: int, place: bytes) -> None:
     """Git reads settings and runs hooks in folders that it may enter and not list; who looks after them must list."""
-    if os.geteuid() == 0:  # who may list everything
+    if _lists_everything():
         return
     names = [*place.split(b"/"), b"hooks"] if place else [b"hooks"]
     with suppress(OSError):
@@ -293,6 +296,15 @@ def _make_listable(root: int, place: bytes) -> None:
                     return
                 if status.st_mode & 0o700 != 0o700 and status.st_uid == os.geteuid():
                     set_mode(folder, name, stat.S_IMODE(status.st_mode) | 0o700)
+
+
+@cache
+def _lists_everything() -> bool:
+    """Whether modes do not count, as they do not for root, unless it is without this right: in a container, for one."""
+    with suppress(OSError):
+        rights = re.search(r"^CapEff:\s*([0-9a-f]+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+        return rights is not None and bool(int(rights[1], 16) & _OVERRIDES_MODES)
+    return False
 
 
 def _put(folder: int, name: bytes, content: bytes) -> None:

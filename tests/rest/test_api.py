@@ -7,13 +7,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from openagent.gateway.rest.app import OPENAPI
 from openagent.gateway.rest.endpoint import endpoints
 from openagent.protocol.events import TurnCompleted
+from openagent.protocol.messages import Message
+from openagent.protocol.sessions import SessionInfo, Settings
+from openagent.protocol.usage import Usage
 
 from ..interaction.house import house, until
 from .calling import events, rest
@@ -255,3 +260,24 @@ async def test_the_secret_of_a_token_is_told_once_and_not_kept_for_repetitions(t
         assert [each["name"] for each in (await owner("GET", "/api/tokens")).json()["tokens"]] == ["ci"]
         secret = first.json()["secret"].encode()
         assert not [file for file in h.home.rglob("*") if file.is_file() and secret in file.read_bytes()]
+
+
+async def test_an_answer_leaves_out_nothing_that_is_as_it_is_by_default(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}], web=True) as h, rest(h) as owner:
+        agent = await owner.agent()
+        await owner("POST", f"/api/agents/{agent}/message", {"text": "hi"}, Accept="text/event-stream")
+        info = (await owner("GET", f"/api/agents/{agent}")).json()
+        assert set(info) == names_of(SessionInfo)
+        assert (info["status"], info["queued"], info["parent"]) == ("idle", 0, None)
+        assert set(info["settings"]) == names_of(Settings)
+        assert set(info["usage"]["tokens"]) == names_of(Usage)
+        (listed,) = (await owner("GET", "/api/agents")).json()["items"]
+        assert listed == info
+        said = (await owner("GET", f"/api/agents/{agent}/messages")).json()
+        assert set(said) == {"items", "turns", "rewound", "next"}
+        assert all(set(message) == names_of(Message) for message in said["items"])
+        assert said["items"][0]["parts"] == [{"type": "text", "text": "hi"}]
+
+
+def names_of(kind: type[Struct]) -> set[str]:
+    return {field.encode_name for field in msgspec.structs.fields(kind)}

@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -142,7 +142,22 @@ def encode(endpoint: Endpoint, result: object) -> Response:
 
 
 def json_response(value: object, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
+    return Response(msgspec.json.encode(in_full(value)), status, media_type="application/json")
+
+
+def in_full(value: Any) -> Any:
+    """With the fields that are as they are by default, which the protocol leaves out: whoever reads an answer over HTTP
+    need not know the defaults."""
+    if isinstance(value, Struct):
+        config = value.__struct_config__
+        told = {} if config.tag is None else {config.tag_field: config.tag}
+        fields = ((field.encode_name, getattr(value, field.name)) for field in msgspec.structs.fields(value))
+        return told | {name: in_full(each) for name, each in fields if each is not UNSET}
+    if isinstance(value, dict):
+        return {name: in_full(each) for name, each in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [in_full(each) for each in cast("list[Any]", value)]
+    return value
 
 
 def _to_keep(response: Response, fingerprint: bytes) -> Answer:

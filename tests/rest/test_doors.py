@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.routing import Route, WebSocketRoute
 from websockets.asyncio.client import connect as ws_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -33,7 +33,7 @@ HELLO = json.dumps({"op": "hello", "id": "h", "protocol": PROTOCOL_VERSION, "int
 def routes(h: House) -> list[Route | WebSocketRoute]:
     """Of the app itself, as it is served."""
     guard = web_app(h.daemon, Access(h.home, None, lambda _: None, lambda _: ""), ("127.0.0.1", 1))  # type: ignore[arg-type]
-    served = cast("FastAPI", guard.app)
+    served = cast("Starlette", guard.app)
     return [route for route in served.routes if isinstance(route, Route | WebSocketRoute)]
 
 

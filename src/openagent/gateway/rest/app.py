@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import uuid4
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -36,18 +36,20 @@ def web_app(
     known: Callable[[Peer, str], None] = lambda _peer, _caller: None,
 ) -> Guard:
     """`known` is told who shows a token on which connection."""
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = Starlette(
+        exception_handlers={
+            HTTPException: _explain_http,
+            problems.Refused: _explain_refusal,
+            OpenAgentError: _explain_error,
+            Exception: _explain_defect,
+        }
+    )
+    app.router.redirect_slashes = False
     guard = Guard(app, gate, address, extra_hosts, known)
     asking = Asking(daemon, gate)
-    table = rows(asking, gate, guard.cookie)
-    for row in table:
-        app.add_api_route(row.path, _handler(asking, row), methods=[row.method], include_in_schema=False)
-    app.router.routes.append(WebSocketRoute(WEBSOCKET, websocket_endpoint(daemon)))
-    app.add_api_route(_FILES, StaticFiles().respond, methods=["GET", "HEAD"], include_in_schema=False)
-    app.add_exception_handler(HTTPException, _explain_http)
-    app.add_exception_handler(problems.Refused, _explain_refusal)
-    app.add_exception_handler(OpenAgentError, _explain_error)
-    app.add_exception_handler(Exception, _explain_defect)
+    app.routes.extend(_route(row, _handler(asking, row)) for row in rows(asking, gate, guard.cookie))
+    app.routes.append(WebSocketRoute(WEBSOCKET, websocket_endpoint(daemon)))
+    app.routes.append(Route(_FILES, StaticFiles().respond, methods=["GET", "HEAD"]))
     return guard
 
 
@@ -67,6 +69,12 @@ def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
         *endpoints(),
     ]
     return table
+
+
+def _route(row: Row, handle: Callable[[Request], Awaitable[Response]]) -> Route:
+    route = Route(row.path, handle, methods=[row.method])
+    route.methods = {row.method}  # Starlette adds HEAD to GET, which would open a stream of events for nobody
+    return route
 
 
 def _handler(asking: Asking, row: Row) -> Callable[[Request], Awaitable[Response]]:

@@ -23,7 +23,7 @@ async def syntax_error(session: "Session", facts: CallFacts) -> ToolOutcome | No
     text = command_text(facts)
     check = f"-n -c {shlex.quote(text)}"
     command = f"(if shopt -q extglob; then bash -O extglob {check}; else bash {check}; fi)"
-    shell = await session.shell()
+    shell = await session.shell.get()
     if facts.walled:
         shell = ReadingShell(shell)
     result = await shell.run(command, timeout=_PATIENCE, cwd=str(session.workspace), merged=True)

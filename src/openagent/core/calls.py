@@ -62,8 +62,9 @@ async def run_calls(turn: "Turn", calls: Sequence[ToolCallPart]) -> None:
     else:
         await _run_group(turn, last)
         session.post(StatusChanged(status="thinking"))
-    notes, turn.notes = list(dict.fromkeys(turn.notes)), []
-    await session.tell_model(notes, turn.number)
+    if turn.notes:
+        notes, turn.notes = list(dict.fromkeys(turn.notes)), []
+        await session.tell_model(notes, turn.number)
 
 
 async def _run_group(turn: "Turn", group: Sequence[ToolCallPart]) -> None:
@@ -288,7 +289,7 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
         effect="execute" if tool.effect == "execute" else tool.effect_of(call.arguments),
         subject=tool.summarize(call.arguments),
         workspace=session.info.cwd,
-        cwd=session.shell_directory,
+        cwd=session.shell.directory,
         arguments=call.arguments,
         walled=tool.source == "built-in" and offers(session.runtime.jail, ReadingJail),
     )
@@ -396,7 +397,7 @@ class CallContext:
 
     async def shell(self) -> Shell:
         self._session.permits.leaving.begins(self.call_id)
-        shell = await self._session.shell()
+        shell = await self._session.shell.get()
         return ReadingShell(shell) if self._wall == "read" else shell
 
     def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:

@@ -18,7 +18,7 @@ async def open_what_is_named(session: "Session", facts: CallFacts) -> None:
     -r`) stays shut. An opened file can be read by the session's later commands, too, as long as its jail stands."""
     if not is_command(facts):
         return
-    shell = await session.shell()
+    shell = await session.shell.get()
     kept = shell.secrets() if offers(shell, KeepsSecrets) else ()
     text = command_text(facts)
     if not kept or not offers(shell, KeepsSecrets) or not any(_may_be_named(path.name, text) for path in kept):

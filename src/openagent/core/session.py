@@ -29,7 +29,6 @@ from openagent.core.undo import Undo
 from openagent.core.view import SessionView
 from openagent.core.view_log import REWIND
 from openagent.plugins.gate import Scene, folder_at
-from openagent.plugins.jail import Shell
 from openagent.plugins.ledger import Budget
 from openagent.plugins.store import AuditEntry, Batch, KeptGrant, Rows, StoredSession
 from openagent.plugins.tool import ToolOutcome
@@ -85,7 +84,7 @@ class Session:
         self.someone_can_answer = someone_can_answer
         self.paused = False
         """Messages wait meanwhile, as they do for a turn."""
-        self._shell = SessionShell(self)
+        self.shell = SessionShell(self)
         self._env: Mapping[str, str] = {}
         self._turn: Turn | None = None
         self._open_turn = stored.open_turn
@@ -109,7 +108,7 @@ class Session:
 
     @property
     def scene(self) -> Scene:
-        return Scene(self.info, self.shell_directory, self.view.told)
+        return Scene(self.info, self.shell.directory, self.view.told)
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -150,9 +149,8 @@ class Session:
             self.seen.forget()
 
     async def tell_model(self, notes: Sequence[NotePart], turn: int) -> None:
-        if notes:
-            message = self.user_message(notes, turn)
-            await self.record(MessageAdded(message=message), rows=Rows(messages=[message]))
+        message = self.user_message(notes, turn)
+        await self.record(MessageAdded(message=message), rows=Rows(messages=[message]))
 
     def user_message(self, parts: Sequence[Part], turn: int, after: int = 0) -> Message:
         number = self.recorder.next_number + after
@@ -236,21 +234,6 @@ class Session:
             await self.inbox.tell()
         return True
 
-    # The shell
-
-    async def shell(self) -> Shell:
-        return await self._shell.get()
-
-    @property
-    def shell_directory(self) -> str:
-        """Where the next command starts: policy reads relative paths from there."""
-        return self._shell.directory
-
-    @property
-    def works_behind(self) -> bool:
-        """A command in the background, which would end with the shell."""
-        return self._shell.works_behind
-
     # What clients ask for
 
     async def run_tool(self, tool: str, arguments: dict[str, Any], op_id: str) -> ToolOutcome:
@@ -278,7 +261,7 @@ class Session:
     async def obey_mode(self) -> None:
         """Its own mode is another, or that of a session it works for."""
         self.permits.renew()
-        await self._shell.obey_mode()
+        await self.shell.obey_mode()
 
     def _register_budget(self) -> None:
         settings = self.info.settings
@@ -333,7 +316,7 @@ class Session:
         await self.cancel(reason="interrupted")
         await self.permits.leaving.close()
         await self.recorder.close(CLOSE_PATIENCE)
-        await self._shell.close()
+        await self.shell.close()
         self.view.forget()  # it goes now; the session itself, which much refers to, with the next garbage
         self.runtime.ledger.forget(self.id)
         self.runtime.left_memory(self.id)

@@ -129,14 +129,16 @@ class Turn:
             await session.undo.take_back(session.info.message_count)
             raise OpenAgentError("permission_denied", f"The message was held back: {admission.blocked}")
         self._model = admission.model
-        await session.tell_model(admission.notes, self.number)
+        if admission.notes:
+            await session.tell_model(admission.notes, self.number)
 
     async def _must_go_on(self, answer: Message, *, again: bool) -> bool:
         """A gate may have the turn go on after its last answer."""
         if answer.stop_reason != "end":
             return False
         reason = await self.session.gate.before_end(answer.text, again=again)
-        await self.session.tell_model([NotePart("hook:Stop", reason)] if reason else [], self.number)
+        if reason:
+            await self.session.tell_model([NotePart("hook:Stop", reason)], self.number)
         return bool(reason)
 
     async def drive(self) -> None:

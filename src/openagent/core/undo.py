@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,16 +45,15 @@ class Undo:
 
     # What calls write
 
-    @asynccontextmanager
-    async def call(self, tool: Tool, call_id: str, *, walled: bool = False) -> AsyncGenerator[WriteWindow | None]:
+    def call(
+        self, tool: Tool, call_id: str, *, walled: bool = False
+    ) -> AbstractAsyncContextManager[WriteWindow | None]:
         """Around a call of any tool: whether it may write is not asked of anybody's opinion of it, but for the kernel's
         (`walled`)."""
         own = tool.source == "built-in"
         if own and (walled or tool.effect not in ("write", "execute")):
-            yield None
-            return
-        async with self.window(call_id, exact=own and tool.effect == "write") as window:
-            yield window
+            return nullcontext()
+        return self.window(call_id, exact=own and tool.effect == "write")
 
     @asynccontextmanager
     async def window(self, call_id: str, *, exact: bool = False) -> AsyncGenerator[WriteWindow | None]:
@@ -88,7 +87,7 @@ class Undo:
     async def goes_on(self, window: WriteWindow | None, command: str) -> None:
         """A command went to the background: what is written until it ends may be its doing."""
         self._in_background[command] = self._session.info.turn_count
-        shell = await self._session.shell()
+        shell = await self._session.shell.get()
         if window is not None:
             known = self._in_background
             window.goes_on(
@@ -214,7 +213,7 @@ class Undo:
         commands = [command for command, started in self._in_background.items() if started >= turn]
         if not commands:
             return stopped
-        shell = await session.shell()
+        shell = await session.shell.get()
         running = {each.id for each in shell.background() if each.running}
         for command in commands:
             del self._in_background[command]

@@ -121,7 +121,7 @@ async def _met(session: "Session", outcome: ToolOutcome, command: str, places: S
         return workspace if await met_the_wall(session, outcome) else ""
     if not (lines := _refusals(outcome)):
         return ""
-    directory = (await session.shell()).directory
+    directory = (await session.shell.get()).directory
     for line in lines:
         for word in _WORDS.findall(line):
             path = _full(directory, word)

@@ -86,7 +86,7 @@ async def hid_the_wall(session: "Session", outcome: ToolOutcome) -> str:
 async def _refusal(session: "Session", outcome: ToolOutcome, pattern: re.Pattern[str]) -> str:
     if outcome.display.exit_code is None or not _REFUSAL.search(outcome.text):
         return ""
-    shell = await session.shell()
+    shell = await session.shell.get()
     directory = Path(shell.directory)
     secrets = shell.secrets() if offers(shell, KeepsSecrets) else ()
     for line in outcome.text.splitlines()[-_LINES_READ:]:
@@ -98,7 +98,7 @@ async def _refusal(session: "Session", outcome: ToolOutcome, pattern: re.Pattern
 
 async def go_back(session: "Session", directory: str) -> None:
     """Before a second run of a command: `cd sub && make` begins where it began before."""
-    shell = await session.shell()
+    shell = await session.shell.get()
     if directory and shell.directory != directory:
         await shell.run(f"cd -- {shlex.quote(directory)}", timeout=_PATIENCE)
 

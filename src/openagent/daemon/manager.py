@@ -224,7 +224,7 @@ class SessionManager:
         return (
             not session.busy
             and not session.inbox.waiting
-            and not session.works_behind
+            and not session.shell.works_behind
             and session.recorder.outbox.is_empty
             and not self._bus.attached(session.id)
             and not self._bus.watched(session.id)

@@ -143,6 +143,13 @@ def test_a_long_command_is_read_in_time_that_grows_with_its_length() -> None:
 
 
 @pytest.mark.timeout(20)
+def test_loops_inside_loops_are_not_followed_without_end() -> None:
+    inside = "".join(f"for v{depth} in 1 2 3 4 5 6; do " for depth in range(12)) + "x=1" + "; done" * 12
+    assert decided(inside).rule == "builtin:not-understood"
+    assert decided("for a in 1 2 3 4 5 6; do for b in 1 2 3 4 5 6; do echo $a$b; done; done").kind == "allow"
+
+
+@pytest.mark.timeout(20)
 def test_a_command_too_long_or_with_too_many_parts_is_asked_about() -> None:
     assert decided("echo " + "x" * 300_000).rule == "builtin:not-understood"
     assert decided("ls;" * 1000).rule == "builtin:not-understood"

@@ -21,6 +21,8 @@ from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, Stat
 from openagent.policy.units import Unit
 
 _MAX_UNITS = 400
+_MAX_TURNS = 400
+"""Of all loops together: inside each other, they multiply."""
 _SIMPLE = frozenset(
     ("command", "variable_assignment", "variable_assignments", "declaration_command", "unset_command", "file_redirect")
 )
@@ -63,6 +65,7 @@ class _Analyser:
         self._workspace = workspace.rstrip("/") or "/"
         self._state = State(cwd)
         self._depth = 0
+        self._turns = 0
         self._functions: dict[str, Stage] = {}
         self._running: list[Stage] = []
 
@@ -189,6 +192,9 @@ class _Analyser:
         with self._aside():
             for value in _loop_values(compound.values) if variable else [Value("")]:
                 if variable:
+                    self._turns += 1
+                    if self._turns > _MAX_TURNS:
+                        raise NotUnderstood("its loops turn too often")
                     state.forget(variable)
                     if value.known:
                         state.uncertain.discard(variable)

@@ -8,6 +8,10 @@ from contextlib import contextmanager, nullcontext
 from msgspec.structs import replace
 from tree_sitter import Node
 
+from openagent.bash import UNKNOWN
+from openagent.bash.preparing import MAX_DEPTH, NotUnderstood
+from openagent.bash.reading import Pipeline, Redirect, Script, Stage, Text
+from openagent.bash.values import FROM_NETWORK, SENSITIVE, State, Value
 from openagent.policy import paths
 from openagent.policy.builtin.calls import Call, Flow, Inner, InnerScript, Outcome, reads, writes
 from openagent.policy.builtin.catalogue import Finding, Level, hit
@@ -15,9 +19,6 @@ from openagent.policy.builtin.describing import COMMANDS, outcomes
 from openagent.policy.builtin.output import DECODERS, static_output
 from openagent.policy.builtin.programs import code_findings
 from openagent.policy.builtin.variables import assigns
-from openagent.policy.shell.preparing import MAX_DEPTH, NotUnderstood
-from openagent.policy.shell.reading import Pipeline, Redirect, Script, Stage, Text
-from openagent.policy.shell.values import FROM_NETWORK, SENSITIVE, UNKNOWN, State, Value
 from openagent.policy.units import Unit
 
 _MAX_UNITS = 400

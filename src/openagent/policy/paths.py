@@ -9,8 +9,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-UNKNOWN = "\0"
-"""Stands in a text for what cannot be known."""
+from openagent.bash import UNKNOWN
 
 Place = Literal[
     "null", "temporary", "workspace", "outside", "home", "unknown", "protected", "startup", "system", "device"

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.bash import UNKNOWN
 from openagent.policy.facts import Kind
 from openagent.policy.paths import glob_pattern, is_inside
-from openagent.policy.shell.values import UNKNOWN
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Risk
 

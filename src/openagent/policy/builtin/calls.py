@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from openagent.bash import UNKNOWN
+from openagent.bash.values import FROM_NETWORK, State, Value
 from openagent.policy import paths
 from openagent.policy.builtin.catalogue import Finding, hit, write_rule
 from openagent.policy.paths import Place
-from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, State, Value
 
 
 class Flow(Struct, frozen=True):

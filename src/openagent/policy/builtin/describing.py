@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from openagent.bash.values import SENSITIVE, Value
 from openagent.policy.builtin.calls import Call, Outcome, script_findings
 from openagent.policy.builtin.catalogue import Kind, hit, rules
 from openagent.policy.builtin.roles import Roles
-from openagent.policy.shell.values import SENSITIVE, Value
 
 _FOLDER = Path(__file__).parent.parent / "commands"
 _OPTION = re.compile(r"(\*|-#|@\w[\w-]*|--?[^\s:+=]+)(=?)(?::([a-z]+))?(?:\+([a-z-]+))?")

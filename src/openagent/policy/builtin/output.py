@@ -4,8 +4,9 @@ import base64
 import re
 from collections.abc import Callable
 
+from openagent.bash import UNKNOWN
+from openagent.bash.values import decode_escapes
 from openagent.policy.builtin.calls import Call
-from openagent.policy.shell.values import UNKNOWN, decode_escapes
 
 _DECODING = frozenset(("-d", "-D", "--decode", "-r", "-rp", "-pr"))
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from openagent.bash.values import FROM_NETWORK, Value
 from openagent.policy.builtin.calls import Call, Inner, InnerScript, Outcome
 from openagent.policy.builtin.catalogue import hit
-from openagent.policy.shell.values import FROM_NETWORK, Value
 
 _BRACKET = r"\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n\[])*\]"
 _REGEX = rf"/(?:\\.|{_BRACKET}|[^/\\\n\[])*/I?"

@@ -5,13 +5,14 @@ import shlex
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from openagent.bash import UNKNOWN
+from openagent.bash.values import FROM_NETWORK, Value
 from openagent.policy import paths
 from openagent.policy.builtin.calls import Call, Inner, InnerScript, Outcome, looks, reads, script_findings, writes
 from openagent.policy.builtin.catalogue import Finding, hit
 from openagent.policy.builtin.output import static_output
 from openagent.policy.builtin.programs import awk_findings, code_findings, sed_findings
 from openagent.policy.builtin.variables import assigns, setting
-from openagent.policy.shell.values import FROM_NETWORK, UNKNOWN, Value
 
 if TYPE_CHECKING:
     from openagent.policy.builtin.describing import Given

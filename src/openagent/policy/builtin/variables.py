@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from openagent.bash.values import Value
 from openagent.policy.builtin.calls import InnerScript, Outcome
 from openagent.policy.builtin.catalogue import hit
-from openagent.policy.shell.values import Value
 
 _FILE = Path(__file__).with_name("variables.toml")
 _PROGRAM = re.compile(r"COMMAND$|PAGER$|EDITOR$|SSH$|DIFF$|ASKPASS$|ENV$")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from openagent.policy.paths import UNKNOWN
-from openagent.policy.shell.preparing import NotUnderstood
+from openagent.bash import UNKNOWN
+from openagent.bash.preparing import NotUnderstood
 
 FROM_NETWORK = "\1"
 """Beside UNKNOWN: it comes off the network."""

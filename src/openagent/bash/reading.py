@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser
 
-from openagent.policy.shell import preparing
-from openagent.policy.shell.preparing import MAX_LENGTH, Document, NotUnderstood, Preparer
-from openagent.policy.shell.values import (
+from openagent.bash import preparing
+from openagent.bash.preparing import MAX_LENGTH, Document, NotUnderstood, Preparer
+from openagent.bash.values import (
     FROM_NETWORK,
     MAX_FIELDS,
     Piece,

@@ -1,1 +1,0 @@
-"""Reading bash: text to syntax, syntax to the simple commands that would run."""

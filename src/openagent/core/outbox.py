@@ -34,10 +34,6 @@ _UNANSWERED = ErrorInfo(
 _log = logging.getLogger(__name__)
 
 
-def _unanswered() -> OpenAgentError:
-    return OpenAgentError("store_unavailable", _UNANSWERED.message, hint=_UNANSWERED.hint)
-
-
 class _Handed:
     """One batch, handed over: how it ends within the time that people wait for it."""
 
@@ -46,9 +42,12 @@ class _Handed:
         self._is_over = False
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[None] = self._loop.create_future()
-        self._alarm = self._loop.call_later(PATIENCE, self.told, _unanswered())
+        self._alarm = self._loop.call_later(PATIENCE, self._give_up)
         self.problem: Exception | None = None
         self.began = time.monotonic()
+
+    def _give_up(self) -> None:
+        self.told(OpenAgentError("store_unavailable", _UNANSWERED.message, hint=_UNANSWERED.hint))
 
     def told(self, problem: Exception | None) -> None:
         if self._is_over:

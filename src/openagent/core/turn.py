@@ -101,6 +101,33 @@ class Turn:
         )
         return Sent(session=session.id, turn=self.number, message_number=message.number)
 
+    async def drive(self) -> None:
+        """Run to the end, whatever the end is, and leave a history that every provider accepts."""
+        error: ErrorInfo | None = None
+        try:
+            if self._cancelled:
+                raise asyncio.CancelledError
+            self.session.recorder.outbox.check()
+            async with asyncio.timeout(self.session.info.settings.turn_timeout):
+                reason = await self.run()
+                error = _SILENT if self._silent and reason == "done" else None
+        except asyncio.CancelledError:
+            reason = self._cancelled or "cancelled"
+        except TimeoutError:
+            reason = "time_limit"
+        except OpenAgentError as problem:
+            error = problem.info
+            reason = "budget" if error.code == "budget_exceeded" else "error"
+        except Exception as problem:  # the supervisor: a defect ends this turn and nothing else
+            _log.exception("turn failed", extra={"session": self.session.id})
+            error = ErrorInfo("internal", f"The turn ended on a defect ({type(problem).__name__}: {problem}).")
+            reason = "error"
+        try:
+            await self._complete(reason, error)
+        except Exception as problem:  # of what was said last, something cannot be stored: the end is told without it
+            _log.exception("a turn's end could not be stored whole", extra={"session": self.session.id})
+            await self._complete("error", error or ErrorInfo("internal", f"The end could not be stored ({problem})."))
+
     async def run(self) -> TurnEnd:
         """Step after step, until an answer has no calls or a limit says stop."""
         await self._admit()
@@ -132,49 +159,6 @@ class Turn:
         if admission.notes:
             await session.tell_model(admission.notes, self.number)
 
-    async def _must_go_on(self, answer: Message, *, again: bool) -> bool:
-        """A gate may have the turn go on after its last answer."""
-        if answer.stop_reason != "end":
-            return False
-        reason = await self.session.gate.before_end(answer.text, again=again)
-        if reason:
-            await self.session.tell_model([NotePart("hook:Stop", reason)], self.number)
-        return bool(reason)
-
-    async def drive(self) -> None:
-        """Run to the end, whatever the end is, and leave a history that every provider accepts."""
-        error: ErrorInfo | None = None
-        try:
-            if self._cancelled:
-                raise asyncio.CancelledError
-            self.session.recorder.outbox.check()
-            async with asyncio.timeout(self.session.info.settings.turn_timeout):
-                reason = await self.run()
-                error = _SILENT if self._silent and reason == "done" else None
-        except asyncio.CancelledError:
-            reason = self._cancelled or "cancelled"
-        except TimeoutError:
-            reason = "time_limit"
-        except OpenAgentError as problem:
-            error = problem.info
-            reason = "budget" if error.code == "budget_exceeded" else "error"
-        except Exception as problem:  # the supervisor: a defect ends this turn and nothing else
-            _log.exception("turn failed", extra={"session": self.session.id})
-            error = ErrorInfo("internal", f"The turn ended on a defect ({type(problem).__name__}: {problem}).")
-            reason = "error"
-        try:
-            await self._complete(reason, error)
-        except Exception as problem:  # of what was said last, something cannot be stored: the end is told without it
-            _log.exception("a turn's end could not be stored whole", extra={"session": self.session.id})
-            await self._complete("error", error or ErrorInfo("internal", f"The end could not be stored ({problem})."))
-
-    def cancel(self, by: str = "", reason: TurnEnd = "cancelled") -> None:
-        """`by`: the client of whoever stops it."""
-        if not self._cancelled:
-            self._cancelled, self._stopped_by = reason, by
-            if self.task is not None:
-                self.task.cancel()
-
     async def _answer(self) -> Message:
         """The model's next answer, from a context that fits."""
         resolved = self._resolve()
@@ -185,13 +169,6 @@ class Turn:
             if not await collect(self.session, resolved, "overflow"):
                 raise
             return await self._ask(resolved)
-
-    def _resolve(self) -> ResolvedModel:
-        session = self.session
-        chosen = session.info.settings.model
-        # What a person chooses in mid-turn counts from the next step.
-        model = self._model if self._model and chosen == self._chosen else chosen
-        return session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
 
     async def _ask(self, resolved: ResolvedModel) -> Message:
         """The view is shown to the model, and what it answers becomes a message."""
@@ -243,27 +220,14 @@ class Turn:
             )
         self.session.recorder.outbox.check()
 
-    @property
-    def _activity(self) -> Activity:
-        return "subagent" if self.session.info.parent else "conversation" if self._steps == 1 else "tool_use"
-
-    def _account(self, message_number: int, context_tokens: int, window: int) -> tuple[list[UsageRecord], SessionUsage]:
-        """Enter what the last request has cost into this turn's sums and the session's."""
-        model_call, self._model_call = self._model_call, None
-        spent = model_call.spent if model_call is not None else []
-        totals = self.session.info.usage
-        tokens, cost_usd = totals.tokens, totals.cost_usd
-        for paid in spent:
-            tokens += paid.usage
-            cost_usd += paid.cost_usd or 0.0
-            self._usage += paid.usage
-            self._cost_usd += paid.cost_usd or 0.0
-        records = [
-            UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, self._activity, time.time())
-            for paid in spent
-        ]
-        usage = SessionUsage(tokens, cost_usd, totals.requests + len(spent), context_tokens, window)
-        return records, usage
+    async def _must_go_on(self, answer: Message, *, again: bool) -> bool:
+        """A gate may have the turn go on after its last answer."""
+        if answer.stop_reason != "end":
+            return False
+        reason = await self.session.gate.before_end(answer.text, again=again)
+        if reason:
+            await self.session.tell_model([NotePart("hook:Stop", reason)], self.number)
+        return bool(reason)
 
     async def _complete(self, reason: TurnEnd, error: ErrorInfo | None) -> None:
         """What is open is closed, what was used is settled, and people are told how it ended."""
@@ -309,6 +273,42 @@ class Turn:
             rows=Rows(messages=messages, usage=records, audit=audit_closed(session.tools.by_name, closed)),
             changes={"usage": usage},
         )
+
+    def cancel(self, by: str = "", reason: TurnEnd = "cancelled") -> None:
+        """`by`: the client of whoever stops it."""
+        if not self._cancelled:
+            self._cancelled, self._stopped_by = reason, by
+            if self.task is not None:
+                self.task.cancel()
+
+    def _resolve(self) -> ResolvedModel:
+        session = self.session
+        chosen = session.info.settings.model
+        # What a person chooses in mid-turn counts from the next step.
+        model = self._model if self._model and chosen == self._chosen else chosen
+        return session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
+
+    @property
+    def _activity(self) -> Activity:
+        return "subagent" if self.session.info.parent else "conversation" if self._steps == 1 else "tool_use"
+
+    def _account(self, message_number: int, context_tokens: int, window: int) -> tuple[list[UsageRecord], SessionUsage]:
+        """Enter what the last request has cost into this turn's sums and the session's."""
+        model_call, self._model_call = self._model_call, None
+        spent = model_call.spent if model_call is not None else []
+        totals = self.session.info.usage
+        tokens, cost_usd = totals.tokens, totals.cost_usd
+        for paid in spent:
+            tokens += paid.usage
+            cost_usd += paid.cost_usd or 0.0
+            self._usage += paid.usage
+            self._cost_usd += paid.cost_usd or 0.0
+        records = [
+            UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, self._activity, time.time())
+            for paid in spent
+        ]
+        usage = SessionUsage(tokens, cost_usd, totals.requests + len(spent), context_tokens, window)
+        return records, usage
 
 
 def _names(calls: Sequence[ToolCallPart]) -> str:

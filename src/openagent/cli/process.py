@@ -1,30 +1,17 @@
 """The daemon as a process: which one it is, and waiting for its end."""
 
-import fcntl
 import os
 import select
 from pathlib import Path
 
+from openagent.filesystem.locks import holder
 from openagent.protocol import locations
 
 
 def daemon_pid() -> int | None:
     """The pid of the daemon that holds the data home; None when none does, whatever its PID file says."""
     home = Path(locations.data_home(os.environ))
-    try:
-        descriptor = os.open(home / "daemon.lock", os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        try:
-            return int((home / "daemon.pid").read_text())
-        except (OSError, ValueError):
-            return None
-    finally:
-        os.close(descriptor)
-    return None
+    return holder(home / "daemon.lock", home / "daemon.pid")
 
 
 class Process:

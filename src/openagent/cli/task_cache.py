@@ -8,6 +8,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol import locations
 from openagent.protocol.tasks import TaskInfo
 
@@ -30,10 +31,7 @@ def remember_tasks(url: str, tasks: list[TaskInfo]) -> None:
     place = _place(url)
     with suppress(OSError):
         os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-        beside = f"{place}.{os.getpid()}"
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(SeenTasks(time.time(), tasks)))
-        os.replace(beside, place)
+        replace_file(place, msgspec.json.encode(SeenTasks(time.time(), tasks)), flush=False)
 
 
 def _place(url: str) -> str:

@@ -1,13 +1,12 @@
 """Changing one key of a person's own file, and leaving every other byte as it is."""
 
 import json
-import os
-import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from openagent.config.lines import key_lines
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 
 
@@ -59,12 +58,7 @@ def _with(document: dict[str, Any], table: str, key: str, values: list[str]) -> 
 def _replace(file: Path, text: str) -> None:
     file = file.resolve()
     file.parent.mkdir(parents=True, exist_ok=True)
-    mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as new:
-        new.write(text)
-    Path(name).chmod(mode)
-    Path(name).replace(file)
+    replace_file(file, text.encode(), keep_mode=True)
 
 
 def _by_hand(file: Path, table: str, key: str, values: list[str]) -> OpenAgentError:

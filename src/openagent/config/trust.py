@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 
 FOLDER = ".openagent"
@@ -78,13 +79,7 @@ class TrustList:
 
     def _write(self, entries: list[TrustedFolder]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = self._file.with_name(f"{_LIST}.{os.getpid()}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(msgspec.json.format(msgspec.json.encode(entries)))
-            opened.flush()
-            os.fsync(opened.fileno())
-        temporary.replace(self._file)
+        replace_file(self._file, msgspec.json.format(msgspec.json.encode(entries)))
 
 
 def governed_files(folder: Path) -> list[Path]:

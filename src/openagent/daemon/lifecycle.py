@@ -1,10 +1,10 @@
 """One daemon per data home: the lock, the PID file, and how a starting daemon tells its parent how it went."""
 
-import fcntl
 import os
 import stat
 from pathlib import Path
 
+from openagent.filesystem.locks import HeldElsewhereError, holder, take
 from openagent.protocol.errors import OpenAgentError
 
 READY_FD = "OPENAGENT_READY_FD"
@@ -34,22 +34,16 @@ class HomeLock:
         try:
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             _shut_out_others(self._home)
-            self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            self._take()
-        except OSError as problem:
-            raise unusable_home(self._home, problem) from None
-
-    def _take(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._descriptor)
+            self._descriptor = take(self._file)
+            self._pid_file.write_text(f"{os.getpid()}\n")
+        except HeldElsewhereError:
             raise OpenAgentError(
                 "conflict",
                 f"A daemon is already running for {self._home} (pid {running_pid(self._home) or 'unknown'}).",
                 hint="Use it, end it with `openagent stop`, or set OPENAGENT_HOME to another directory.",
             ) from None
-        self._pid_file.write_text(f"{os.getpid()}\n")
+        except OSError as problem:
+            raise unusable_home(self._home, problem) from None
 
     def release(self) -> None:
         self._pid_file.unlink(missing_ok=True)
@@ -68,21 +62,7 @@ def unusable_home(home: Path, problem: OSError) -> OpenAgentError:
 
 def running_pid(home: Path) -> int | None:
     """The daemon's pid, or None when none runs, whatever the PID file says."""
-    try:
-        descriptor = os.open(home / "daemon.lock", os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        # Shared, so that several who look at the same moment do not take each other for a daemon.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        try:
-            return int((home / "daemon.pid").read_text())
-        except (OSError, ValueError):
-            return None
-    finally:
-        os.close(descriptor)
-    return None
+    return holder(home / "daemon.lock", home / "daemon.pid")
 
 
 def report_ready(problem: str = "") -> None:

@@ -4,7 +4,6 @@ Processes, open files and traps cannot be handed over.
 """
 
 import contextlib
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
+
+from openagent.filesystem.atomic_files import replace_file
 
 DUMP_SETTINGS = b"\\builtin declare -p; \\builtin umask -p"
 DUMP_FUNCTIONS = b"\\builtin declare -f; \\builtin export -pf; \\builtin alias -p"
@@ -99,15 +100,9 @@ def save(folder: Path, state: ShellState) -> None:
     data = msgspec.msgpack.encode(state)
     if len(data) > _KEPT_ON_DISK:
         data = msgspec.msgpack.encode(ShellState(state.directory))
-    temporary = folder / f"{_FILE}.new"
     with contextlib.suppress(OSError):  # a full disk: the shell itself has all of it
         folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            os.write(fd, data)
-        finally:
-            os.close(fd)
-        os.replace(temporary, folder / _FILE)
+        replace_file(folder / _FILE, data, flush=False)
 
 
 def load(folder: Path) -> ShellState | None:

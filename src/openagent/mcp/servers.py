@@ -1,6 +1,5 @@
 """Which MCP servers there are: those in the database, in the person's own file, and in files of a trusted project."""
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ import msgspec
 
 from openagent.config.cache import ConfigCache
 from openagent.config.expand import expand
+from openagent.filesystem.atomic_files import replace_file
 from openagent.mcp.secrets import McpSecrets, cannot_open
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol import locations
@@ -189,11 +189,7 @@ class ServerBook:
     def _write(self, content: dict[str, Any]) -> None:
         """It may hold keys: for its owner alone."""
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = self._file.with_name(f"{OWN_FILE}.{os.getpid()}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(msgspec.json.format(msgspec.json.encode(content)))
-        temporary.replace(self._file)
+        replace_file(self._file, msgspec.json.format(msgspec.json.encode(content)))
 
 
 def unknown(name: str) -> OpenAgentError:

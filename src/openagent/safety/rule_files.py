@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import stat
 import time
 import tomllib
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from openagent.config.cache import RECHECK_SECONDS, ConfigCache, stamp_of
 from openagent.config.project import RULES, find_project_file
 from openagent.config.untrusted import distrust
 from openagent.core.runtime import WorkspaceRules
+from openagent.filesystem.atomic_files import replace_file
 from openagent.policy.explain import load_rules
 from openagent.policy.paths import glob_escape, is_inside
 from openagent.policy.rules import Rule, RuleSet
@@ -193,18 +193,7 @@ def _replace(file: Path, text: str) -> None:
     """In one step; a link keeps being one."""
     real = Path(os.path.realpath(file))
     real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
-    temporary = real.with_name(f".{real.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-            opened.write(text)
-            opened.flush()
-            os.fsync(opened.fileno())
-        temporary.replace(real)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    replace_file(real, text.encode(), keep_mode=True)
 
 
 def _same(one: Path, other: Path) -> bool:

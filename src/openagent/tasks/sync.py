@@ -3,13 +3,13 @@
 import asyncio
 import hashlib
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.tasks import TaskInfo, TasksSynced, TaskUpdate
@@ -171,7 +171,7 @@ class TaskFile:
 
     def _keep_agreed(self, agreed: _Agreed) -> None:
         self._agreed.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _replace(self._place(agreed.cwd), msgspec.json.encode(agreed))
+        replace_file(self._place(agreed.cwd), msgspec.json.encode(agreed), flush=False)
 
 
 def _append(lines: list[str], added: list[str]) -> None:
@@ -222,18 +222,5 @@ def _write(path: str, before: _Text, lines: list[str]) -> bool:
     data = "\n".join(lines).encode()
     if data != current:
         place.parent.mkdir(parents=True, exist_ok=True)
-        _replace(place, data)
+        replace_file(place, data, mode=0o644, keep_mode=True, flush=False)  # the store has them too
     return True
-
-
-def _replace(place: Path, data: bytes) -> None:
-    """Whole or not at all, with the rights it had."""
-    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), place.stat().st_mode & 0o777 if place.exists() else 0o644)
-        os.replace(temporary, place)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -1,13 +1,13 @@
 """What a person chose about this program itself, kept beside their settings."""
 
 import contextlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol import locations
 
 FILE = "tui.json"
@@ -39,6 +39,4 @@ def save(env: Mapping[str, str], preferences: Preferences) -> None:
     file = _file(env)
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(".new")
-        beside.write_bytes(msgspec.json.encode(preferences))
-        os.replace(beside, file)
+        replace_file(file, msgspec.json.encode(preferences), flush=False)

@@ -1,17 +1,15 @@
 """Private files: replaced whole, flushed to disk, readable by their owner only, one writer at a time."""
 
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from openagent.filesystem.locks import holding
 from openagent.protocol.errors import OpenAgentError
 
 LOCK_TIMEOUT = 5.0
-_LOCK_POLL = 0.02
 _OTHERS = 0o077
 
 
@@ -47,53 +45,13 @@ def _refuse_if_exposed(path: Path, status: os.stat_result) -> None:
         )
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """All of it or nothing, also when the machine stops in between."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    _flush_directory(path.parent)
-
-
-def _flush_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
 def exclusive(path: Path, timeout: float = LOCK_TIMEOUT) -> Generator[None]:
     """Holds the lock file: against other processes and other threads alike."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        _take(descriptor, path, timeout)
+    busy = OpenAgentError(
+        "busy",
+        f"Another process has held the vault's lock {path} for {timeout:g} seconds.",
+        hint="Try again when it is done.",
+    )
+    with holding(path, seconds=timeout, otherwise=busy):
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _take(descriptor: int, path: Path, timeout: float) -> None:
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise OpenAgentError(
-                    "busy",
-                    f"Another process has held the vault's lock {path} for {timeout:g} seconds.",
-                    hint="Try again when it is done.",
-                ) from None
-            time.sleep(_LOCK_POLL)

@@ -15,8 +15,9 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
-from openagent.vault.files import read_private, write_private
+from openagent.vault.files import read_private
 
 KEY_BYTES = 32
 KEY_FILE = "vault.key"
@@ -110,4 +111,4 @@ class FileKeys:
             ) from None
 
     def _write(self, keys: dict[str, bytes]) -> None:
-        write_private(self._path, msgspec.json.encode(_KeyFile(keys)))
+        replace_file(self._path, msgspec.json.encode(_KeyFile(keys)))

@@ -15,9 +15,10 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.vault.credentials import ApiKey, Credential, EntryInfo, EntryKind
-from openagent.vault.files import exclusive, read_private, write_private
+from openagent.vault.files import exclusive, read_private
 from openagent.vault.master import KEY_BYTES, FileKeys, KeyPlace, KeyringKeys, KeySource, key_id
 from openagent.vault.redact import Redactor
 from openagent.vault.sealing import Unsealable, kind_of, seal, unseal
@@ -238,7 +239,7 @@ class Vault:
 
     def _write(self, content: _Content) -> None:
         try:
-            write_private(self._path, msgspec.json.encode(content))
+            replace_file(self._path, msgspec.json.encode(content))
         except OSError as problem:
             raise OpenAgentError(
                 "store_error",

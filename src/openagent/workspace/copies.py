@@ -1,7 +1,6 @@
 """Copies of workspaces for sessions to work in, to be reviewed and merged back; quotas, backups, cleaning up."""
 
 import asyncio
-import os
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.plugins.workspace import (
     Backup,
     Caller,
@@ -124,7 +124,7 @@ class WorkspaceCopies:
             quota=quota,
         )
         self._quotas[copy] = quota
-        _write_record(self._directory / copy / "copy.json", CopyRecord(made, base))
+        replace_file(self._directory / copy / "copy.json", msgspec.json.encode(CopyRecord(made, base)))
         return made
 
     async def copies(self, workspace: Path | None = None) -> list[Copy]:
@@ -310,12 +310,6 @@ class WorkspaceCopies:
     def _records(self) -> list[CopyRecord]:
         notes = sorted(self._directory.glob("*/copy.json"))
         return [msgspec.json.decode(note.read_bytes(), type=CopyRecord) for note in notes]
-
-
-def _write_record(path: Path, record: CopyRecord) -> None:
-    temporary = path.with_name(".copy.json")
-    temporary.write_bytes(msgspec.json.encode(record))
-    os.replace(temporary, path)
 
 
 def _base_tree(store: Snapshots, copy: str) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.workspace.objects import Objects
 from openagent.workspace.states import Change
 
@@ -77,7 +78,8 @@ class Journal:
         return found
 
     def sessions(self) -> list[str]:
-        return sorted(path.name for path in self._folder.iterdir()) if self._folder.is_dir() else []
+        names = os.listdir(self._folder) if self._folder.is_dir() else []
+        return sorted(name for name in names if not name.endswith(".new"))
 
     def since(self, at: int) -> list[Entry]:
         """What anybody wrote after a moment, in order."""
@@ -95,9 +97,7 @@ class Journal:
         if len(known) <= turns:
             return
         kept = [entry for entry in entries if entry.turn >= known[-turns]]
-        temporary = self._folder / f"{session}.new"
-        temporary.write_bytes(b"".join(msgspec.json.encode(entry) + b"\n" for entry in kept))
-        temporary.replace(self._folder / session)
+        replace_file(self._folder / session, b"".join(msgspec.json.encode(entry) + b"\n" for entry in kept))
 
     def keep(self, objects: Objects, sessions: Collection[str]) -> bytes:
         """One tree that holds everything the sessions' entries name."""

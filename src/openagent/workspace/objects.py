@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.workspace.pack import Pack
 
 _WHOLE = 1 << 20
@@ -58,9 +59,7 @@ class Objects:
         for folder in ("objects", "refs"):
             (self.git_dir / folder).mkdir(exist_ok=True)
         (self.git_dir / "config").write_text(_CONFIG)
-        head = self.git_dir / "HEAD.new"
-        head.write_text("ref: refs/heads/none\n")
-        head.replace(self.git_dir / "HEAD")
+        replace_file(self.git_dir / "HEAD", b"ref: refs/heads/none\n", flush=False)
 
     def blob(self, data: bytes) -> bytes:
         return self._whole(b"blob", data)

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.beneath import open_root, opened_file, opened_folder, status_of
 from openagent.workspace.objects import FileChanged, Objects
@@ -70,9 +71,7 @@ def load_index(path: Path) -> Index:
 
 def save_index(path: Path, index: Index) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_bytes(msgspec.msgpack.encode(index))
-    temporary.replace(path)
+    replace_file(path, msgspec.msgpack.encode(index), flush=False)
 
 
 class Scan:

@@ -1,6 +1,5 @@
 """The private store of one workspace: objects, what the last scan saw, and the references that keep states alive."""
 
-import fcntl
 import hashlib
 import os
 import re
@@ -13,6 +12,8 @@ from secrets import token_hex
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.atomic_files import replace_file
+from openagent.filesystem.locks import holding
 from openagent.plugins.places import still_there
 from openagent.plugins.workspace import Checkpoint, CheckpointKind
 from openagent.protocol.errors import OpenAgentError
@@ -33,7 +34,6 @@ from openagent.workspace.tree import (
 )
 
 LOCK_TIMEOUT = 120.0
-_LOCK_POLL = 0.01
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _OBJECT_NAME = re.compile(r"[0-9a-f]{40}")
 _FILES, _FILE_MODES = "files", "modes"
@@ -87,15 +87,16 @@ class Snapshots:
         """One at a time, across threads and processes."""
         require_git()
         self.objects.prepare()
-        descriptor = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            _take_lock(descriptor, self.workspace)
+        busy = OpenAgentError(
+            "busy",
+            f"Another process has been saving or restoring {self.workspace} for {LOCK_TIMEOUT:g} seconds.",
+            hint="Try again when it is done.",
+        )
+        with holding(self.directory / "lock", seconds=LOCK_TIMEOUT, otherwise=busy):
             note = self.directory / "workspace"
             if not note.exists():
                 note.write_bytes(os.fsencode(self.workspace))
             yield
-        finally:
-            os.close(descriptor)
 
     def take(self, root: Path | None = None, name: str = WORKSPACE_INDEX) -> Snapshot:
         """Reads a folder into the store: the workspace itself, or a copy of it under a name of its own."""
@@ -198,9 +199,7 @@ class Snapshots:
     def point(self, reference: str, oid: bytes) -> None:
         path = self.directory / "refs" / reference
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{path.name}.new")
-        temporary.write_text(f"{oid.hex()}\n")
-        temporary.replace(path)
+        replace_file(path, f"{oid.hex()}\n".encode(), flush=False)
 
     def drop_copy(self, copy: str) -> None:
         for name in (f"refs/copies/{copy}", f"refs/indexes/copy-{copy}", f"indexes/copy-{copy}"):
@@ -260,19 +259,3 @@ def safe_name(session: str) -> str:
             hint="Use letters, digits, dots, dashes and underscores.",
         )
     return session
-
-
-def _take_lock(descriptor: int, workspace: Path) -> None:
-    deadline = time.monotonic() + LOCK_TIMEOUT
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise OpenAgentError(
-                    "busy",
-                    f"Another process has been saving or restoring {workspace} for {LOCK_TIMEOUT:g} seconds.",
-                    hint="Try again when it is done.",
-                ) from None
-            time.sleep(_LOCK_POLL)

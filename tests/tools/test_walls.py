@@ -201,7 +201,7 @@ async def test_a_folder_swapped_for_a_link_at_any_moment_leads_nowhere(
     tmp_path: Path, outside: Path, resolved_by: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if resolved_by == "walking":
-        monkeypatch.setattr("openagent.tools.beneath._OPENAT2", 1 << 20)
+        monkeypatch.setattr("openagent.filesystem.resolving._OPENAT2", 1 << 20)
     for tool, arguments in calls(name, "harmless")[:4]:
         for moment in itertools.count(1):
             workspace = tmp_path / f"{tool.name}-{moment}"

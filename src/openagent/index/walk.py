@@ -1,27 +1,24 @@
 """The files of a workspace worth finding again, as a stream.
 
-Over descriptors: symbolic links are not followed, so none leads out or round in circles. Left out: what .gitignore
-says, `.git`, what is usually produced by tools, and what usually holds secrets.
+Symbolic links are not followed, so none leads out or round in circles. Left out: what .gitignore says, `.git`, what is
+usually produced by tools, and what usually holds secrets.
 """
 
 import os
 import re
-import stat
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from openagent.plugins.patterns import IgnoreFile
+from openagent.filesystem import walking
+from openagent.filesystem.beneath import open_file, open_root, opened_folder, opened_root
+from openagent.filesystem.patterns import IgnoreFile
 
-MAX_DEPTH = 100
 MAX_FILE = 1 << 20
 """A larger file is data or was generated."""
 _TRIES = 3
 """For a file that is being written to. Should it change again, its next stamp tells."""
-_MAX_IGNORE_FILE = 1 << 20
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PRODUCED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"})
 _PRIVATE = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".docker", ".config"})
 _SECRET_NAMES = frozenset({".env", ".netrc", ".npmrc", ".pypirc", "id_rsa", "id_ed25519", "credentials"})
@@ -42,23 +39,27 @@ class Found(NamedTuple):
     stamp: Stamp
 
 
-class _Scope(NamedTuple):
-    prefix: str
-    rules: IgnoreFile
-
-
 def walk(workspace: Path, hidden: Path, only: Sequence[str] = ()) -> Iterator[Found]:
     """Regular files, paths relative to the workspace, in order, without those below `hidden`.
 
     `only` names files: no other directory than theirs is looked into."""
-    fd = os.open(workspace, _DIRECTORY & ~os.O_NOFOLLOW)
+    fd = open_root(workspace)
     here, there = workspace.resolve(), hidden.resolve()
     inside = re.sub(r"([*?\[\\])", r"\\\1", str(there.relative_to(here))) if here in there.parents else ""
     rules = IgnoreFile(f"/{inside}/" if inside else "")
+    passed_over = _PRODUCED | _PRIVATE
     ways = (
         {path[: end + 1] for path in only for end, character in enumerate(path) if character == "/"} if only else None
     )
-    return _below(fd, "", [_Scope("", rules)], ways)
+
+    def unwanted(path: str, name: str, is_folder: bool) -> bool:
+        if not _nameable(name):
+            return True
+        return name in passed_over or (ways is not None and f"{path}/" not in ways) if is_folder else _secret(name)
+
+    for found in walking.walk(fd, unwanted, scopes=[walking.Scope("", rules)]):
+        with suppress(OSError):
+            yield Found(found.path, _stamp(found.status()))
 
 
 def read(workspace: Path, path: str) -> tuple[bytes | None, Stamp] | None:
@@ -93,57 +94,20 @@ def decoded(data: bytes) -> str:
 
 
 def _open_beneath(workspace: Path, path: str) -> int | None:
-    """Component by component, through no symbolic link."""
-    *directories, name = path.split("/")
-    if ".." in directories or not name or path.startswith("/"):
+    parent, slash, name = path.rpartition("/")
+    if slash and not parent:  # from the root of the machine
         return None
     try:
-        at = os.open(workspace, _DIRECTORY & ~os.O_NOFOLLOW)
+        with opened_root(workspace) as root, opened_folder(root, parent) as folder:
+            return open_file(folder, name)
     except OSError:
         return None
-    try:
-        for directory in directories:
-            below = os.open(directory, _DIRECTORY, dir_fd=at)
-            os.close(at)
-            at = below
-        fd = os.open(name, _FILE, dir_fd=at)
-    except OSError:
-        return None
-    finally:
-        os.close(at)
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    return None
 
 
-def _below(fd: int, prefix: str, scopes: Sequence[_Scope], ways: Set[str] | None) -> Iterator[Found]:
-    depth = prefix.count("/")
-    try:
-        if (rules := _ignore_file(fd)) is not None:
-            scopes = [*scopes, _Scope(prefix, rules)]
-        with os.scandir(fd) as listing:
-            entries = sorted(filter(_nameable, listing), key=lambda entry: entry.name)
-        for entry in entries:
-            path = prefix + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name in _PRODUCED | _PRIVATE or depth >= MAX_DEPTH or _ignored(scopes, path, True):
-                    continue
-                if ways is None or f"{path}/" in ways:
-                    with suppress(OSError):
-                        child = os.open(entry.name, _DIRECTORY, dir_fd=fd)
-                        yield from _below(child, path + "/", scopes, ways)
-            elif entry.is_file(follow_symlinks=False) and not _secret(entry.name) and not _ignored(scopes, path, False):
-                with suppress(OSError):
-                    yield Found(path, _stamp(entry.stat(follow_symlinks=False)))
-    finally:
-        os.close(fd)
-
-
-def _nameable(entry: "os.DirEntry[str]") -> bool:
+def _nameable(name: str) -> bool:
     """A name that is no UTF-8 can be shown to nobody and asked for by nobody."""
     try:
-        entry.name.encode()
+        name.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -155,17 +119,3 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 def _secret(name: str) -> bool:
     return name in _SECRET_NAMES or name.startswith(".env.") or name.endswith(_SECRET_ENDINGS)
-
-
-def _ignored(scopes: Sequence[_Scope], path: str, is_directory: bool) -> bool:
-    for scope in reversed(scopes):
-        verdict = scope.rules.verdict(path[len(scope.prefix) :], is_directory)
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _ignore_file(directory: int) -> IgnoreFile | None:
-    with suppress(OSError), os.fdopen(os.open(".gitignore", _FILE, dir_fd=directory), "rb") as file:
-        return IgnoreFile(file.read(_MAX_IGNORE_FILE).decode(errors="replace"))
-    return None

@@ -15,10 +15,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from openagent.filesystem.beneath import open_file, status_of
+from openagent.filesystem.resolving import Place
 from openagent.plugins.files_read import GONE, Stamp
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
-from openagent.tools.beneath import Place, Root
+from openagent.tools.beneath import Root
 from openagent.tools.files import explained, not_a_file, stamp_of
 from openagent.tools.scratch import keep_newest, private_directory
 
@@ -74,7 +76,7 @@ def _prepare(root: Root, change: Change) -> _Step:
     place = root.place(change.path, make_parents=change.after is not None)
     try:
         refuse_git(place.real, change.path)
-        status = _status(place)
+        status = status_of(place.directory, place.name)
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise not_a_file(change.path, status)
         _refuse_changed(change, status)
@@ -93,13 +95,6 @@ def refuse_git(real: str, path: str) -> None:
             f"{path} is git's own: programs that such files name would run outside the jail.",
             hint="Let git change them, or the user.",
         )
-
-
-def _status(place: Place) -> os.stat_result | None:
-    try:
-        return os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
 
 
 def _refuse_changed(change: Change, status: os.stat_result | None) -> None:
@@ -135,7 +130,7 @@ def _stage(step: _Step) -> None:
 
 def _commit(context: ToolContext, step: _Step) -> None:
     place = step.place
-    _refuse_changed(step.change, _status(place))
+    _refuse_changed(step.change, status_of(place.directory, place.name))
     if step.status is not None:
         step.backup = _back_up(context, place)
     if step.temporary:
@@ -148,9 +143,8 @@ def _commit(context: ToolContext, step: _Step) -> None:
 def _back_up(context: ToolContext, place: Place) -> Path:
     directory = private_directory(context.scratch / "backups")
     backup = directory / f"{secrets.token_hex(6)}-{place.name[-100:]}"
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with (
-        os.fdopen(os.open(place.name, flags, dir_fd=place.directory), "rb", buffering=0) as old,
+        os.fdopen(open_file(place.directory, place.name), "rb", buffering=0) as old,
         backup.open("xb", buffering=0) as kept,
     ):
         shutil.copyfileobj(old, kept, 1 << 20)

@@ -4,12 +4,13 @@ import asyncio
 from contextlib import suppress
 from typing import Annotated
 
-from openagent.plugins.patterns import Glob
+from openagent.filesystem.patterns import Glob
+from openagent.filesystem.walking import Found
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
 from openagent.tools.beneath import Root
 from openagent.tools.files import open_directory
-from openagent.tools.walk import Found, walk
+from openagent.tools.walk import walk
 
 MAX_FILES = 200
 

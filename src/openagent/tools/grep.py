@@ -9,8 +9,8 @@ from typing import Annotated
 
 import msgspec
 
+from openagent.filesystem.patterns import Glob
 from openagent.plugins.jail import KeepsSecrets, Shell
-from openagent.plugins.patterns import Glob
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError

@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from openagent.plugins.patterns import Glob
+from openagent.filesystem.patterns import Glob
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root
 from openagent.tools.files import open_directory, open_file

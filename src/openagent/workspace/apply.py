@@ -9,7 +9,7 @@ import os
 import stat
 from contextlib import suppress
 
-from openagent.workspace.beneath import (
+from openagent.filesystem.beneath import (
     make_folder,
     make_writable,
     opened_folder,

@@ -10,9 +10,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
-from openagent.plugins.workspace import Backup, Quota, WorkspaceUsage
-from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.beneath import (
+from openagent.filesystem.beneath import (
+    NoRegularFileError,
     make_folder,
     opened_file,
     opened_folder,
@@ -22,6 +21,8 @@ from openagent.workspace.beneath import (
     set_mode,
     status_of,
 )
+from openagent.plugins.workspace import Backup, Quota, WorkspaceUsage
+from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.quota import enforce
 from openagent.workspace.scan import SPECIAL, UNREADABLE
 from openagent.workspace.tree import join, shown_left_out
@@ -80,6 +81,8 @@ def _add_folder(
                 yield 1
             else:
                 left_out.append((where, SPECIAL))
+        except NoRegularFileError:  # it took a file's place in this very moment
+            left_out.append((where, SPECIAL))
         except PermissionError:
             left_out.append((where, UNREADABLE))
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 from weakref import WeakValueDictionary
 
+from openagent.filesystem.beneath import opened_root
 from openagent.plugins.workspace import Checkpoint, Checkpoints, FileChange, Restored
 from openagent.workspace.apply import Apply
-from openagent.workspace.beneath import opened_root
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
 from openagent.workspace.restoring import restore_repository

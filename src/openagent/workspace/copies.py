@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from openagent.filesystem.atomic_files import replace_file
+from openagent.filesystem.beneath import opened_root
 from openagent.plugins.workspace import (
     Backup,
     Caller,
@@ -26,7 +27,6 @@ from openagent.plugins.workspace import (
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.apply import Apply
 from openagent.workspace.backup import discard_tree, read_backup, write_backup
-from openagent.workspace.beneath import opened_root
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.collect import collect_store
 from openagent.workspace.copying import (

@@ -12,10 +12,10 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from openagent.filesystem.beneath import opened_root
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.apply import Apply
 from openagent.workspace.backup import discard_tree
-from openagent.workspace.beneath import opened_root
 from openagent.workspace.git import BlobReader, private_environment, require_git
 from openagent.workspace.git_state import passed_over
 from openagent.workspace.snapshots import Snapshot, Snapshots

@@ -17,8 +17,16 @@ from secrets import token_hex
 
 from msgspec import Struct, field
 
+from openagent.filesystem.beneath import (
+    make_writable,
+    open_file,
+    opened_folder,
+    opened_root,
+    put_file,
+    set_mode,
+    status_of,
+)
 from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.beneath import make_writable, opened_folder, opened_root, put_file, set_mode, status_of
 from openagent.workspace.git import run_git
 from openagent.workspace.git_harmless import Setting, is_harmless, parsed, written
 from openagent.workspace.states import Change
@@ -356,9 +364,8 @@ def _content(folder: int, name: bytes) -> bytes:
         return b""
     if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
         return b"\0"
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+        with os.fdopen(open_file(folder, name), "rb") as file:
             return file.read(_LARGEST)
     except OSError:
         return b"\0"

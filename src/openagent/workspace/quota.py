@@ -4,9 +4,9 @@ import os
 import stat
 from pathlib import Path
 
+from openagent.filesystem.beneath import opened_folder, opened_root
 from openagent.plugins.workspace import Quota, WorkspaceUsage
 from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.beneath import opened_folder, opened_root
 
 
 def measure(path: Path) -> WorkspaceUsage:

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from openagent.filesystem.beneath import opened_root
 from openagent.workspace.apply import Apply
-from openagent.workspace.beneath import opened_root
 from openagent.workspace.git import BlobReader
 from openagent.workspace.git_state import missing_objects, repository_of
 from openagent.workspace.kept_objects import KeptObjects, kept_objects

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from openagent.filesystem.atomic_files import replace_file
+from openagent.filesystem.beneath import NoRegularFileError, open_root, opened_file, opened_folder, status_of
 from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.beneath import open_root, opened_file, opened_folder, status_of
 from openagent.workspace.objects import FileChanged, Objects
 from openagent.workspace.tree import LINK, FileEntry, Folder, count_files, find, join
 
@@ -310,13 +310,11 @@ class Scan:
             try:
                 with opened_file(parent, name) as descriptor:
                     status = os.fstat(descriptor)
-                    if not stat.S_ISREG(status.st_mode):
-                        raise FileChanged
                     entry = _entry(status, self._objects.file(descriptor, status.st_size, known))
                     if _unchanged(status, os.fstat(descriptor)):
                         return entry
                     torn = entry
-            except FileChanged:
+            except (FileChanged, NoRegularFileError):
                 continue
             except OSError as problem:
                 if problem.errno != errno.ELOOP:

@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from openagent.workspace.beneath import opened_folder, opened_root
+from openagent.filesystem.beneath import opened_folder, opened_root
 from openagent.workspace.budget import fit_budget, ignored_paths
 from openagent.workspace.git_state import passed_over, repository_of
 from openagent.workspace.inotify import Unwatchable

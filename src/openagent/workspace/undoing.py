@@ -6,9 +6,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.beneath import opened_root
 from openagent.plugins.workspace import FileChange, Restored
 from openagent.workspace.apply import Apply
-from openagent.workspace.beneath import opened_root
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
 from openagent.workspace.journal import Entry, Write, writes_of

@@ -1,8 +1,10 @@
-"""Touching files below a folder without ever following a link: every step is relative to an open folder.
+"""Touching files beneath a folder without ever following a link: every step is relative to an open folder.
 
-Programs may run in the workspace at the same time, and one that swaps a folder for a link must not lead us out of it.
+Programs may run in a workspace at the same time, and one that swaps a folder for a link must not lead us out of it.
+Where links that stay inside are to be followed, `resolving` does it.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Generator, Iterable
@@ -10,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITABLE = 0o300
 
 
@@ -27,13 +29,21 @@ def opened_root(path: Path) -> Generator[int]:
         os.close(descriptor)
 
 
+class NoRegularFileError(FileNotFoundError):
+    """A folder, a pipe, a socket or a device has the name."""
+
+
+def open_folder(parent: int, name: str | bytes) -> int:
+    return os.open(_checked(name), _FOLDER, dir_fd=parent)
+
+
 @contextmanager
-def opened_folder(parent: int, path: bytes) -> Generator[int]:
+def opened_folder(parent: int, path: str | bytes) -> Generator[int]:
     """`path` may have several parts; empty is the parent itself."""
     descriptor = os.dup(parent)
     try:
-        for name in path.split(b"/") if path else ():
-            below = os.open(name, _FOLDER, dir_fd=descriptor)
+        for name in os.fsencode(path).split(b"/") if path else ():
+            below = open_folder(descriptor, name)
             os.close(descriptor)
             descriptor = below
         yield descriptor
@@ -41,16 +51,33 @@ def opened_folder(parent: int, path: bytes) -> Generator[int]:
         os.close(descriptor)
 
 
+def open_file(parent: int, name: str | bytes) -> int:
+    """A regular file's descriptor. Never waits for a pipe."""
+    descriptor = os.open(_checked(name), _FILE, dir_fd=parent)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise NoRegularFileError(errno.ENOENT, "no regular file", name)
+
+
 @contextmanager
-def opened_file(parent: int, name: bytes) -> Generator[int]:
-    descriptor = os.open(name, _FILE, dir_fd=parent)
+def opened_file(parent: int, name: str | bytes) -> Generator[int]:
+    descriptor = open_file(parent, name)
     try:
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def status_of(parent: int, name: bytes) -> os.stat_result | None:
+def _checked(name: str | bytes) -> str | bytes:
+    """A single name: in a path, the kernel follows links on the way, and `..` leads out."""
+    encoded = os.fsencode(name)
+    if b"/" in encoded or encoded == b"..":
+        raise OSError(errno.EXDEV, "no single name beneath the folder", name)
+    return name
+
+
+def status_of(parent: int, name: str | bytes) -> os.stat_result | None:
     try:
         return os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:

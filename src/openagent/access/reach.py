@@ -21,10 +21,19 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event, SessionCreated, TaskUpdated
 from openagent.protocol.files import FilesWrite
 from openagent.protocol.op import Op
-from openagent.protocol.sessions import Mode, SessionCreate, SessionFork, SessionInfo, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import (
+    MODES,
+    Mode,
+    SessionCreate,
+    SessionFork,
+    SessionInfo,
+    SessionUpdate,
+    SettingsChange,
+    strictest,
+    widest,
+)
 from openagent.protocol.tasks import TaskInfo
 from openagent.protocol.terminals import TerminalInput, TerminalOpen
-from openagent.safety.inherited import MODES, strictest
 from openagent.workspace.copies import WorkspaceCopies
 
 _FREE: Mode = "auto"
@@ -179,7 +188,7 @@ class CallersReach:
         # Behind walls, what runs unasked stays inside; on the bare host only what is asked about does.
         free: Mode = "ask" if self._manager.runtime.jail.kind == "host" else _FREE
         at_most = strictest(self._mode_of(self._copies.origin_of(workspace)), free)
-        return MODES[max(MODES.index(at_most), MODES.index("ask"))]
+        return widest(at_most, "ask")
 
     def _check_mode(self, caller: Caller, change: SettingsChange, folder: str, current: Mode) -> None:
         """No setting of a session in a mode that they may not give it, and none that would give it one."""

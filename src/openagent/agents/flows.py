@@ -35,8 +35,7 @@ from openagent.protocol.flows import (
     FlowState,
     FlowStepReport,
 )
-from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange
-from openagent.safety.inherited import strictest
+from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange, strictest
 
 FLOWS = "flows"
 FLOW_TOOL = "flow"

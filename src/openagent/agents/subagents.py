@@ -33,9 +33,9 @@ from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
-from openagent.protocol.sessions import SessionCreate, SessionInfo, Settings, SettingsChange
+from openagent.protocol.sessions import SessionCreate, SessionInfo, Settings, SettingsChange, strictest
 from openagent.protocol.templates import TemplateInfo
-from openagent.safety.inherited import Lineage, strictest
+from openagent.safety.inherited import Lineage
 from openagent.safety.service import Safety
 from openagent.tools.agent import Assignment, agent_tools
 

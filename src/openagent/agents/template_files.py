@@ -4,21 +4,19 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from openagent.plugins.front_matter import FrontMatter, parse_front_matter, split_list
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import MODES, Mode
 from openagent.protocol.templates import Template
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 MODEL = re.compile(r"(auto|[^/\s]+/\S+)?")
 MAX_TEXT = 64 << 10
 _MOST = 1_000_000
-MODES: tuple[Mode, ...] = get_args(Mode)
-"""The strictest first."""
 _ALIASES = {
     "system_prompt": "prompt",
     "mcps": "mcp_servers",

@@ -9,11 +9,11 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from openagent.cli.command import command, complete, daemon, say
-from openagent.cli.run import MODES, OPTIONS, OUTPUTS
+from openagent.cli.run import OPTIONS, OUTPUTS
 from openagent.client.text import one_line
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.models import ModelEntries, ModelsList
-from openagent.protocol.sessions import SessionList, SessionPage
+from openagent.protocol.sessions import MODES, SessionList, SessionPage
 
 _VARIABLE = "_OPENAGENT_COMPLETE"
 _PATIENCE = 1.0

@@ -28,14 +28,14 @@ from openagent.protocol.flows import (
     FlowsList,
 )
 from openagent.protocol.op import Done
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import MODES, Mode
 from openagent.protocol.words import call_to_come
 
 DONE, FAILED, NEEDS_APPROVAL, CANCELLED = 0, 1, 3, 130
 _MARKS = {"done": ("✓", GREEN), "failed": ("✗", RED), "running": ("▸", YELLOW), "waiting": ("·", DIM)}
 Start = Callable[[str], FlowRun | FlowResume]
 """From an op's id to the op that starts a flow."""
-_MODES = click.Choice(["plan", "ask", "edits", "auto", "full"])
+_MODES = click.Choice(MODES)
 
 
 @click.group(

@@ -9,7 +9,7 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol.safety import PolicyExplain, PolicyExplanation, PolicyTest, PolicyTested, Ruling
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import MODES, Mode
 
 _STYLES = {"allow": GREEN, "ask": YELLOW, "deny": RED}
 
@@ -28,9 +28,7 @@ def policy() -> None:
     "openagent policy explain --mode full --json 'rm -rf build' | jq .ruling.decision",
 )
 @click.argument("words", metavar="COMMAND", nargs=-1, required=True)
-@click.option(
-    "--mode", type=click.Choice(["plan", "ask", "edits", "auto", "full"]), help="The configured one when left out."
-)
+@click.option("--mode", type=click.Choice(MODES), help="The configured one when left out.")
 @click.option("--cwd", default=".", metavar="DIR", help="The workspace it would run in; this directory.")
 @as_json
 def explain(words: tuple[str, ...], mode: str | None, cwd: str, as_json: bool) -> None:

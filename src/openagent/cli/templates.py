@@ -13,6 +13,7 @@ from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
+from openagent.protocol.sessions import MODES
 from openagent.protocol.templates import (
     Template,
     TemplateInfo,
@@ -26,7 +27,7 @@ from openagent.protocol.templates import (
     TemplateText,
 )
 
-_MODES = click.Choice(["plan", "ask", "edits", "auto", "full"])
+_MODES = click.Choice(MODES)
 
 
 @click.group(

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from msgspec import Struct
 
 from openagent.config.settings import JailSettings, LimitSettings, Settings
 from openagent.config.source import KeyPath, dotted
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import MODES
 
 Trusted = Callable[[Path], bool]
 """Whether what a project's folder says about agents counts."""
-_MODES: tuple[Mode, ...] = get_args(Mode)
-"""The strictest first."""
 _KEYS_SHOWN = 12
 _KEY_LENGTH = 60
 
@@ -39,7 +37,7 @@ def part_values(values: Mapping[str, Any], without: Mapping[str, Any]) -> Parted
         if path == ("mode",):
             jail: Mapping[str, Any] = without.get("jail", {})
             usual = Settings(jail=JailSettings(kind=jail.get("kind", JailSettings().kind))).usual_mode
-            return _MODES.index(value) < _MODES.index(without.get("mode") or usual)
+            return MODES.index(value) < MODES.index(without.get("mode") or usual)
         if path[0] == "limits":
             limits: Mapping[str, Any] = without.get("limits", {})
             limit = limits.get(str(path[1]), getattr(LimitSettings(), str(path[1])))

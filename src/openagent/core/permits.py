@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
@@ -28,13 +28,10 @@ from openagent.policy.paths import names_credentials
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import Mode, strictest
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
-
-_MODES: tuple[Mode, ...] = get_args(Mode)
-"""The strictest first."""
 
 
 class Granted(Struct, frozen=True):
@@ -75,7 +72,7 @@ class Permits:
     @property
     def mode(self) -> Mode:
         """What counts: that of the session, or a stricter one."""
-        return _MODES[min(_MODES.index(self._session.info.settings.mode), _MODES.index(self.at_most))]
+        return strictest(self._session.info.settings.mode, self.at_most)
 
     def begin_turn(self) -> None:
         self._for_turn = []

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET
@@ -22,6 +22,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.sessions import (
+    MODES,
     Mode,
     SessionCreate,
     SessionFork,
@@ -29,11 +30,11 @@ from openagent.protocol.sessions import (
     SessionList,
     Settings,
     SettingsChange,
+    strictest,
 )
 
 _log = logging.getLogger(__name__)
-_MODES: tuple[Mode, ...] = get_args(Mode)
-WIDEST = _MODES[-1]
+WIDEST = MODES[-1]
 SettingsFor = Callable[[Path, Mapping[str, str]], Settings]
 """What a new session starts with, by workspace and environment."""
 TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[Mapping[str, Any]]]
@@ -50,9 +51,7 @@ def _real(cwd: str) -> str:
 
 
 def _at_most(settings: Settings, most: Mode) -> Settings:
-    if _MODES.index(settings.mode) <= _MODES.index(most):
-        return settings
-    return msgspec.structs.replace(settings, mode=most)
+    return msgspec.structs.replace(settings, mode=strictest(settings.mode, most))
 
 
 class CheckSettings(Protocol):

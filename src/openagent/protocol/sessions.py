@@ -1,6 +1,6 @@
 """Sessions: making, changing and following them, and how clients see them."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -13,6 +13,7 @@ from openagent.protocol.usage import SessionUsage, Usage
 
 Mode = Literal["plan", "ask", "edits", "auto", "full"]
 """The strictest first."""
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 Wall = Literal["read", "write"]
@@ -28,6 +29,14 @@ Risk = Literal["low", "medium", "high"]
 TurnEnd = Literal[
     "done", "cancelled", "step_limit", "time_limit", "budget", "loop", "max_tokens", "refused", "error", "interrupted"
 ]
+
+
+def strictest(*modes: Mode) -> Mode:
+    return min(modes, key=MODES.index)
+
+
+def widest(*modes: Mode) -> Mode:
+    return max(modes, key=MODES.index)
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):

@@ -1,27 +1,20 @@
 """What holds for a session because of the one it works for, and because of where its workspace was copied from."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from openagent.core.runtime import WorkspaceRules
 from openagent.policy.paths import is_inside
 from openagent.policy.rules import CompiledRule, Rule, RuleSet, listed
-from openagent.protocol.sessions import Mode, SessionInfo
+from openagent.protocol.sessions import SessionInfo, strictest
 from openagent.safety.rule_files import RuleFiles
 from openagent.workspace.copies import WorkspaceCopies
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
     from openagent.daemon.manager import SessionManager
-
-MODES: tuple[Mode, ...] = get_args(Mode)
-"""The strictest first."""
-
-
-def strictest(*modes: Mode) -> Mode:
-    return MODES[min(map(MODES.index, modes))]
 
 
 def _moved(rule: Rule, origin: str, place: str) -> Rule:

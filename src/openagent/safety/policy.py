@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from typing import get_args
 
 from msgspec.structs import replace
 
@@ -28,10 +27,8 @@ from openagent.protocol.safety import (
     TrustRemove,
     TrustShow,
 )
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import strictest
 from openagent.safety.rule_files import RuleFiles
-
-_MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 class PolicyService:
@@ -49,7 +46,7 @@ class PolicyService:
         workspace = _folder(op.cwd)
         found = self._rules.find(workspace)
         mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
-        mode = _MODES[min(_MODES.index(mode), _MODES.index(found.holding.at_most))]
+        mode = strictest(mode, found.holding.at_most)
         explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool)
         return replace(explained, notices=[notice.message for notice in found.notices])
 

@@ -34,7 +34,7 @@ from openagent.protocol.files import (
     FilesWrite,
     FileWritten,
 )
-from openagent.safety.inherited import strictest
+from openagent.protocol.sessions import strictest
 from openagent.safety.service import Safety
 from openagent.tools.beneath import Root
 from openagent.tools.changeset import Change, carry_out

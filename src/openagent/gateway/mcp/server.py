@@ -24,7 +24,7 @@ from openagent import __version__
 from openagent.gateway.mcp.sessions import Ask, Awaited, Sessions, told_end, transcript
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import PermissionAsk, SessionInfo, SettingsChange
+from openagent.protocol.sessions import Mode, PermissionAsk, SessionInfo, SettingsChange
 
 TRANSCRIPT = "openagent://sessions/{session}/transcript"
 TRANSCRIPT_MESSAGES = 2000
@@ -83,7 +83,7 @@ class Desk:
         name: str = "",
         model: Annotated[str, Field(description="provider/model; the configured one when left out.")] = "",
         mode: Annotated[
-            Literal["plan", "ask", "edits", "auto", "full"] | None,
+            Mode | None,
             Field(description="What it may do unasked; as configured when left out."),
         ] = None,
     ) -> CallToolResult:

@@ -10,8 +10,9 @@ from typing import cast
 
 import pytest
 
-from openagent.plugins.workspace import CopyMethod, Quota
+from openagent.plugins.workspace import Quota
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.workspaces import CopyMethod
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.copies import WorkspaceCopies
 from tests.workspace.trees import Editor, Entry, git, manifest, repository_state

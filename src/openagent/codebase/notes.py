@@ -14,8 +14,9 @@ from openagent.config.settings import IndexSettings
 from openagent.index.walk import decoded, read
 from openagent.plugins.context import text_tokens
 from openagent.plugins.gate import Admission, FrontGate, Gate, Scene
-from openagent.plugins.index import Hit, Index
+from openagent.plugins.index import Index
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.index import CodeHit
 from openagent.protocol.messages import NotePart
 
 _CANDIDATES = 8
@@ -65,7 +66,7 @@ class CodeGate(FrontGate):
 
     async def _retrieved(self, scene: Scene, text: str, most: int) -> list[NotePart]:
         found = await self._index.search(scene.workspace, text, _CANDIDATES)
-        shown: list[Hit] = []
+        shown: list[CodeHit] = []
         pieces: list[str] = []
         for hit in await asyncio.to_thread(_still_there, scene.workspace, found):
             piece = _piece(hit)
@@ -80,8 +81,8 @@ class CodeGate(FrontGate):
         return [NotePart("code", _CODE + "\n\n".join(pieces))]
 
 
-def _still_there(workspace: Path, hits: Sequence[Hit]) -> list[Hit]:
-    there: list[Hit] = []
+def _still_there(workspace: Path, hits: Sequence[CodeHit]) -> list[CodeHit]:
+    there: list[CodeHit] = []
     for hit in hits:
         content = read(workspace, hit.path)
         if content is not None and content[0] is not None and hit.text.strip() in decoded(content[0]):
@@ -89,7 +90,7 @@ def _still_there(workspace: Path, hits: Sequence[Hit]) -> list[Hit]:
     return there
 
 
-def _piece(hit: Hit) -> str:
+def _piece(hit: CodeHit) -> str:
     lines = hit.text.splitlines()
     more = [f"[{len(lines) - _MAX_LINES} more lines]"] if len(lines) > _MAX_LINES else []
     return "\n".join([f"{hit.path}:{hit.start_line}-{hit.end_line}", *lines[:_MAX_LINES], *more])

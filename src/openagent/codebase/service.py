@@ -16,11 +16,8 @@ from openagent.plugins.index import OnProgress
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import IndexProgress, IndexUpdated
 from openagent.protocol.index import (
-    CodeHit,
     CodeHits,
     CodeMap,
-    CodeReference,
-    CodeSymbol,
     CodeSymbols,
     IndexAsk,
     IndexBuild,
@@ -56,8 +53,7 @@ class IndexService:
         ]
 
     async def _build(self, connection: Connection, op: IndexBuild) -> IndexBuilt:
-        built = await self._index.build(_absolute(op.cwd), _teller(connection, op.id))
-        return msgspec.convert(msgspec.to_builtins(built), IndexBuilt)
+        return await self._index.build(_absolute(op.cwd), _teller(connection, op.id))
 
     async def _watch(self, connection: Connection, op: IndexWatch) -> Done:
         async with aclosing(self._index.watch(_absolute(op.cwd))) as watched:
@@ -71,24 +67,20 @@ class IndexService:
 
     async def _search(self, connection: Connection, op: IndexSearch) -> CodeHits:
         found = await self._index.search(_absolute(op.cwd), op.query, min(max(op.limit, 1), MAX_HITS), op.by)
-        return CodeHits([msgspec.convert(msgspec.to_builtins(hit), CodeHit) for hit in found])
+        return CodeHits(found)
 
     async def _symbols(self, connection: Connection, op: IndexSymbols) -> CodeSymbols:
         workspace = _absolute(op.cwd)
         defined = await self._index.symbols(workspace, op.name)
         used = await self._index.references(workspace, op.name)
-        return CodeSymbols(
-            [msgspec.convert(msgspec.to_builtins(each), CodeSymbol) for each in defined],
-            [CodeReference(each.name, each.path, each.line) for each in used],
-        )
+        return CodeSymbols(defined, used)
 
     async def _map(self, connection: Connection, op: IndexMap) -> CodeMap:
         tokens = min(max(op.max_tokens, 1), MAX_MAP_TOKENS)
         return CodeMap(await self._index.repository_map(_absolute(op.cwd), tokens))
 
     async def _status(self, connection: Connection, op: IndexAsk) -> IndexInfo:
-        status = await self._index.status(_absolute(op.cwd))
-        return msgspec.convert(msgspec.to_builtins(status), IndexInfo)
+        return await self._index.status(_absolute(op.cwd))
 
     async def _set_up(self, connection: Connection, op: IndexSetup) -> IndexReady:
         if self._setting_up.locked():

@@ -15,10 +15,10 @@ from openagent.core.view_log import REWIND, standing
 from openagent.plugins.context import ranges, within
 from openagent.plugins.store import AuditEntry, CollectionRecord, Rows
 from openagent.plugins.tool import Tool
-from openagent.plugins.workspace import Caller, FileChange, Restored, Writes, WriteWindow
+from openagent.plugins.workspace import Caller, Restored, Writes, WriteWindow
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import CheckpointCreated, CheckpointRestored, ErrorRaised
-from openagent.protocol.undo import LeftAlone, Rewound, SessionRewind
+from openagent.protocol.undo import ChangedFile, LeftAlone, Rewound, SessionRewind
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -105,7 +105,7 @@ class Undo:
             by = Caller(session.id, turn, calls[0])
             await self._tried(lambda: self._writes.interrupted(session.workspace, by))
 
-    async def changes(self, turn: int | None) -> list[FileChange]:
+    async def changes(self, turn: int | None) -> list[ChangedFile]:
         """What a turn wrote, or what the session wrote and did not take back."""
         return await self._writes.changes(self._session.workspace, self._session.id, turn)
 

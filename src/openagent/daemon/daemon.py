@@ -57,7 +57,7 @@ from openagent.protocol.sessions import (
     Snapshot,
 )
 from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import ChangedFile, Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 from openagent.protocol.usage import SessionUsage
 from openagent.protocol.version import PROTOCOL_MAJOR, PROTOCOL_VERSION
 
@@ -349,8 +349,7 @@ class Daemon:
         return await (await (await self._manager()).get(op.session)).undo.unrewind(op.undo, op.id)
 
     async def _session_changes(self, connection: Connection, op: SessionChanges) -> Changes:
-        changes = await (await (await self._manager()).get(op.session)).undo.changes(op.turn)
-        return Changes([msgspec.convert(msgspec.to_builtins(change), ChangedFile) for change in changes])
+        return Changes(await (await (await self._manager()).get(op.session)).undo.changes(op.turn))
 
     async def _messages_page(self, connection: Connection, op: MessagesPage) -> MessagePage:
         session = await (await self._manager()).get(op.session)

@@ -10,7 +10,8 @@ from openagent.index.database import ELSEWHERE, Database, digest
 from openagent.index.embedding import Embedder
 from openagent.index.languages import language_of
 from openagent.index.walk import Found, decoded, read, walk
-from openagent.plugins.index import Built, OnProgress
+from openagent.plugins.index import OnProgress
+from openagent.protocol.index import IndexBuilt
 
 _COMMIT_EVERY = 200
 _TELL_EVERY = 50
@@ -19,7 +20,7 @@ _SHOWN_TOGETHER = 32 * _EMBEDDED_TOGETHER
 """Whoever searches loads all vectors anew when there are more: not too often."""
 
 
-def build(workspace: Path, file: Path, progress: OnProgress) -> Built:
+def build(workspace: Path, file: Path, progress: OnProgress) -> IndexBuilt:
     began = time.monotonic()
     database = Database(file, write=True)
     try:
@@ -44,7 +45,7 @@ def build(workspace: Path, file: Path, progress: OnProgress) -> Built:
         database.close()
 
 
-def update(workspace: Path, file: Path, paths: Iterable[str]) -> Built:
+def update(workspace: Path, file: Path, paths: Iterable[str]) -> IndexBuilt:
     began = time.monotonic()
     database = Database(file, write=True)
     try:
@@ -120,8 +121,8 @@ def _bring_in(database: Database, workspace: Path, found: Found) -> bool:
     return True
 
 
-def _built(database: Database, indexed: int, removed: int, began: float) -> Built:
-    return Built(
+def _built(database: Database, indexed: int, removed: int, began: float) -> IndexBuilt:
+    return IndexBuilt(
         files=database.count("files"),
         indexed=indexed,
         removed=removed,

@@ -20,9 +20,10 @@ from openagent.index.database import ELSEWHERE, Database
 from openagent.index.embedding import Embedder, Meanings, is_set_up
 from openagent.index.overview import overview
 from openagent.index.watching import changes
-from openagent.plugins.index import Built, Hit, IndexStatus, OnProgress, ReferencePlace, SearchBy, SymbolPlace
+from openagent.plugins.index import OnProgress
 from openagent.plugins.isolation import ROOT, bare_environment, isolated
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.index import CodeHit, CodeReference, CodeSymbol, IndexBuilt, IndexInfo, SearchBy
 
 T = TypeVar("T")
 CANDIDATES = 50
@@ -37,7 +38,7 @@ class _Line(Struct):
     stage: str = ""
     done: int = 0
     total: int = 0
-    built: Built | None = None
+    built: IndexBuilt | None = None
 
 
 def _all_readable(workspace: Path, path: str) -> bool:
@@ -68,18 +69,18 @@ class CodeIndex:
     def is_built(self, workspace: Path) -> bool:
         return self._file(workspace).exists()
 
-    async def build(self, workspace: Path, progress: OnProgress | None = None) -> Built:
+    async def build(self, workspace: Path, progress: OnProgress | None = None) -> IndexBuilt:
         """Vectors follow in the background: text is found at once."""
         built = await self._run(workspace, [], progress)
         self._embed_behind(self._file(workspace))
         return built
 
-    async def update(self, workspace: Path, paths: Sequence[str]) -> Built:
+    async def update(self, workspace: Path, paths: Sequence[str]) -> IndexBuilt:
         built = await self._run(workspace, paths, None)
         self._embed_behind(self._file(workspace))
         return built
 
-    async def watch(self, workspace: Path) -> AsyncGenerator[Built | None, None]:
+    async def watch(self, workspace: Path) -> AsyncGenerator[IndexBuilt | None, None]:
         """Up to date now, and again after every change; None every second or so when nothing has changed."""
         yield await self.build(workspace)
         async for paths in changes(workspace):
@@ -101,10 +102,10 @@ class CodeIndex:
             task.cancel()
         await asyncio.gather(*self._embedding.values(), return_exceptions=True)
 
-    async def search(self, workspace: Path, query: str, k: int = 10, by: SearchBy = "fused") -> list[Hit]:
+    async def search(self, workspace: Path, query: str, k: int = 10, by: SearchBy = "fused") -> list[CodeHit]:
         return await self._reading(workspace, lambda database: self._search(workspace, database, query, k, by))
 
-    async def shown(self, workspace: Path, session: str, call: str, query: str, hits: Sequence[Hit]) -> None:
+    async def shown(self, workspace: Path, session: str, call: str, query: str, hits: Sequence[CodeHit]) -> None:
         if hits:
             await self._writing(workspace, lambda database: usefulness.shown(database, session, call, query, hits))
 
@@ -114,11 +115,11 @@ class CodeIndex:
     async def answered(self, workspace: Path, session: str, since: float, answer: str) -> None:
         await self._writing(workspace, lambda database: usefulness.answered(database, session, since, answer))
 
-    async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[SymbolPlace]:
+    async def symbols(self, workspace: Path, name: str, limit: int = 50) -> list[CodeSymbol]:
         found = await self._reading(workspace, lambda database: database.symbols(name, limit))
         return [place for place in found if self._may_read(workspace, place.path)]
 
-    async def references(self, workspace: Path, name: str, limit: int = 200) -> list[ReferencePlace]:
+    async def references(self, workspace: Path, name: str, limit: int = 200) -> list[CodeReference]:
         found = await self._reading(workspace, lambda database: database.references(name, limit))
         return [place for place in found if self._may_read(workspace, place.path)]
 
@@ -127,16 +128,16 @@ class CodeIndex:
             workspace, lambda database: overview(database, max_tokens, lambda path: self._may_read(workspace, path))
         )
 
-    async def status(self, workspace: Path) -> IndexStatus:
+    async def status(self, workspace: Path) -> IndexInfo:
         try:
             return await self._reading(workspace, lambda database: self._status(workspace, database))
         except OpenAgentError:
-            return IndexStatus(str(workspace), None, model=is_set_up(self.model))
+            return IndexInfo(str(workspace), None, model=is_set_up(self.model))
 
     def _file(self, workspace: Path) -> Path:
         return self._home / f"{sha256(str(workspace.resolve()).encode()).hexdigest()[:24]}.db"
 
-    async def _run(self, workspace: Path, paths: Sequence[str], progress: OnProgress | None) -> Built:
+    async def _run(self, workspace: Path, paths: Sequence[str], progress: OnProgress | None) -> IndexBuilt:
         if not await asyncio.to_thread(workspace.is_dir):
             raise OpenAgentError("not_found", f"{workspace} is not a directory.", hint="Name the one to index.")
         file = self._file(workspace)
@@ -211,7 +212,7 @@ class CodeIndex:
         except sqlite3.Error as problem:
             _log.warning("could not learn from a search", extra={"reason": str(problem)})
 
-    def _search(self, workspace: Path, database: Database, query: str, k: int, by: SearchBy) -> list[Hit]:
+    def _search(self, workspace: Path, database: Database, query: str, k: int, by: SearchBy) -> list[CodeHit]:
         lists: list[list[int]] = []
         if by != "meaning":
             lists.append(database.by_words(query, CANDIDATES))
@@ -240,8 +241,8 @@ class CodeIndex:
             kept = self._meanings[workspace] = (version, there)
         return kept[1]
 
-    def _status(self, workspace: Path, database: Database) -> IndexStatus:
-        return IndexStatus(
+    def _status(self, workspace: Path, database: Database) -> IndexInfo:
+        return IndexInfo(
             workspace=str(workspace),
             built_at=database.fact("built_at"),
             files=database.count("files"),
@@ -261,8 +262,8 @@ def _chroma_of(file: Path) -> Path:
     return file.with_suffix(".chroma")
 
 
-async def _follow(process: asyncio.subprocess.Process, progress: OnProgress | None) -> Built | None:
-    built: Built | None = None
+async def _follow(process: asyncio.subprocess.Process, progress: OnProgress | None) -> IndexBuilt | None:
+    built: IndexBuilt | None = None
     if process.stdout is not None:
         async for raw in process.stdout:
             line = msgspec.json.decode(raw, type=_Line)

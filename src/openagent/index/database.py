@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from openagent.index.walk import Stamp
 from openagent.index.words import match_expression, searchable
-from openagent.plugins.index import Hit, ReferencePlace, SymbolPlace
+from openagent.protocol.index import CodeHit, CodeReference, CodeSymbol
 
 if TYPE_CHECKING:  # whoever only searches needs no grammars
     from openagent.index.chunks import Parsed
@@ -172,7 +172,7 @@ class Database:
         )
         return [row for (row,) in rows]
 
-    def hit(self, chunk: int, score: float) -> Hit | None:
+    def hit(self, chunk: int, score: float) -> CodeHit | None:
         row = self._connection.execute(
             "SELECT path, start_line, end_line, symbol, kind, language, text FROM chunks "
             "JOIN files ON files.id = chunks.file WHERE chunks.id = ?",
@@ -181,7 +181,7 @@ class Database:
         if row is None:
             return None
         path, start_line, end_line, symbol, kind, language, text = row
-        return Hit(path, start_line, end_line, symbol, kind, language, score, text)
+        return CodeHit(path, start_line, end_line, score, text, symbol, kind, language)
 
     def chunk_at(self, path: str, symbol: str, start_line: int) -> int | None:
         """The piece that stands where another stood; lines may have moved since."""
@@ -192,22 +192,22 @@ class Database:
         ).fetchone()
         return None if row is None else row[0]
 
-    def symbols(self, name: str, limit: int) -> list[SymbolPlace]:
+    def symbols(self, name: str, limit: int) -> list[CodeSymbol]:
         rows = self._connection.execute(
             "SELECT name, symbol, kind, path, start_line, end_line, signature FROM symbols "
             "JOIN files ON files.id = symbols.file WHERE name = ? AND (symbol = ? OR symbol LIKE ?) "
             "ORDER BY path, start_line LIMIT ?",
             (name.rsplit(".", 1)[-1], name, f"%{name}", limit),
         )
-        return [SymbolPlace(*row) for row in rows]
+        return [CodeSymbol(*row) for row in rows]
 
-    def references(self, name: str, limit: int) -> list[ReferencePlace]:
+    def references(self, name: str, limit: int) -> list[CodeReference]:
         rows = self._connection.execute(
             "SELECT name, path, line FROM refs JOIN files ON files.id = refs.file WHERE name = ? "
             "ORDER BY path, line LIMIT ?",
             (name.rsplit(".", 1)[-1], limit),
         )
-        return [ReferencePlace(*row) for row in rows]
+        return [CodeReference(*row) for row in rows]
 
     def most_used(self, limit: int) -> list[tuple[str, str, str, int]]:
         """Path, symbol, signature and in how many other files its name is used."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from openagent.index.database import Database
 from openagent.index.words import terms
-from openagent.plugins.index import Hit
+from openagent.protocol.index import CodeHit
 
 KEPT = 10_000
 """Rows; older ones go."""
@@ -25,7 +25,7 @@ _SHORTEST_NAME = 4
 """Shorter names are words of any answer: `run`, `get`, `id`."""
 
 
-def shown(database: Database, session: str, call: str, query: str, hits: Sequence[Hit]) -> None:
+def shown(database: Database, session: str, call: str, query: str, hits: Sequence[CodeHit]) -> None:
     words = " ".join(sorted(terms(query)))
     now = time.time()
     connection = database.connection

@@ -9,6 +9,9 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from openagent.protocol.undo import ChangedFile
+from openagent.protocol.workspaces import CopyMethod, WorkspacesCollected
+
 
 class LeftOut(Struct, frozen=True):
     """A file or folder that was passed over: it is not saved, or it was not touched."""
@@ -49,22 +52,6 @@ class Restored(Struct, frozen=True):
     """What others changed since, or may have written themselves: it was left as it is."""
     merged: list[str] = []
     """What others changed since in other places: their changes stay, the session's are gone."""
-
-
-class FileChange(Struct, frozen=True):
-    path: str
-    status: Literal["A", "M", "D", "R"]
-    added: int
-    removed: int
-    patch: str
-    """Unified diff, cut at a bound; `cut` says so."""
-    old_path: str = ""
-    binary: bool = False
-    cut: bool = False
-    others: bool = False
-    """Others have changed it since."""
-    shared: str = ""
-    """Why it may have been somebody else's; empty when it was surely the session's."""
 
 
 class Caller(Struct, frozen=True):
@@ -112,7 +99,7 @@ class Writes(Protocol):
         """A crash cut this call off: what has changed since it was started is its doing."""
         ...
 
-    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[FileChange]:
+    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[ChangedFile]:
         """What a turn wrote, or what the session wrote and did not take back."""
         ...
 
@@ -149,7 +136,7 @@ class Checkpoints(Protocol):
         """Makes the files exactly what they were; `git_state` also the repository's HEAD, refs, index and settings."""
         ...
 
-    async def diff(self, workspace: Path, before: str, after: str | None = None) -> list[FileChange]:
+    async def diff(self, workspace: Path, before: str, after: str | None = None) -> list[ChangedFile]:
         """Between two checkpoints, or a checkpoint and the files as they are."""
         ...
 
@@ -158,9 +145,6 @@ class Checkpoints(Protocol):
         ...
 
     async def forget(self, session: str) -> None: ...
-
-
-CopyMethod = Literal["overlay", "worktree", "copy"]
 
 
 class Quota(Struct, frozen=True):
@@ -217,13 +201,6 @@ class Backup(Struct, frozen=True):
     left_out: list[LeftOut]
 
 
-class Collected(Struct, frozen=True):
-    checkpoints: int
-    stores: int
-    copies: int
-    freed_bytes: int
-
-
 class Workspaces(Protocol):
     async def create(
         self, workspace: Path, name: str, *, how: Literal["auto"] | CopyMethod = "auto", quota: Quota | None = None
@@ -235,7 +212,7 @@ class Workspaces(Protocol):
         """The copy's files, mounted again when the machine was restarted."""
         ...
 
-    async def diff(self, copy: str) -> list[FileChange]:
+    async def diff(self, copy: str) -> list[ChangedFile]:
         """What the copy changed since it was made or last merged."""
         ...
 
@@ -259,6 +236,6 @@ class Workspaces(Protocol):
         """Into a folder that does not exist yet or is empty."""
         ...
 
-    async def gc(self, sessions: Collection[str], *, keep: int = 200) -> Collected:
+    async def gc(self, sessions: Collection[str], *, keep: int = 200) -> WorkspacesCollected:
         """Drops the checkpoints of other sessions, of each session all but the newest, and what no copy uses."""
         ...

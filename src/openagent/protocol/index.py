@@ -11,12 +11,15 @@ SearchBy = Literal["fused", "text", "meaning"]
 
 
 class CodeHit(Struct, frozen=True, omit_defaults=True):
+    """A piece of a file: a function, a class, a section, or some lines."""
+
     path: str
     start_line: int
     end_line: int
     score: float
     text: str
     symbol: str = ""
+    """`Class.method`; empty for lines outside every definition."""
     kind: str = ""
     language: str = ""
 
@@ -36,6 +39,8 @@ class CodeSymbol(Struct, frozen=True, omit_defaults=True):
 
 
 class CodeReference(Struct, frozen=True):
+    """Where a name is called or used as a type."""
+
     name: str
     path: str
     line: int
@@ -52,6 +57,7 @@ class CodeMap(Struct, frozen=True):
 
 class IndexBuilt(Struct, frozen=True):
     files: int
+    """In the index now."""
     indexed: int
     """New or changed, so read again."""
     removed: int
@@ -77,7 +83,7 @@ class IndexInfo(Struct, frozen=True, omit_defaults=True):
     shown: int = 0
     """Pieces that sessions were shown, as far as it is remembered."""
     useful: int = 0
-    """And opened or changed afterwards."""
+    """And opened, changed or named in an answer afterwards."""
 
 
 class IndexReady(Struct, frozen=True):

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from openagent.plugins.index import Hit, Index
+from openagent.plugins.index import Index
 from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
+from openagent.protocol.index import CodeHit
 
 MAX_HITS = 20
 _MAX_LINES = 30
@@ -30,7 +31,7 @@ def search_code_tool(index: Index) -> FunctionTool:
     return search_code
 
 
-def _shown(hit: Hit) -> str:
+def _shown(hit: CodeHit) -> str:
     lines = hit.text.splitlines()
     more = [f"[{len(lines) - _MAX_LINES} more lines]"] if len(lines) > _MAX_LINES else []
     title = f"{hit.path}:{hit.start_line}-{hit.end_line}" + (f"  {hit.symbol}" if hit.symbol else "")

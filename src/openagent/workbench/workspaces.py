@@ -3,16 +3,15 @@
 import os
 from pathlib import Path
 
-import msgspec
-
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.store import Store
 from openagent.plugins.workspace import Backup, Copy, LeftOut, Quota, Workspaces
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
-from openagent.protocol.undo import ChangedFile, Changes
+from openagent.protocol.undo import Changes
 from openagent.protocol.workspaces import (
+    MergeConflict,
     WorkspaceBackup,
     WorkspaceCopies,
     WorkspaceCopy,
@@ -62,12 +61,12 @@ class WorkspaceService:
         return _copy(await self._workspaces.create(_folder(op.cwd), op.name, how=op.method or "auto", quota=quota))
 
     async def _diff(self, connection: Connection, op: WorkspacesDiff) -> Changes:
-        changes = await self._workspaces.diff(op.copy)
-        return Changes([msgspec.convert(msgspec.to_builtins(change), ChangedFile) for change in changes])
+        return Changes(await self._workspaces.diff(op.copy))
 
     async def _merge(self, connection: Connection, op: WorkspacesMerge) -> WorkspaceMerged:
         merged = await self._workspaces.merge_back(op.copy)
-        return msgspec.convert(msgspec.to_builtins(merged), WorkspaceMerged)
+        conflicts = [MergeConflict(each.path, each.reason, each.origin, each.copy) for each in merged.conflicts]
+        return WorkspaceMerged(merged.applied, merged.merged, conflicts, merged.before)
 
     async def _remove(self, connection: Connection, op: WorkspacesRemove) -> Done:
         await self._workspaces.remove(op.copy, force=op.force)
@@ -82,8 +81,7 @@ class WorkspaceService:
     async def _collect(self, connection: Connection, op: WorkspacesCollect) -> WorkspacesCollected:
         count = await self._store.count_sessions()
         sessions = await self._store.sessions(limit=count + _NEW_MEANWHILE)
-        collected = await self._workspaces.gc({info.id for info in sessions}, keep=max(op.keep, 1))
-        return msgspec.convert(msgspec.to_builtins(collected), WorkspacesCollected)
+        return await self._workspaces.gc({info.id for info in sessions}, keep=max(op.keep, 1))
 
 
 def _copy(copy: Copy) -> WorkspaceCopy:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from openagent.filesystem.beneath import opened_root
-from openagent.plugins.workspace import Checkpoint, Checkpoints, FileChange, Restored
+from openagent.plugins.workspace import Checkpoint, Checkpoints, Restored
+from openagent.protocol.undo import ChangedFile
 from openagent.workspace.apply import Apply
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
@@ -51,10 +52,10 @@ class GitCheckpoints:
         store = self.store(workspace)
         return await self.exclusively(store, lambda: _restore(store, checkpoint, git_state))
 
-    async def diff(self, workspace: Path, before: str, after: str | None = None) -> list[FileChange]:
+    async def diff(self, workspace: Path, before: str, after: str | None = None) -> list[ChangedFile]:
         store = self.store(workspace)
 
-        def work() -> list[FileChange]:
+        def work() -> list[ChangedFile]:
             now = after or store.take().tree.hex()
             with BlobReader(store.directory) as reader:
                 trees = store.files_tree(reader, before), store.files_tree(reader, now)

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Collection
 
-from openagent.plugins.workspace import Collected
+from openagent.protocol.workspaces import WorkspacesCollected
 from openagent.workspace.git import run_git
 from openagent.workspace.journal import OTHERS, Journal
 from openagent.workspace.quota import measure
@@ -12,7 +12,7 @@ from openagent.workspace.snapshots import Snapshots
 _MANY_LOOSE = 1_000
 
 
-def collect_store(store: Snapshots, sessions: Collection[str], keep: int) -> Collected:
+def collect_store(store: Snapshots, sessions: Collection[str], keep: int) -> WorkspacesCollected:
     """Whoever calls this holds the store's lock, so that nothing half-written is taken for garbage."""
     references = store.directory / "refs" / "checkpoints"
     dropped = 0
@@ -35,12 +35,12 @@ def collect_store(store: Snapshots, sessions: Collection[str], keep: int) -> Col
     unused = not any(references.glob("*/*")) and not any((store.directory / "refs").glob("copies/*"))
     if unused and not store.workspace.is_dir():
         shutil.rmtree(store.directory)
-        return Collected(checkpoints=dropped, stores=1, copies=0, freed_bytes=size)
+        return WorkspacesCollected(checkpoints=dropped, stores=1, copies=0, freed_bytes=size)
     if dropped or _loose(store) > _MANY_LOOSE:
         run_git(store.directory, ["repack", "-a", "-d", "-q", "--threads=1"])
         run_git(store.directory, ["prune", "--expire=now"])
     freed = max(0, size - measure(store.directory).bytes)
-    return Collected(checkpoints=dropped, stores=0, copies=0, freed_bytes=freed)
+    return WorkspacesCollected(checkpoints=dropped, stores=0, copies=0, freed_bytes=freed)
 
 
 def _loose(store: Snapshots) -> int:

@@ -11,20 +11,10 @@ import msgspec
 
 from openagent.filesystem.atomic_files import replace_file
 from openagent.filesystem.beneath import opened_root
-from openagent.plugins.workspace import (
-    Backup,
-    Caller,
-    Collected,
-    Conflict,
-    Copy,
-    CopyMethod,
-    FileChange,
-    Merged,
-    Quota,
-    Workspaces,
-    WorkspaceUsage,
-)
+from openagent.plugins.workspace import Backup, Caller, Conflict, Copy, Merged, Quota, Workspaces, WorkspaceUsage
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.undo import ChangedFile
+from openagent.protocol.workspaces import CopyMethod, WorkspacesCollected
 from openagent.workspace.apply import Apply
 from openagent.workspace.backup import discard_tree, read_backup, write_backup
 from openagent.workspace.checkpoints import GitCheckpoints
@@ -167,11 +157,11 @@ class WorkspaceCopies:
         """At the end, and at the start what a killed daemon left. Takes a while: call it off the event loop."""
         self._overlays.unmount_all()
 
-    async def diff(self, copy: str) -> list[FileChange]:
+    async def diff(self, copy: str) -> list[ChangedFile]:
         record = await asyncio.to_thread(self._opened, copy)
         store = self._checkpoints.store(Path(record.copy.origin))
 
-        def work() -> list[FileChange]:
+        def work() -> list[ChangedFile]:
             theirs = self._files(store, record.copy)
             with BlobReader(store.directory) as reader:
                 base = store.files_tree(reader, _base_tree(store, copy))
@@ -253,12 +243,12 @@ class WorkspaceCopies:
     async def restore_backup(self, archive: Path, to: Path, *, quota: Quota | None = None) -> Backup:
         return await asyncio.to_thread(read_backup, archive, to, quota)
 
-    async def gc(self, sessions: Collection[str], *, keep: int = 200) -> Collected:
+    async def gc(self, sessions: Collection[str], *, keep: int = 200) -> WorkspacesCollected:
         alive = {*sessions, _MERGES}
-        total = Collected(0, 0, 0, 0)
+        total = WorkspacesCollected()
         for store in await asyncio.to_thread(self._checkpoints.stores):
             done = await self._checkpoints.exclusively(store, lambda at=store: self._collect(at, alive, keep))
-            total = Collected(
+            total = WorkspacesCollected(
                 total.checkpoints + done.checkpoints,
                 total.stores + done.stores,
                 0,
@@ -267,7 +257,7 @@ class WorkspaceCopies:
         orphans = await asyncio.to_thread(self._discard_orphans)
         return msgspec.structs.replace(total, copies=orphans)
 
-    def _collect(self, store: Snapshots, alive: Collection[str], keep: int) -> Collected:
+    def _collect(self, store: Snapshots, alive: Collection[str], keep: int) -> WorkspacesCollected:
         self._checkpoints.on_collect(store.directory)
         return collect_store(store, alive, keep)
 

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from openagent.plugins.workspace import FileChange
+from openagent.protocol.undo import ChangedFile
 from openagent.workspace.git import private_environment, require_git, run_git
 from openagent.workspace.tree import shown
 
@@ -20,18 +20,18 @@ class _Change(NamedTuple):
     status: Literal["A", "M", "D", "R"]
 
 
-def tree_changes(git_dir: Path, before: str, after: str) -> list[FileChange]:
+def tree_changes(git_dir: Path, before: str, after: str) -> list[ChangedFile]:
     changes = _raw(run_git(git_dir, [*_OPTIONS, "--raw", "-z", before, after]).stdout)
     if not changes:
         return []
     counts = _counts(run_git(git_dir, [*_OPTIONS, "--numstat", "-z", before, after]).stdout)
     patches = _patches(git_dir, before, after)
-    result: list[FileChange] = []
+    result: list[ChangedFile] = []
     for number, change in enumerate(changes):
         added, removed = counts.get(change.path, ("0", "0"))
         patch = patches[number] if number < len(patches) else b""
         result.append(
-            FileChange(
+            ChangedFile(
                 path=shown(change.path),
                 status=change.status,
                 added=0 if added == "-" else int(added),

@@ -7,7 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from openagent.filesystem.beneath import opened_root
-from openagent.plugins.workspace import FileChange, Restored
+from openagent.plugins.workspace import Restored
+from openagent.protocol.undo import ChangedFile
 from openagent.workspace.apply import Apply
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
@@ -161,7 +162,7 @@ def _restored(
     )
 
 
-def changes_of(trail: Trail, session: str, turn: int | None) -> list[FileChange]:
+def changes_of(trail: Trail, session: str, turn: int | None) -> list[ChangedFile]:
     writes = writes_of(trail.journal.read(session))
     wanted = [write for write in writes if (not write.taken_by if turn is None else write.turn == turn)]
     by_path: dict[bytes, list[Write]] = {}

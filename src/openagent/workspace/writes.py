@@ -12,9 +12,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from openagent.plugins.workspace import Caller, Checkpoint, FileChange, Restored, Writes, WriteWindow
+from openagent.plugins.workspace import Caller, Checkpoint, Restored, Writes, WriteWindow
 from openagent.plugins.worktrees import common_directory
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.undo import ChangedFile
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.git_guard import Disarmed, GitGuard
 from openagent.workspace.journal import OTHERS, Entry
@@ -213,7 +214,7 @@ class WorkspaceWrites:
                 await self._save_start(kept, window)
             return done
 
-    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[FileChange]:
+    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[ChangedFile]:
         kept = self._keep(workspace)
         async with kept.lock:
             await self._look(kept)

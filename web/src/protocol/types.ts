@@ -248,6 +248,7 @@ export interface CheckpointRestored {
   others?: string[]
 }
 
+/** A piece of a file: a function, a class, a section, or some lines. */
 export interface CodeHit {
   path: string
   start_line: number
@@ -267,6 +268,7 @@ export interface CodeMap {
   text: string
 }
 
+/** Where a name is called or used as a type. */
 export interface CodeReference {
   name: string
   path: string

@@ -181,7 +181,9 @@ class Services:
         import_module("httpx2")
         with suppress(OpenAgentError):
             known = self.catalog.known(Place(None, {}))
-            if any(each.kind not in ("demo", "local") and not _is_plain(each.given) for each in known.values()):
+            if any(
+                each.kind not in ("demo", "local") and not each.base_url.startswith("http:") for each in known.values()
+            ):
                 certificates()
         self._facts.load()
 
@@ -203,7 +205,3 @@ class Services:
     def _client_secret(self, provider: str) -> str:
         given = self._load(None, {}).settings.providers.get(provider)
         return given.oauth.client_secret if given else ""
-
-
-def _is_plain(given: config.ProviderSettings | None) -> bool:
-    return given is not None and given.base_url.startswith("http:")

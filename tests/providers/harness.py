@@ -6,6 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from devtools.simulator import Simulator, ThreadedSimulator
+from openagent.config.settings import ProviderKind, ProviderSettings
 from openagent.plugins.provider import (
     Answer,
     ModelRequest,
@@ -17,7 +18,7 @@ from openagent.plugins.provider import (
     ToolSchema,
 )
 from openagent.protocol.messages import Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from openagent.providers.build import ProviderKind, ProviderSettings, build_provider
+from openagent.providers.build import build_provider
 
 FORMATS = ["anthropic", "chat", "responses", "gemini"]
 MODELS: Mapping[str, str] = {

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from devtools.simulator import Simulator
+from openagent.config.settings import ProviderKind, ProviderSettings
 from openagent.plugins.provider import ModelInfo, ProviderError, RequestRejected
 from openagent.protocol.errors import OpenAgentError
-from openagent.providers.build import ProviderKind, ProviderSettings, build_provider, default_providers
+from openagent.providers.build import build_provider, default_providers
 from openagent.providers.http import HttpProvider
 from openagent.providers.wire import AUTH, WireProfile
 

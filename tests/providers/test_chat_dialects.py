@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from openagent.config.settings import ProviderSettings
 from openagent.plugins.provider import Answer, MalformedAnswer
 from openagent.protocol.usage import Usage
-from openagent.providers.build import ProviderSettings, build_provider
+from openagent.providers.build import build_provider
 
 from .harness import ask, calls_of, canned, items_of, text_of, thinking_of
 

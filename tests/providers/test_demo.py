@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from openagent.config.settings import ProviderSettings
 from openagent.plugins.provider import Answer, TextChunk
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from openagent.providers.build import ProviderSettings, build_provider
+from openagent.providers.build import build_provider
 from openagent.providers.demo import PROJECT, DemoProvider
 
 from .harness import ask, calls_of, items_of, text_of, user

@@ -8,8 +8,9 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent import __version__
+from openagent.config.settings import ProviderSettings
 from openagent.protocol.errors import OpenAgentError
-from openagent.providers.build import ProviderSettings, build_provider
+from openagent.providers.build import build_provider
 from openagent.providers.wire import AUTH, WireProfile
 
 from .harness import FORMATS, MODELS, ask, connect, items_of, settings_for

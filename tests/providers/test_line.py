@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openagent.config.settings import ProviderSettings
 from openagent.plugins.provider import ConnectionFailed, Provider, ProviderTimeout, RequestRejected
-from openagent.providers.build import ProviderSettings, build_provider
+from openagent.providers.build import build_provider
 from openagent.providers.framing import Response, read_response
 from openagent.providers.http import certificates
 

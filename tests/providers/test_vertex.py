@@ -14,8 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from devtools.simulator import Simulator
+from openagent.config.settings import ProviderSettings
 from openagent.plugins.provider import AuthenticationFailed, ConnectionFailed
-from openagent.providers.build import ProviderSettings, build_provider, default_providers
+from openagent.providers.build import build_provider, default_providers
 
 from .harness import ask, items_of
 

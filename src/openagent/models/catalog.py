@@ -13,6 +13,7 @@ import msgspec
 
 from openagent import config
 from openagent.config.problems import did_you_mean
+from openagent.config.settings import ProviderSettings
 from openagent.core.runtime import ResolvedModel
 from openagent.plugins.loading import PluginLoader, ProviderOptions
 from openagent.plugins.provider import ModelInfo, ModelRequest, Provider, ProviderError, StreamItem
@@ -20,7 +21,6 @@ from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV
 from openagent.providers.build import (
     DEFAULT_SETTINGS,
-    ProviderSettings,
     build_provider,
     default_providers,
     key_variables,
@@ -56,7 +56,7 @@ class CredentialSource(Protocol):
 
     def names(self) -> Sequence[str]: ...
 
-    def credential(self, name: str, given: config.ProviderSettings | None) -> Credential | None: ...
+    def credential(self, name: str, settings: ProviderSettings) -> Credential | None: ...
 
     def learn(self, secret: str) -> None:
         """It must never be shown."""
@@ -70,14 +70,7 @@ class Place(NamedTuple):
     env: Mapping[str, str]
 
 
-class Known(NamedTuple):
-    """One provider as it is set up here."""
-
-    kind: str
-    settings: ProviderSettings | None
-    """None for the offline model and for plugins."""
-    given: config.ProviderSettings | None
-    """From the config; None when it follows from the environment or the vault."""
+_OFFLINE = ProviderSettings(kind="local")
 
 
 class ModelCatalog:
@@ -122,43 +115,39 @@ class ModelCatalog:
         """Something outside the settings changed: an offline model was installed, or the price list loaded."""
         self._resolved.clear()
 
-    def known(self, place: Place) -> dict[str, Known]:
+    def known(self, place: Place) -> dict[str, ProviderSettings]:
         """The providers that can be used now, by name."""
         settings = self._load(place.cwd, place.env).settings
-        found: dict[str, ProviderSettings] = dict(default_providers(self._environment(place.env)))
+        found = default_providers(self._environment(place.env))
         for name in self._credentials.names():
             if name not in found and name in DEFAULT_SETTINGS:
                 found[name] = DEFAULT_SETTINGS[name]
-        known = {name: Known(each.kind, each, None) for name, each in found.items()}
         if installed_models(self._offline):
-            known["local"] = Known("local", None, None)
-        for name, given in settings.providers.items():
-            known[name] = Known(given.kind, _convert(given), given)
-        return known
+            found["local"] = _OFFLINE
+        return found | settings.providers
 
     def provider(self, name: str, place: Place) -> Provider:
         """As it is: no retries, no detours."""
-        known = self._find(name, place)
-        if known.kind == "plugin" and known.given is not None:
-            return self._of_plugin(name, known.given)
-        if known.settings is None:
+        provider = self._find(name, place)
+        if provider.kind == "plugin":
+            return self._of_plugin(name, provider)
+        if provider.kind == "local":
             return self._remember(name, b"", lambda: LocalProvider(name, self._offline))
         env = self._environment(place.env)
-        credential = None if known.settings.api_key else self._credentials.credential(name, known.given)
+        credential = None if provider.api_key else self._credentials.credential(name, provider)
         profiles = self._load(place.cwd, place.env).settings.wire_profiles
         relevant = sorted((key, value) for key, value in env.items() if key in FORWARDED_ENV)
-        identity = msgspec.json.encode((known.settings, relevant, profiles, credential is None))
+        identity = msgspec.json.encode((provider, relevant, profiles, credential is None))
 
         def build() -> Provider:
-            assert known.settings is not None
             self._learn_secrets(place)
             own = {profile: _wire_profile(profile, lines.headers) for profile, lines in profiles.items()}
-            built = build_provider(name, known.settings, env, profiles=own, credential=credential)
+            built = build_provider(name, provider, env, profiles=own, credential=credential)
             return built if built.scripted else Discreet(built, self._redact)
 
         return self._remember(name, identity, build)
 
-    def _of_plugin(self, name: str, given: config.ProviderSettings) -> Provider:
+    def _of_plugin(self, name: str, given: ProviderSettings) -> Provider:
         def build() -> Provider:
             options = ProviderOptions(name, given.api_key, given.base_url, given.headers)
             built = self._plugins.provider(given.plugin)(options)
@@ -250,15 +239,15 @@ class ModelCatalog:
             self._wrapped[identity] = CachingProvider(resilient) if settings.cache.responses else resilient
         return self._wrapped[identity]
 
-    def _find(self, name: str, place: Place) -> Known:
+    def _find(self, name: str, place: Place) -> ProviderSettings:
         known = self.known(place)
         if name in known:
             return known[name]
         if name in DEFAULT_SETTINGS:
             # There is no key for it yet: whoever asks is told how to give it one.
-            return Known(name, DEFAULT_SETTINGS[name], None)
+            return DEFAULT_SETTINGS[name]
         if name == "local":
-            return Known("local", None, None)
+            return _OFFLINE
         near = did_you_mean(name, {*known, *DEFAULT_SETTINGS, "local"})
         guess = f"Did you mean {near!r}? " if near else ""
         raise OpenAgentError(
@@ -323,26 +312,6 @@ def _split(full_name: str) -> tuple[str, str]:
     return provider, model
 
 
-def _convert(given: config.ProviderSettings) -> ProviderSettings | None:
-    if given.kind in ("local", "plugin"):
-        return None
-    return ProviderSettings(
-        kind=given.kind,
-        base_url=given.base_url,
-        api_key=given.api_key,
-        auth=given.auth,
-        wire_profile=given.wire_profile,
-        organization=given.organization,
-        api=given.api or None,
-        api_version=given.api_version,
-        project=given.project,
-        location=given.location,
-        credentials_file=given.credentials_file,
-        headers=given.headers,
-        timeout=given.timeout,
-    )
-
-
 def _wire_profile(name: str, lines: Sequence[str]) -> WireProfile:
     headers = [AUTH if line == AUTH[0] else _header(line) for line in lines]
     return WireProfile(name, {"*": headers})
@@ -353,7 +322,7 @@ def _header(line: str) -> tuple[str, str]:
     return name, value.strip()
 
 
-def _first_available(known: Mapping[str, Known]) -> str:
+def _first_available(known: Mapping[str, ProviderSettings]) -> str:
     for kind, model in DEFAULT_MODELS.items():
         for name, each in known.items():
             if each.kind == kind:

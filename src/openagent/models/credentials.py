@@ -55,9 +55,9 @@ class CredentialBook:
     def learn(self, secret: str) -> None:
         self._redactor.register(secret)
 
-    def credential(self, name: str, given: config.ProviderSettings | None) -> Credential | None:
+    def credential(self, name: str, settings: config.ProviderSettings) -> Credential | None:
         """None: the vault has nothing to say, look elsewhere."""
-        if given is not None and given.auth == "oauth":
+        if settings.auth == "oauth":
             return self._functions.setdefault(f"login {name}", partial(self._token, name))
         if self._kinds.get(name) == "api_key":
             return self._functions.setdefault(f"key {name}", partial(self._key, name))

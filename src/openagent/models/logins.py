@@ -83,8 +83,8 @@ class AuthService:
         env = self._catalog.environment(place.env)
         elsewhere: list[AuthEntry] = []
         for name, known in self._catalog.known(place).items():
-            kind = "oauth" if known.settings and known.settings.auth == "oauth" else "api_key"
-            if known.given is not None and known.given.api_key:
+            kind = "oauth" if known.auth == "oauth" else "api_key"
+            if known.api_key:
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="config"))
             elif any(env.get(variable) for variable in key_variables_of(known.kind)):
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="environment"))

@@ -54,10 +54,9 @@ _OUTPUT_LIMIT = 32_000
 class AnthropicProvider(HttpProvider):
     wire_format = "anthropic"
 
-    def __init__(self, endpoint: Endpoint, *, prompt_cache: bool = True) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         self._base_url = self._base_url.removesuffix("/v1")
-        self._prompt_cache = prompt_cache
         self._messages = TranscriptEncoder(_encode_exchange, id_limit=64)
 
     def path(self, request: ModelRequest) -> str:
@@ -69,18 +68,16 @@ class AnthropicProvider(HttpProvider):
         fixed.update(thinking)
         if request.temperature is not None and thinking.get("thinking", {}).get("type") in (None, "disabled"):
             fixed["temperature"] = request.temperature
-        if self._prompt_cache:
-            # Marks the last block of the conversation without changing a byte of the messages from step to step.
-            fixed["cache_control"] = _CACHED
+        # Marks the last block of the conversation without changing a byte of the messages from step to step.
+        fixed["cache_control"] = _CACHED
         if request.tools:
             fixed["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
                 for tool in request.tools
             ]
         if request.system:
-            system: dict[str, Any] = {"type": "text", "text": request.system}
             # A second mark, where all sessions with the same tools and prompt agree.
-            fixed["system"] = [{**system, "cache_control": _CACHED} if self._prompt_cache else system]
+            fixed["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
         return encode_json(fixed)[:-1] + b',"messages":[' + self._messages.encode(request) + b"]}"
 
     def reader(self, who: Who) -> "AnthropicReader":

@@ -12,10 +12,9 @@
 """
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
 
-from msgspec import Struct
-
+from openagent.config.settings import ProviderKind, ProviderSettings
 from openagent.plugins.provider import Provider
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers.anthropic import AnthropicProvider
@@ -29,40 +28,6 @@ from openagent.providers.responses import ResponsesProvider
 from openagent.providers.retry import RetryingProvider, RetryPolicy
 from openagent.providers.vertex import ServiceAccount
 from openagent.providers.wire import BUILT_IN, AuthKind, WireProfile
-
-ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "demo"]
-
-
-class ProviderSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    kind: ProviderKind
-    base_url: str = ""
-    api_key: str = ""
-    auth: Literal["key", "oauth"] = "key"
-    """oauth: the credential is an access token (Entra's for Azure), sent as a bearer."""
-    wire_profile: str = "native"
-    organization: str = ""
-    """OpenAI: billed to it. GitHub: attributed to it."""
-    api: Literal["responses", "chat"] | None = None
-    """Which of OpenAI's two formats; None: Responses at OpenAI itself, Chat Completions everywhere else."""
-    api_version: str = ""
-    """Azure."""
-    project: str = ""
-    """Vertex; None given: the service account's."""
-    location: str = ""
-    """Vertex."""
-    credentials_file: str = ""
-    """Vertex: a service account's JSON key file."""
-    headers: Mapping[str, str] = {}
-    """Added to every request; one that the wire profile has too is replaced in its place."""
-    timeout: float = 300.0
-    """Seconds the server may stay silent, before its answer and within it."""
-    connect_timeout: float = 10.0
-    prompt_cache: bool = True
-    """Anthropic: mark what may be cached. Off for gateways that do not know the marks."""
-
-    def __repr__(self) -> str:
-        return f"ProviderSettings(kind={self.kind!r}, base_url={self.base_url!r}, auth={self.auth!r})"
-
 
 _OPENAI = "https://api.openai.com/v1"
 _BASE_URLS: Mapping[ProviderKind, str] = {
@@ -89,7 +54,7 @@ _OLLAMA_PORT = 11434
 
 
 DEFAULT_SETTINGS: Mapping[str, ProviderSettings] = {
-    kind: ProviderSettings(kind=kind) for kind in get_args(ProviderKind) if kind != "demo"
+    kind: ProviderSettings(kind=kind) for kind in get_args(ProviderKind) if kind not in ("demo", "local", "plugin")
 }
 """Every kind as it is without any configuration, under its own name."""
 
@@ -153,7 +118,7 @@ def build_provider(
 def _adapter(settings: ProviderSettings, endpoint: Endpoint) -> Provider:
     match settings.kind:
         case "anthropic":
-            return AnthropicProvider(endpoint, prompt_cache=settings.prompt_cache)
+            return AnthropicProvider(endpoint)
         case "gemini":
             return GeminiProvider(endpoint)
         case "azure":
@@ -203,7 +168,6 @@ def _vertex(
         profile=profile,
         headers=tuple(settings.headers.items()),
         stall_timeout=settings.timeout,
-        connect_timeout=settings.connect_timeout,
     )
     return GeminiProvider(endpoint, place=lambda: f"projects/{account.project}/locations/{location}")
 
@@ -235,7 +199,6 @@ def _endpoint(
         headers=tuple(settings.headers.items()),
         needs_key=settings.kind != "compatible",
         stall_timeout=settings.timeout,
-        connect_timeout=settings.connect_timeout,
     )
 
 

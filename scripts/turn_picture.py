@@ -27,7 +27,7 @@ CALLS = {
     "model_call.py ModelCall.ask": ["model_call.py ModelCall._reserve", "model_call.py ModelCall._stream"],
     "calls.py run_calls": ["calls.py _run_call"],
     "calls.py _run_call": ["calls.py _perform", "calls.py _record"],
-    "calls.py _perform": ["gates.py SessionGate.before_call", "calls.py _decide_and_run"],
+    "calls.py _perform": ["session_gate.py SessionGate.before_call", "calls.py _decide_and_run"],
     "calls.py _decide_and_run": [
         "calls.py _problem",
         "permits.py Permits.decide",

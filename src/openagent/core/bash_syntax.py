@@ -3,7 +3,7 @@
 import shlex
 from typing import TYPE_CHECKING
 
-from openagent.core.walls import ReadingShell
+from openagent.core.read_only_wall import ReadingShell
 from openagent.plugins.tool import ToolOutcome
 from openagent.policy.facts import CallFacts
 from openagent.policy.units import command_text, is_readable

@@ -13,11 +13,20 @@ import msgspec
 from openagent.core.asks import ask_person
 from openagent.core.audit import Performed, audit_closed, audit_decision, audit_outcome
 from openagent.core.bash_syntax import syntax_error
+from openagent.core.beyond_undo import look_for_unsaved, run_held, told
 from openagent.core.files_seen import CallFiles
+from openagent.core.kept_secrets import open_what_is_named
 from openagent.core.open_calls import closed
-from openagent.core.secrets import open_what_is_named
-from openagent.core.unsaved import look_for_unsaved, run_held, told
-from openagent.core.walls import HID_IT, IN_PLAN, RUN_AGAIN, ReadingShell, go_back, hid_the_wall, met_the_wall, to_ask
+from openagent.core.read_only_wall import (
+    HID_IT,
+    IN_PLAN,
+    RUN_AGAIN,
+    ReadingShell,
+    go_back,
+    hid_the_wall,
+    met_the_wall,
+    to_ask,
+)
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import ReadingJail, Shell, offers

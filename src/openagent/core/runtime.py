@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from openagent.core.activity import ActivityClock
+from openagent.core.activity_clock import ActivityClock
 from openagent.core.pace import Pace
 from openagent.plugins.collector import Collector, ContextSettings
 from openagent.plugins.gate import Gate, OpenGate

@@ -15,15 +15,15 @@ from openagent.core.audit import audit_update, entry
 from openagent.core.background import Background
 from openagent.core.calls import run_user_call
 from openagent.core.files_seen import SeenFiles
-from openagent.core.gates import SessionGate
 from openagent.core.inbox import Inbox
 from openagent.core.open_calls import OpenCalls
 from openagent.core.permits import Permits
 from openagent.core.recorder import InfoChanges, Recorder
 from openagent.core.recovery import recover_calls, recover_turn
 from openagent.core.runtime import Audience, Frozen, Runtime
+from openagent.core.session_gate import SessionGate
+from openagent.core.session_shell import SessionShell
 from openagent.core.session_tools import SessionTools
-from openagent.core.shells import SessionShell
 from openagent.core.turn import Turn
 from openagent.core.undo import Undo
 from openagent.core.view import SessionView

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from openagent.core.audit import audit_closed
 from openagent.core.calls import run_calls
 from openagent.core.collect import ThresholdWatch, collect, collect_when_full, must_fit
-from openagent.core.limits import LoopGuard
+from openagent.core.loop_guard import LoopGuard
 from openagent.core.model_call import ModelCall
 from openagent.core.open_calls import finished
 from openagent.core.recorder import InfoChanges

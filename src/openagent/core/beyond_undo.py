@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from openagent.core.audit import Performed
-from openagent.core.walls import met_the_wall
+from openagent.core.read_only_wall import met_the_wall
 from openagent.grants.openings import Opening
 from openagent.plugins.jail import ReadingJail, offers
 from openagent.plugins.tool import ToolOutcome

@@ -16,7 +16,7 @@ import msgspec
 
 from openagent.core.asks import ask_person
 from openagent.core.audit import entry
-from openagent.core.unsaved import held
+from openagent.core.beyond_undo import held
 from openagent.grants.openings import Opening, own_port
 from openagent.plugins.addresses import address_of
 from openagent.plugins.jail import HOST_NAME, OpenableJail, OpenableShell, Openings, Shell, offers

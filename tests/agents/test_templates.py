@@ -19,8 +19,10 @@ from openagent.protocol.templates import (
     TemplatesGet,
     TemplatesImport,
     TemplatesList,
+    TemplatesRead,
     TemplatesRemove,
     TemplatesSave,
+    TemplatesWrite,
     TemplateText,
 )
 
@@ -94,11 +96,21 @@ async def test_the_database_keeps_templates_over_a_restart_and_refuses_what_woul
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
         assert (await ask(client, TemplatesGet, TemplateInfo, name="auditor")).template == kept
         text = await ask(client, TemplatesExport, TemplateText, name="auditor")
+        assert await ask(client, TemplatesWrite, TemplateText, template=kept) == text
+        assert await ask(client, TemplatesRead, Template, text=text.text) == kept
         await ask(client, TemplatesRemove, Done, name="auditor")
         imported = await ask(client, TemplatesImport, TemplateInfo, text=text.text, file="a.md")
         assert imported.template == kept
         with pytest.raises(OpenAgentError, match="belongs to the program"):
             await ask(client, TemplatesRemove, Done, name="coder")
+
+
+async def test_an_unfinished_template_is_read_and_written_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        written = await ask(client, TemplatesWrite, TemplateText, template=Template(""))
+        assert await ask(client, TemplatesRead, Template, text=written.text) == Template("")
+        with pytest.raises(OpenAgentError, match="'wild' is no mode"):
+            await ask(client, TemplatesRead, Template, text="---\nmode: wild\n---\n")
 
 
 async def test_a_session_made_from_a_template_has_its_prompt_tools_and_limits(tmp_path: Path) -> None:

@@ -322,6 +322,8 @@ async def flowing(root: Path, met: Met) -> None:
         await say(client, "templates.save", template=mine)
         assert (await say(client, "templates.get", name="helper")).template.prompt == "Help."
         exported = await say(client, "templates.export", name="helper")
+        assert await say(client, "templates.write", template=mine) == exported
+        assert (await say(client, "templates.read", text=exported.text)).prompt == "Help."
         await say(client, "templates.remove", name="helper")
         await say(client, "templates.import", text=exported.text, file="helper.md")
         assert "helper" in {each.template.name for each in (await say(client, "templates.list", cwd=cwd)).templates}

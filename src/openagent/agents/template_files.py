@@ -52,8 +52,9 @@ _TOOLS = {
 _KEYS = ("name", "description", "role", "model", "tools", "mcp_servers", "mode", "max_steps", "timeout", "budget_usd")
 
 
-def read_template(text: str, file: str) -> Template:
-    """Raises OpenAgentError('config_error') with one sentence that names file and line."""
+def read_template(text: str, file: str, *, unfinished: bool = False) -> Template:
+    """Raises OpenAgentError('config_error') with one sentence that names file and line. One that is still being written
+    may be `unfinished`: without a name, or with nothing to say."""
     if len(text) > MAX_TEXT:
         raise OpenAgentError("config_error", f"{file} is longer than {MAX_TEXT >> 10} KB.", hint="Shorten the prompt.")
     matter = parse_front_matter(text, file)
@@ -66,7 +67,7 @@ def read_template(text: str, file: str) -> Template:
             raise _wrong(f"{file}:{entry.line}", f"there is no key `{key}`", f"Did you mean `{near[0]}`?")
     values.setdefault("prompt", matter.body)
     template = Template(**values)
-    return check_template(template, _place(matter, file))
+    return template if unfinished else check_template(template, _place(matter, file))
 
 
 def check_template(template: Template, place: str = "The template") -> Template:

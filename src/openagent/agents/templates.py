@@ -34,8 +34,10 @@ from openagent.protocol.templates import (
     TemplatesGet,
     TemplatesImport,
     TemplatesList,
+    TemplatesRead,
     TemplatesRemove,
     TemplatesSave,
+    TemplatesWrite,
     TemplateText,
 )
 from openagent.sessions.settings_check import slip_of
@@ -79,6 +81,8 @@ class TemplateService:
             TemplatesRemove.handled_by(self._remove),
             TemplatesImport.handled_by(self._import),
             TemplatesExport.handled_by(self._export),
+            TemplatesRead.handled_by(self._read),
+            TemplatesWrite.handled_by(self._write),
         ]
 
     async def all(self, workspace: Path | None) -> TemplateList:
@@ -220,6 +224,12 @@ class TemplateService:
     async def _export(self, connection: Connection, op: TemplatesExport) -> TemplateText:
         template = (await self.find(op.name, _workspace(op.cwd))).template
         return TemplateText(template.name, write_template(template))
+
+    async def _read(self, connection: Connection, op: TemplatesRead) -> Template:
+        return read_template(op.text, op.file or "template", unfinished=True)
+
+    async def _write(self, connection: Connection, op: TemplatesWrite) -> TemplateText:
+        return TemplateText(op.template.name, write_template(op.template))
 
 
 @cache

@@ -127,3 +127,29 @@ class TemplatesExport(
 
     name: str
     cwd: str = ""
+
+
+class TemplatesRead(
+    ReadingOp[Template],
+    tag="templates.read",
+    needs="read",
+    reach="open",
+    routes=POST("/api/config/agent-templates/read"),
+):
+    """The template that the text of a Markdown file says, kept nowhere."""
+
+    text: str
+    file: str = ""
+    """Its name, for errors."""
+
+
+class TemplatesWrite(
+    ReadingOp[TemplateText],
+    tag="templates.write",
+    needs="read",
+    reach="open",
+    routes=POST("/api/config/agent-templates/write"),
+):
+    """A template that is kept nowhere, as the text of a Markdown file."""
+
+    template: Template

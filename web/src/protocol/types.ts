@@ -1520,7 +1520,7 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | ConfigShow | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | ConfigShow | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin
 
 /** Allow or deny a waiting tool call. */
 export interface PermissionAnswer {
@@ -1890,6 +1890,8 @@ export interface Results {
   "templates.remove": Done
   "templates.import": TemplateInfo
   "templates.export": TemplateText
+  "templates.read": Template
+  "templates.write": TemplateText
   "commands.list": SlashCommands
   "skills.list": Skills
   "skills.show": SkillContent
@@ -2469,6 +2471,14 @@ export interface TemplatesList {
   cwd?: string
 }
 
+/** The template that the text of a Markdown file says, kept nowhere. */
+export interface TemplatesRead {
+  op: "templates.read"
+  id: string
+  text: string
+  file?: string
+}
+
 /** Take a template out of the database. Files are left alone. */
 export interface TemplatesRemove {
   op: "templates.remove"
@@ -2483,6 +2493,13 @@ export interface TemplatesSave {
   id: string
   template: Template
   replace?: boolean
+}
+
+/** A template that is kept nowhere, as the text of a Markdown file. */
+export interface TemplatesWrite {
+  op: "templates.write"
+  id: string
+  template: Template
 }
 
 /** Close a terminal, and end what runs in it. */
@@ -3044,6 +3061,8 @@ export interface Ops {
   "templates.remove": TemplatesRemove
   "templates.import": TemplatesImport
   "templates.export": TemplatesExport
+  "templates.read": TemplatesRead
+  "templates.write": TemplatesWrite
   "commands.list": CommandsList
   "skills.list": SkillsList
   "skills.show": SkillShow

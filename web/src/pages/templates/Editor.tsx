@@ -5,7 +5,6 @@ import { useRenew } from '@/lib/live'
 import { MODES, type Mode, modeWords } from '@/lib/modes'
 import type { Template } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
-import { markdownOf, templateOf } from './front-matter'
 
 const EMPTY: Template = { name: '', description: '', prompt: '' }
 
@@ -21,11 +20,11 @@ export function Editor(props: { template: Template | null; replaces: boolean; ta
   const [busy, setBusy] = useState(false)
   const replaces = view === 'form' && props.taken.includes(template.name)
 
-  const show = (wanted: View) => {
+  const show = async (wanted: View) => {
     setProblem('')
     try {
-      if (wanted === 'markdown') setMarkdown(markdownOf(template))
-      else setTemplate(templateOf(markdown))
+      if (wanted === 'markdown') setMarkdown((await daemon.request('templates.write', { template })).text)
+      else setTemplate(await daemon.request('templates.read', { text: markdown, file: 'template.md' }))
       setView(wanted)
     } catch (wrong) {
       setProblem(wrong instanceof Error ? wrong.message : String(wrong))
@@ -61,7 +60,7 @@ export function Editor(props: { template: Template | null; replaces: boolean; ta
         size="xs"
         aria-label="How to edit it"
         value={view}
-        onChange={(value) => show(value as View)}
+        onChange={(value) => void show(value as View)}
         data={[
           { value: 'form', label: 'Form' },
           { value: 'markdown', label: 'Markdown' },

@@ -14,7 +14,7 @@ from openagent.workspace.git_guard import GitGuard
 from openagent.workspace.scan import Limits
 from openagent.workspace.tree import shown
 from openagent.workspace.writes import WorkspaceWrites
-from tests.workspace.trees import Editor, Entry, manifest
+from tests.workspace.trees import Editor, Entry, git, manifest
 
 pytestmark = pytest.mark.anyio
 
@@ -234,3 +234,26 @@ async def test_objects_that_cannot_be_kept_are_told(tmp_path: Path, memory: Path
     os.truncate(pack / "small.pack", 40 << 20)
     writes = WorkspaceWrites(tmp_path / "other", GitCheckpoints(tmp_path / "other"))
     assert await writes.unsaved(workspace, "one") == [pack]
+
+
+async def test_a_work_trees_repository_is_told_unless_what_it_was_is_kept(tmp_path: Path, home: Path) -> None:
+    main, tree, inside = tmp_path / "main", tmp_path / "tree", tmp_path / "inside"
+    main.mkdir()
+    git(main, "init", "-q")
+    git(main, "commit", "-q", "--allow-empty", "-m", "one")
+    git(main, "worktree", "add", "-q", str(tree))
+    inside.mkdir()
+    git(inside, "clone", "-q", "--bare", str(main), "store")
+    git(inside / "store", "worktree", "add", "-q", "--no-checkout", str(inside / "own"))
+    shutil.move(inside / "own" / ".git", inside / ".git")
+    git(inside / "store", "worktree", "repair", str(inside))
+    checkpoints = GitCheckpoints(home)
+    writes = WorkspaceWrites(home, checkpoints)
+    copies = WorkspaceCopies(home, checkpoints, writes)
+    assert await writes.unsaved(main, "one") == []
+    assert await writes.unsaved(tree, "one") == [main / ".git"]
+    assert await writes.unsaved(inside, "one") == []
+    ours = await copies.create(main, "try", how="worktree")
+    assert await writes.unsaved(Path(ours.path), "one") == []
+    of_a_tree = await copies.create(tree, "try", how="worktree")
+    assert await writes.unsaved(Path(of_a_tree.path), "one") == [main / ".git"]

@@ -262,13 +262,18 @@ class WorkspaceWrites:
             trail = Trail(store, self._home, self._checkpoints.limits, watched=self._watched)
             guard = GitGuard(store.workspace, store.directory, self._walled)
             kept = Kept(trail, self._checkpoints.lock_of(store), guard)
-            shared = common_directory(store.workspace / ".git")
-            # Of what a copy was made from, the state before it is kept.
-            kept.shared = shared if shared != self.origin_of(store.workspace) / ".git" else None
+            kept.shared = self._shared_by(store.workspace)
         self._kept[directory] = kept
         if len(self._kept) > MAX_TRAILS:
             self._let_go(len(self._kept) - MAX_TRAILS)
         return kept
+
+    def _shared_by(self, workspace: Path) -> Path | None:
+        """Not what lies in the workspace itself, nor what a copy was made from: the state of both before is kept."""
+        shared = common_directory(workspace / ".git")
+        if shared is None or shared.is_relative_to(workspace) or shared == self.origin_of(workspace) / ".git":
+            return None
+        return shared
 
     def _real(self, workspace: Path) -> str:
         """Links are followed once, unless the path leads to another folder since."""

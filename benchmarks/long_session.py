@@ -74,7 +74,7 @@ async def _use(stage: Stage, session: str, length: int) -> dict[str, float]:
 
 
 async def _last_page(client: Client, session: str) -> MessagePage:
-    return await client.request(MessagesPage(id=client.next_id(), session=session, limit=PAGE), MessagePage)
+    return await client.request(MessagesPage(id=client.next_id(), session=session, limit=PAGE))
 
 
 async def fill(stage: Stage, length: int) -> str:

@@ -30,10 +30,9 @@ from benchmarks.stage import Stage, stage_at, temporary_folder
 from devtools.simulator import ThreadedSimulator
 from openagent.client import Attachment, Client, connect
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessagePage, MessagesPage, PermissionAnswer
+from openagent.protocol.conversation import MessagesPage, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message
-from openagent.protocol.op import Done
 
 Kind = Literal["disk", "postgres", "hung", "lock"]
 Moment = Literal["streaming", "command", "asking"]
@@ -296,7 +295,7 @@ class Play:
                 answer = PermissionAnswer(
                     id=client.next_id(), session=reached.session, ask=asked.ask.id, decision="allow"
                 )
-                await client.request(answer, Done)
+                await client.request(answer)
 
     async def _refused(self, client: Client, session: str) -> float:
         began = time.monotonic()
@@ -343,7 +342,7 @@ def _names(events: Sequence[e.Event]) -> str:
 
 async def messages_of(client: Client, session: str) -> list[Message]:
     op = MessagesPage(id=client.next_id(), session=session, limit=1000)
-    return (await client.request(op, MessagePage)).messages
+    return (await client.request(op)).messages
 
 
 async def rounds(kind: Kind, moments: Sequence[Moment], seconds: float) -> list[Round]:

@@ -7,7 +7,6 @@ from benchmarks.processes import memory_mb
 from benchmarks.rows import Row, row
 from benchmarks.stage import Stage, stage_with
 from openagent.client import Client
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionDelete
 
 SIDE_BY_SIDE = 5
@@ -42,7 +41,7 @@ async def _live(stage: Stage, pid: int, sessions: int, rounds: int) -> list[floa
             await asyncio.gather(*(_work(client, waiting) for _ in range(SIDE_BY_SIDE)))
             sizes.append(memory_mb(pid))
         for name in names:
-            await client.request(SessionDelete(id=client.next_id(), session=name), Done)
+            await client.request(SessionDelete(id=client.next_id(), session=name))
     return sizes
 
 

@@ -18,7 +18,7 @@ from devtools.evals.replay import PATIENCE, Replayed, Tally, began_at, lay_out, 
 from devtools.evals.stage import WIRES, Stage, stage
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Mode
-from openagent.protocol.tools import ToolList, ToolsList
+from openagent.protocol.tools import ToolsList
 
 PAGE = Path("docs/context.md")
 BEGIN, END = "<!-- generated: python -m devtools.evals recall --write -->\n", "<!-- end of generated -->\n"
@@ -82,7 +82,7 @@ async def _replay(given: argparse.Namespace) -> int:
 
 async def _replay_one(there: Stage, path: Path, wire: str, given: argparse.Namespace) -> Replayed:
     client = there.client
-    tools = await client.request(ToolsList(id=client.next_id()), ToolList)
+    tools = await client.request(ToolsList(id=client.next_id()))
     recording = read(path, [tool.name for tool in tools.tools])
     await asyncio.to_thread(
         lay_out, there.workspace, files=given.files, history=given.history, began=began_at(recording, path)

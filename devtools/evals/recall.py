@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from devtools.evals.stage import MODEL, Stage, stage
 from openagent.client import Client
-from openagent.protocol.context import ContextReport, ContextShow
-from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.context import ContextShow
+from openagent.protocol.usage import UsageAsk
 
 COLLECTORS = ("truncate", "summarize", "hybrid", "evict")
 TURNS = 200
@@ -108,13 +108,13 @@ async def measure(collector: str, *, looks_up: bool, turns: int = TURNS, facts: 
             (place.workspace / "notes" / f"b{number:02d}.txt").write_text(f"{each.printed}\n{_FILLER}")
         session = await _played(place, collector, list(_turns(planted, turns)))
         client = place.client
-        report = await client.request(ContextShow(id=client.next_id(), session=session), ContextReport)
+        report = await client.request(ContextShow(id=client.next_id(), session=session))
         right: dict[str, int] = dict.fromkeys((*PLACES, "rules"), 0)
         for each in planted:
             right[each.place] += each.answer in await _asked(client, session, each.asked)
         for rule, asked in rules:
             right["rules"] += rule in await _asked(client, session, asked)
-        spent = await client.request(UsageAsk(id=client.next_id(), by="activity"), UsageReport)
+        spent = await client.request(UsageAsk(id=client.next_id(), by="activity"))
         return Recall(
             collector=collector,
             looks_up=looks_up,

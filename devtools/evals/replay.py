@@ -18,7 +18,6 @@ from openagent.client import Attachment, Client
 from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.events import MessageAdded, PermissionRequested, QuestionAsked, TurnCompleted
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question
 
 PATIENCE = 900.0
@@ -162,7 +161,7 @@ class _Person(NamedTuple):
 
     async def answer(self, session: str, question: Question, said: str) -> None:
         op = QuestionAnswer(id=self.client.next_id(), session=session, question=question.id, answer=said)
-        await self.client.request(op, Done)
+        await self.client.request(op)
 
 
 async def _until_the_end(person: _Person, attachment: Attachment, turn: Turn, heard: list[Message]) -> str:

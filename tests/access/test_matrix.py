@@ -20,19 +20,19 @@ from openagent.protocol import events as e
 from openagent.protocol import reach
 from openagent.protocol.codec import decode_event
 from openagent.protocol.daemon import Hello
-from openagent.protocol.grants import Grants, GrantsList
-from openagent.protocol.index import IndexBuild, IndexBuilt
+from openagent.protocol.grants import GrantsList
+from openagent.protocol.index import IndexBuild
 from openagent.protocol.op import Op
 from openagent.protocol.ops import ALL_OPS
 from openagent.protocol.scopes import Scope, widened
 from openagent.protocol.search import MessagesSearch
-from openagent.protocol.sessions import SessionGet, SessionInfo, SessionList, SessionPage
-from openagent.protocol.tasks import TaskCreate, TaskInfo
-from openagent.protocol.terminals import TerminalOpen, TerminalOpened
-from openagent.protocol.tokens import TokenCreated, TokenList, TokensCreate, TokensList
-from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.sessions import SessionGet, SessionList
+from openagent.protocol.tasks import TaskCreate
+from openagent.protocol.terminals import TerminalOpen
+from openagent.protocol.tokens import TokensCreate, TokensList
+from openagent.protocol.tools import ToolRun
 from openagent.protocol.version import PROTOCOL_VERSION
-from openagent.protocol.workspaces import WorkspaceCopy, WorkspacesCreate
+from openagent.protocol.workspaces import WorkspacesCreate
 
 from ..interaction.doing import answer, ask, asked, turn
 from ..interaction.house import MODEL, House, house
@@ -155,7 +155,7 @@ class Wire:
 async def wire(h: House, scopes: tuple[Scope, ...], roots: list[str]) -> AsyncGenerator[Wire, None]:
     async with await h.client() as owner:
         name = " ".join((*scopes, *roots))
-        secret = (await ask(owner, TokensCreate, TokenCreated, name=name, scopes=list(scopes), roots=roots)).secret
+        secret = (await ask(owner, TokensCreate, name=name, scopes=list(scopes), roots=roots)).secret
     url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
     async with ws_connect(url, additional_headers={"Authorization": f"Bearer {secret}"}) as socket:
         sent = Wire(socket)
@@ -170,10 +170,10 @@ async def furnish(h: House, folder: Path, word: str) -> Foreign:
     async with await h.client(interactive=True) as owner:
         made = await owner.create_session(str(folder), model=MODEL, mode="full", name=word)
         await turn(owner, await owner.attach(made.id), f"Say {word}.")
-        copy = await ask(owner, WorkspacesCreate, WorkspaceCopy, cwd=str(folder), name=f"{word}-copy")
-        terminal = await ask(owner, TerminalOpen, TerminalOpened, session=made.id)
-        task = await ask(owner, TaskCreate, TaskInfo, title=word, cwd=str(folder), session=made.id)
-        await ask(owner, IndexBuild, IndexBuilt, cwd=str(folder))
+        copy = await ask(owner, WorkspacesCreate, cwd=str(folder), name=f"{word}-copy")
+        terminal = await ask(owner, TerminalOpen, session=made.id)
+        task = await ask(owner, TaskCreate, title=word, cwd=str(folder), session=made.id)
+        await ask(owner, IndexBuild, cwd=str(folder))
         granted = await grant_something(owner, str(folder))
     inside = [str(folder), f"{folder}/", f"{folder}/.", str(folder / f"{word}.py")]
     return Foreign([made.id], inside, [copy.id, copy.name], [terminal.terminal], [task.id], [granted])
@@ -183,10 +183,10 @@ async def grant_something(owner: Client, folder: str) -> str:
     careful = (await owner.create_session(folder, model=MODEL, mode="ask", name="careful")).id
     attachment = await owner.attach(careful)
     arguments = {"command": "touch granted"}
-    running = asyncio.create_task(ask(owner, ToolRun, ToolRan, session=careful, tool="shell", arguments=arguments))
+    running = asyncio.create_task(ask(owner, ToolRun, session=careful, tool="shell", arguments=arguments))
     await answer(owner, await asked(attachment), decision="allow", scope="session")
     await running
-    (grant,) = (await ask(owner, GrantsList, Grants, session=careful)).grants
+    (grant,) = (await ask(owner, GrantsList, session=careful)).grants
     return grant.id
 
 
@@ -206,7 +206,7 @@ async def test_no_token_reaches_beyond_its_folders_by_any_op(tmp_path: Path) -> 
         theirs = theirs._replace(folder=[*theirs.folder, *beside, *kept])
         before = tree(theirs_at)
         async with await h.client() as owner:
-            sessions = {each.id for each in (await ask(owner, SessionList, SessionPage)).sessions}
+            sessions = {each.id for each in (await ask(owner, SessionList)).sessions}
         refusals = 0
         for scopes in SCOPES:
             async with wire(h, scopes, [str(mine_at)]) as send:
@@ -221,11 +221,9 @@ async def test_no_token_reaches_beyond_its_folders_by_any_op(tmp_path: Path) -> 
                         assert isinstance(reply, e.Failed), (scopes, op.tag, reply)
         assert refusals > 1000
         async with await h.client() as owner:
-            assert {each.id for each in (await ask(owner, SessionList, SessionPage)).sessions} == sessions
-            assert (
-                await owner.request(SessionGet(id=owner.next_id(), session=theirs.session[0]), SessionInfo)
-            ).turn_count == 1
-            assert len((await ask(owner, TokensList, TokenList)).tokens) == len(SCOPES)
+            assert {each.id for each in (await ask(owner, SessionList)).sessions} == sessions
+            assert (await owner.request(SessionGet(id=owner.next_id(), session=theirs.session[0]))).turn_count == 1
+            assert len((await ask(owner, TokensList)).tokens) == len(SCOPES)
         assert tree(theirs_at) == before
 
 

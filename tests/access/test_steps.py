@@ -9,18 +9,17 @@ from pathlib import Path
 import pytest
 
 from openagent.client import Client, connect
-from openagent.protocol.conversation import Cancelled, PermissionAnswer, TurnCancel
+from openagent.protocol.conversation import PermissionAnswer, TurnCancel
 from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.files import FileContent, FilesRead, FilesWrite, FileWritten
-from openagent.protocol.index import CodeHits, IndexSearch, IndexWatch
-from openagent.protocol.op import Done
+from openagent.protocol.files import FilesRead, FilesWrite
+from openagent.protocol.index import IndexSearch, IndexWatch
 from openagent.protocol.scopes import Scope
 from openagent.protocol.sessions import SessionDelete
-from openagent.protocol.tasks import TaskCreate, TaskInfo
-from openagent.protocol.terminals import TerminalInput, TerminalOpen, TerminalOpened
-from openagent.protocol.tokens import LoginAddress, TokenCreated, TokensCreate, WebLogin
-from openagent.protocol.undo import Changes, SessionChanges
+from openagent.protocol.tasks import TaskCreate
+from openagent.protocol.terminals import TerminalInput, TerminalOpen
+from openagent.protocol.tokens import TokensCreate, WebLogin
+from openagent.protocol.undo import SessionChanges
 
 from ..interaction.doing import answer, ask, asked, call, shell
 from ..interaction.house import MODEL, House, house, new_session
@@ -45,7 +44,7 @@ async def test_no_token_makes_a_session_where_keys_and_settings_are(tmp_path: Pa
         kept.append(Path(pwd.getpwuid(os.getuid()).pw_dir) / ".ssh")
         async with await h.client() as owner:
             made = TokensCreate(id=owner.next_id(), name="all", scopes=["chat", "approve"], roots=["/"])
-            everywhere = (await owner.request(made, TokenCreated)).secret
+            everywhere = (await owner.request(made)).secret
             for folder in [*kept, h.workspace / "below"]:
                 with pytest.raises(OpenAgentError, match="can be no workspace"):  # not even over the socket
                     await owner.create_session(str(folder))
@@ -77,11 +76,11 @@ async def test_a_folder_that_became_a_link_to_keys_is_no_workspace_any_more(tmp_
                 with pytest.raises(OpenAgentError, match=r"no workspace|works below"):
                     await client.send(session, "Read my key.")
                 with pytest.raises(OpenAgentError, match=r"no workspace|works below"):
-                    await ask(client, TerminalOpen, TerminalOpened, session=session)
+                    await ask(client, TerminalOpen, session=session)
             place.unlink()
             place.symlink_to(others)
             with pytest.raises(OpenAgentError, match="works below"):
-                await ask(token, FilesRead, FileContent, session=session, path="theirs.txt")
+                await ask(token, FilesRead, session=session, path="theirs.txt")
 
 
 async def test_a_folder_that_becomes_a_link_in_the_middle_of_a_turn_is_not_followed(tmp_path: Path) -> None:
@@ -107,7 +106,7 @@ async def test_a_folder_that_becomes_a_link_in_the_middle_of_a_turn_is_not_follo
         place.unlink()
         moved.rename(place)
         async with await h.client() as owner:  # nor was it taken for what the session wrote
-            assert "xylophone" not in str(await ask(owner, SessionChanges, Changes, session=session))
+            assert "xylophone" not in str(await ask(owner, SessionChanges, session=session))
 
 
 async def test_files_are_judged_by_their_sessions_own_mode(tmp_path: Path) -> None:
@@ -121,7 +120,7 @@ async def test_files_are_judged_by_their_sessions_own_mode(tmp_path: Path) -> No
         for mode, may in (("plan", ()), ("ask", (approver, owner)), ("auto", everybody), ("full", everybody)):
             session = await new_session(h, owner, mode=mode)
             for client in (chat, approver, owner):
-                written = ask(client, FilesWrite, FileWritten, session=session, path="a.txt", text=mode)
+                written = ask(client, FilesWrite, session=session, path="a.txt", text=mode)
                 if client in may:
                     assert (await written).path == "a.txt"
                 else:
@@ -178,13 +177,13 @@ async def test_a_configured_mode_in_which_nobody_is_asked_is_not_for_who_may_onl
 async def test_a_terminal_is_not_for_who_could_not_allow_what_is_done_in_it(tmp_path: Path) -> None:
     async with house(tmp_path, [], web=True) as h, await h.client() as owner:
         session = await new_session(h, owner, mode="ask")
-        opened = await ask(owner, TerminalOpen, TerminalOpened, session=session)
+        opened = await ask(owner, TerminalOpen, session=session)
         async with await client_with(h, "chat") as chat:
             for terminal in ("", opened.terminal):
                 with pytest.raises(OpenAgentError, match="approve"):
-                    await ask(chat, TerminalOpen, TerminalOpened, session=session, terminal=terminal)
+                    await ask(chat, TerminalOpen, session=session, terminal=terminal)
             with pytest.raises(OpenAgentError, match="approve"):
-                await ask(chat, TerminalInput, Done, terminal=opened.terminal, text="touch reached\n")
+                await ask(chat, TerminalInput, terminal=opened.terminal, text="touch reached\n")
 
 
 async def test_who_may_only_read_has_no_folder_read_for_them(tmp_path: Path) -> None:
@@ -196,9 +195,9 @@ async def test_who_may_only_read_has_no_folder_read_for_them(tmp_path: Path) -> 
         async with await client_with(h, "read") as reader, await client_with(h, "chat") as chat:
             for client, folder in ((reader, h.workspace), (reader, other), (chat, other)):
                 with pytest.raises(OpenAgentError, match=r"chat|works below"):
-                    await ask(client, IndexWatch, Done, cwd=str(folder))
+                    await ask(client, IndexWatch, cwd=str(folder))
                 with pytest.raises(OpenAgentError, match=r"not indexed|works below"):
-                    await ask(client, IndexSearch, CodeHits, cwd=str(folder), query="total")
+                    await ask(client, IndexSearch, cwd=str(folder), query="total")
         assert not list((h.home / "index").glob("*.db"))
 
 
@@ -219,8 +218,8 @@ async def test_a_permanent_rule_takes_more_than_the_scope_approve(tmp_path: Path
                 assert (refused.status_code, "admin" in refused.json()["detail"]) == (403, True)
             else:
                 with pytest.raises(OpenAgentError, match="admin"):
-                    await ask(approver, PermissionAnswer, Done, session=session, **said)
-            await ask(approver, PermissionAnswer, Done, session=session, **{**said, "scope": "once"})
+                    await ask(approver, PermissionAnswer, session=session, **said)
+            await ask(approver, PermissionAnswer, session=session, **{**said, "scope": "once"})
             await attachment.until_turn_ends()
         assert not (h.home / "policy.toml").exists()
         assert (h.workspace / "here").exists()
@@ -241,11 +240,11 @@ async def test_one_who_follows_the_daemon_hears_of_their_own_folders_alone(tmp_p
         other.mkdir()
         async with rest(h, await token_with(h, "read")) as reader, reader.client.stream("GET", "/api/events") as stream:
             foreign = (await owner.create_session(str(other), model=MODEL)).id
-            await ask(owner, TaskCreate, TaskInfo, title="theirs", cwd=str(other))
-            await ask(owner, SessionDelete, Done, session=foreign)
+            await ask(owner, TaskCreate, title="theirs", cwd=str(other))
+            await ask(owner, SessionDelete, session=foreign)
             own = (await owner.create_session(str(h.workspace), model=MODEL)).id
-            await ask(owner, TaskCreate, TaskInfo, title="ours", cwd=str(h.workspace))
-            await ask(owner, SessionDelete, Done, session=own)
+            await ask(owner, TaskCreate, title="ours", cwd=str(h.workspace))
+            await ask(owner, SessionDelete, session=own)
             heard = list[str]()
             async for kind, event in events(stream):
                 heard.append(json.dumps(event))
@@ -262,20 +261,20 @@ async def test_a_token_gives_away_no_more_than_it_has(tmp_path: Path) -> None:
         async with await client_with(h, "admin") as admin, await h.client() as owner:
             for roots in (["/"], [str(tmp_path)], [str(h.workspace), str(h.workspace.parent)]):
                 with pytest.raises(OpenAgentError, match="reach"):
-                    await ask(admin, TokensCreate, TokenCreated, name="wider", scopes=["read"], roots=roots)
+                    await ask(admin, TokensCreate, name="wider", scopes=["read"], roots=roots)
                 with pytest.raises(OpenAgentError, match="reach"):
-                    await ask(admin, WebLogin, LoginAddress, roots=roots)
+                    await ask(admin, WebLogin, roots=roots)
             sub = [str(h.workspace / "sub")]
-            made = await ask(admin, TokensCreate, TokenCreated, name="narrower", scopes=["admin"], roots=sub)
+            made = await ask(admin, TokensCreate, name="narrower", scopes=["admin"], roots=sub)
             assert made.info.roots == sub
-            address = await ask(admin, WebLogin, LoginAddress)
+            address = await ask(admin, WebLogin)
             async with rest(h, "") as browser:
                 said = {"code": address.url.partition("#")[2]}
                 me = (await browser("POST", "/api/login", said, Origin=h.daemon.place.web_url)).json()
                 assert me["roots"] == [str(h.workspace)]
             for bad in ("relative", str(tmp_path / "missing"), str(h.home), "/etc"):
                 with pytest.raises(OpenAgentError):
-                    await ask(owner, TokensCreate, TokenCreated, name="bad", scopes=["read"], roots=[bad])
+                    await ask(owner, TokensCreate, name="bad", scopes=["read"], roots=[bad])
 
 
 async def test_who_follows_the_daemon_is_nobody_to_ask_about_other_folders(tmp_path: Path) -> None:
@@ -286,12 +285,12 @@ async def test_who_follows_the_daemon_is_nobody_to_ask_about_other_folders(tmp_p
         await client_with(h, "chat", "approve", interactive=True) as far,
         await h.client() as owner,
     ):
-        await ask(far, DaemonFollow, Done)
+        await ask(far, DaemonFollow)
         session = (await owner.create_session(str(other), model=MODEL, mode="ask")).id
         attachment = await owner.attach(session)
         await owner.send(session, "go")
         assert not (await asked(attachment)).answerable
-        await ask(owner, TurnCancel, Cancelled, session=session)
+        await ask(owner, TurnCancel, session=session)
 
 
 async def test_nobody_lets_an_agent_out_to_where_they_do_not_reach(tmp_path: Path) -> None:

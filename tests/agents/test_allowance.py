@@ -12,11 +12,10 @@ from openagent.agents.allowance import within
 from openagent.plugins.provider import ToolSchema
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, has_tool, tool
 from openagent.protocol import events as e
-from openagent.protocol.op import Done
-from openagent.protocol.sessions import SessionGet, SessionInfo, SessionUpdate, Settings, SettingsChange
-from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
-from openagent.protocol.undo import Changes, Rewound, SessionRewind
-from openagent.protocol.workspaces import WorkspaceCopies, WorkspacesDiff, WorkspacesList, WorkspacesRemove
+from openagent.protocol.sessions import SessionGet, SessionUpdate, Settings, SettingsChange
+from openagent.protocol.templates import Template, TemplatesSave
+from openagent.protocol.undo import SessionRewind
+from openagent.protocol.workspaces import WorkspacesDiff, WorkspacesList, WorkspacesRemove
 
 from ..interaction.doing import ask, results_of, shell, turn, write
 from ..interaction.house import house, new_session, until
@@ -64,7 +63,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def settings_of(client: Any, session: str) -> Settings:
-    return (await ask(client, SessionGet, SessionInfo, session=session)).settings
+    return (await ask(client, SessionGet, session=session)).settings
 
 
 async def test_a_caller_with_an_allow_list_has_sub_agents_that_only_read_and_share_its_workspace(
@@ -104,7 +103,7 @@ async def test_a_limit_of_a_template_holds_two_levels_below(tmp_path: Path) -> N
         lead = Template("lead", prompt="Lead.", tools=["read_file", "grep", "agent"], mode="edits")
         picky = Template("picky", prompt="Work.", tools=["grep", "shell", "write_file"])
         for template in (lead, picky):
-            await ask(client, TemplatesSave, TemplateInfo, template=template)
+            await ask(client, TemplatesSave, template=template)
         root = await new_session(h, client, disabled_tools=["grep"])
         _, seen = await turn(client, await client.attach(root), "begin")
         (middle,) = of(seen, e.SubagentStarted)
@@ -136,7 +135,7 @@ async def test_what_is_merged_is_undone_with_the_turn_of_the_caller(tmp_path: Pa
         root = await new_session(h, client, tools=["agent", "write_file"])
         await turn(client, await client.attach(root), "begin")
         assert (h.workspace / "made.txt").exists()
-        await ask(client, SessionRewind, Rewound, session=root, turn=1)
+        await ask(client, SessionRewind, session=root, turn=1)
         assert not (h.workspace / "made.txt").exists()
 
 
@@ -155,17 +154,17 @@ async def test_a_caller_that_may_not_write_any_more_gets_nothing_merged(tmp_path
         assert isinstance(started, e.SubagentStarted)
         child = await client.attach(started.child, after=0)
         await until(child, lambda event: isinstance(event, e.ToolStarted) and event.tool == "shell")
-        await ask(client, SessionUpdate, SessionInfo, session=root, settings=SettingsChange(**less))
-        (Path((await ask(client, SessionGet, SessionInfo, session=started.child)).cwd) / "go").touch()
+        await ask(client, SessionUpdate, session=root, settings=SettingsChange(**less))
+        (Path((await ask(client, SessionGet, session=started.child)).cwd) / "go").touch()
         await until(attachment, lambda event: isinstance(event, e.TurnCompleted))
         assert not (h.workspace / "made.txt").exists()
         (result,) = await results_of(client, root)
         assert "Its edits were not merged: this session may not write any more." in result.text
-        (copy,) = (await ask(client, WorkspacesList, WorkspaceCopies)).copies
+        (copy,) = (await ask(client, WorkspacesList)).copies
         assert f"openagent workspaces merge {copy.id}" in result.text
-        changes = await ask(client, WorkspacesDiff, Changes, copy=copy.id)
+        changes = await ask(client, WorkspacesDiff, copy=copy.id)
         assert [change.path for change in changes.files] == ["go", "made.txt"]
-        await ask(client, WorkspacesRemove, Done, copy=copy.id, force=True)
+        await ask(client, WorkspacesRemove, copy=copy.id, force=True)
 
 
 async def test_a_tool_taken_from_a_caller_at_work_is_taken_from_its_sub_agents(tmp_path: Path) -> None:
@@ -180,7 +179,7 @@ async def test_a_tool_taken_from_a_caller_at_work_is_taken_from_its_sub_agents(t
         assert isinstance(started, e.SubagentStarted)
         child = await client.attach(started.child, after=0)
         less = SettingsChange(disabled_tools=["shell"])
-        await ask(client, SessionUpdate, SessionInfo, session=root, settings=less)
+        await ask(client, SessionUpdate, session=root, settings=less)
         (*_, updated) = await until(child, lambda event: isinstance(event, e.SessionUpdated))
         assert isinstance(updated, e.SessionUpdated)
         assert updated.info.settings.disabled_tools == ["shell"]

@@ -9,9 +9,9 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.agents import AgentsList, AgentTree
+from openagent.protocol.agents import AgentsList
 from openagent.protocol.messages import NotePart
-from openagent.protocol.workspaces import WorkspaceMerged, WorkspacesMerge
+from openagent.protocol.workspaces import WorkspacesMerge
 
 from ..e2e.binary import binary
 from ..interaction.doing import ask, messages_of, results_of, shell, turn, write
@@ -54,13 +54,13 @@ async def test_edits_stay_in_their_copies_and_the_caller_is_told_and_goes_on(tmp
                 ends = [event for event in told if isinstance(event, e.SubagentFinished)]
                 assert {(event.reason, bool(event.copy)) for event in ends} == {("interrupted", True)}
                 assert "Interrupted" in (await results_of(client, root))[0].text
-                family = (await ask(client, AgentsList, AgentTree, session=root)).agents
+                family = (await ask(client, AgentsList, session=root)).agents
                 assert [each.running for each in family] == [False, False, False]
                 assert {each.ended for each in family} == {"interrupted"}
                 shown = await asyncio.to_thread(program.run, "agents", root)
                 assert shown.stdout.count("interrupted") == 2, shown
                 for each in family[1:]:
-                    merged = await ask(client, WorkspacesMerge, WorkspaceMerged, copy=each.copy)
+                    merged = await ask(client, WorkspacesMerge, copy=each.copy)
                     assert (len(merged.applied), merged.conflicts) == (1, [])
                 assert (program.workspace / "one.txt").read_text() == "one\n"
                 assert (program.workspace / "two.txt").read_text() == "two\n"
@@ -134,7 +134,7 @@ async def test_what_died_in_the_background_is_told_once_to_people_and_to_the_mod
                 seen = await until(attachment, lambda event: isinstance(event, e.SubagentFinished))
                 (finished,) = of(seen, e.SubagentFinished)
                 assert (finished.child, finished.reason, bool(finished.copy)) == (started.child, "interrupted", True)
-                family = (await ask(client, AgentsList, AgentTree, session=root)).agents
+                family = (await ask(client, AgentsList, session=root)).agents
                 assert [each.ended for each in family] == ["done", "interrupted"]
                 (note,) = [each for each in await notes(client, root) if each.source == "background"]
                 for line in (f"({started.child}) ended before it was done: hang\n", "the command bg1 was killed"):

@@ -12,8 +12,6 @@ from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.flows import (
     FlowCheck,
-    FlowInfo,
-    FlowList,
     FlowReport,
     FlowResume,
     FlowRun,
@@ -64,7 +62,7 @@ FIX = talk("The check said: ", write("fixed.txt", "fixed\n"), {"text": "repaired
 
 async def start(h: House, client: Client, text: str = FEATURE, **more: Any) -> FlowRunning:
     fields = {"inputs": {"task": "a door"}, "mode": "full", "model": MODEL, **more}
-    return await ask(client, FlowRun, FlowRunning, text=text, file="feature.toml", cwd=str(h.workspace), **fields)
+    return await ask(client, FlowRun, text=text, file="feature.toml", cwd=str(h.workspace), **fields)
 
 
 async def finished(client: Client, session: str, after: int = 0) -> tuple[e.FlowFinished, list[e.Event]]:
@@ -76,7 +74,7 @@ async def finished(client: Client, session: str, after: int = 0) -> tuple[e.Flow
 
 
 async def report(client: Client, session: str) -> FlowReport:
-    return await ask(client, FlowShow, FlowReport, session=session)
+    return await ask(client, FlowShow, session=session)
 
 
 async def test_steps_run_in_order_side_by_side_and_again_until_the_check_passes(tmp_path: Path) -> None:
@@ -126,7 +124,7 @@ async def test_a_step_that_fails_ends_the_flow_and_a_resume_goes_on_from_there(t
 
         (h.workspace / "gate.txt").touch()
         attachment = await client.attach(running.session)
-        await ask(client, FlowResume, FlowRunning, session=running.session)
+        await ask(client, FlowResume, session=running.session)
         await until(attachment, lambda event: isinstance(event, e.FlowFinished))
         told = await report(client, running.session)
         assert (told.state, [step.state for step in told.steps]) == ("done", ["done", "done", "done"])
@@ -196,9 +194,9 @@ async def test_flows_are_listed_and_checked_with_what_they_lack(tmp_path: Path) 
         folder.mkdir(parents=True)
         (folder / "feature.toml").write_text(FEATURE)
         (folder / "odd.toml").write_text('[[step]]\nname = "a"\ntemplate = "codr"\ntask = "x"\n')
-        listed = (await ask(client, FlowsList, FlowList, cwd=str(h.workspace))).flows
+        listed = (await ask(client, FlowsList, cwd=str(h.workspace))).flows
         assert [(each.name, bool(each.problems)) for each in listed] == [("feature", False), ("odd", True)]
-        checked = await ask(client, FlowCheck, FlowInfo, text=FEATURE, file="x.toml", cwd=str(h.workspace))
+        checked = await ask(client, FlowCheck, text=FEATURE, file="x.toml", cwd=str(h.workspace))
         assert (checked.inputs, checked.defaults) == ({"task": "What to build", "tone": "How to talk"}, {"tone": "dry"})
         assert checked.steps[1] == "build: coder + tester"
         with pytest.raises(OpenAgentError, match="wants the input 'task' \\(What to build\\)"):

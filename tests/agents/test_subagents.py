@@ -10,17 +10,14 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
-from openagent.protocol.grants import Grants, GrantsList, GrantsRevoke
-from openagent.protocol.op import Done
-from openagent.protocol.sessions import SessionDelete, SessionGet, SessionInfo, SessionList, SessionPage
-from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
+from openagent.protocol.agents import AgentInfo, AgentsList
+from openagent.protocol.grants import GrantsList, GrantsRevoke
+from openagent.protocol.sessions import SessionDelete, SessionGet, SessionList
+from openagent.protocol.templates import Template, TemplatesSave
 from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import Rewound, SessionRewind
-from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.undo import SessionRewind
+from openagent.protocol.usage import UsageAsk
 from openagent.protocol.workspaces import (
-    WorkspaceCopies,
-    WorkspaceMerged,
     WorkspacesList,
     WorkspacesMerge,
     WorkspacesRemove,
@@ -62,17 +59,17 @@ def is_started(event: e.Event) -> bool:
 
 
 async def tree(client: Client, session: str = "") -> list[AgentInfo]:
-    return (await ask(client, AgentsList, AgentTree, session=session)).agents
+    return (await ask(client, AgentsList, session=session)).agents
 
 
 async def remove_copies(client: Client) -> None:
     """They may be mounts, which outlive a test."""
     for copy in await copies(client):
-        await ask(client, WorkspacesRemove, Done, copy=copy, force=True)
+        await ask(client, WorkspacesRemove, copy=copy, force=True)
 
 
 async def copies(client: Client) -> list[str]:
-    return [copy.id for copy in (await ask(client, WorkspacesList, WorkspaceCopies)).copies]
+    return [copy.id for copy in (await ask(client, WorkspacesList)).copies]
 
 
 async def test_whole_paths_of_the_callers_workspace_mean_the_copy_and_come_back_as_they_were(tmp_path: Path) -> None:
@@ -131,7 +128,7 @@ async def test_four_that_write_at_once_lose_no_edit_and_stay_within_the_cap_of_t
         assert [each.depth for each in family] == [0, 1, 1, 1, 1]
         assert {each.session.cwd for each in family} == {str(h.workspace)}
         assert {each.session.template for each in family[1:]} == {"coder"}
-        report = await ask(client, UsageAsk, UsageReport, by="activity")
+        report = await ask(client, UsageAsk, by="activity")
         spent = {row.key: row for row in report.rows}
         assert spent["subagent"].requests == 12
         assert family[0].tree_cost_usd == pytest.approx(report.total.cost_usd)
@@ -151,7 +148,7 @@ async def test_the_cap_of_a_caller_stops_its_sub_agents_and_holds_after_a_restar
             assert {event.reason for event in of(seen, e.SubagentFinished)} >= {"budget"}
             assert [event.scope for event in of(seen, e.BudgetWarning)] == ["tree"], "whoever set the cap is warned"
             assert of(seen, e.BudgetExceeded)
-            total = (await ask(client, UsageAsk, UsageReport)).total.cost_usd
+            total = (await ask(client, UsageAsk)).total.cost_usd
             assert 18 < total <= 32.0
         async with house_over(tmp_path, sim, config=config) as h, await h.client() as client:
             completed, _ = await turn(client, await client.attach(root), "go on")
@@ -179,11 +176,11 @@ async def test_a_conflict_keeps_both_sides_and_says_how_to_go_on(tmp_path: Path)
         assert f"-{here.strip()}" not in result.text, "what the other did is not to be taken back"
         assert f"openagent workspaces merge {lost.copy}" in result.text
         assert await copies(client) == [lost.copy]
-        child = await ask(client, SessionGet, SessionInfo, session=lost.child)
+        child = await ask(client, SessionGet, session=lost.child)
         assert (Path(child.cwd) / "lines.txt").read_text() == other
 
         (h.workspace / "lines.txt").write_text("nobody\n")
-        again = await ask(client, WorkspacesMerge, WorkspaceMerged, copy=lost.copy)
+        again = await ask(client, WorkspacesMerge, copy=lost.copy)
         assert (again.conflicts, (h.workspace / "lines.txt").read_text()) == ([], other)
         await remove_copies(client)
 
@@ -209,7 +206,7 @@ async def test_a_conflict_tells_what_the_sub_agent_did_and_nothing_of_what_other
         (started,) = [event for event in of(seen, e.SubagentStarted) if event.task == "late"]
         lines = (h.workspace / "lines.txt").read_text()
         (h.workspace / "lines.txt").write_text(lines.replace("line 5", "by a person"))
-        (Path((await ask(client, SessionGet, SessionInfo, session=started.child)).cwd) / "go").touch()
+        (Path((await ask(client, SessionGet, session=started.child)).cwd) / "go").touch()
         await until(attachment, lambda event: isinstance(event, e.TurnCompleted))
         (result,) = await results_of(client, root)
         changed = [
@@ -241,11 +238,11 @@ async def test_a_template_in_full_mode_may_do_no_more_than_its_caller(tmp_path: 
         talk("begin", agents(("eager", "write it")), {"text": "ok"}),
     )
     async with house(tmp_path, plan) as h, await h.client() as client:
-        await ask(client, TemplatesSave, TemplateInfo, template=Template("eager", prompt="Act.", mode="full"))
+        await ask(client, TemplatesSave, template=Template("eager", prompt="Act.", mode="full"))
         root = await new_session(h, client, mode="plan")
         _, seen = await turn(client, await client.attach(root), "begin")
         (started,) = of(seen, e.SubagentStarted)
-        info = await ask(client, SessionGet, SessionInfo, session=started.child)
+        info = await ask(client, SessionGet, session=started.child)
         assert (info.settings.mode, started.copy) == ("plan", "")
         assert not (h.workspace / "x.txt").exists()
 
@@ -275,11 +272,11 @@ async def test_what_a_sub_agent_asks_is_answered_from_its_callers_client_once_fo
         assert [event.by for event in of(seen, e.PermissionResolved)] == ["test"]
         assert not of(seen, e.PermissionRequested)
         assert (h.workspace / "made.txt").exists()
-        (grant,) = (await ask(client, GrantsList, Grants)).grants
+        (grant,) = (await ask(client, GrantsList)).grants
         assert (grant.session, grant.covers) == (root, "Exactly `touch made.txt`.")
-        await ask(client, GrantsRevoke, Done, grant=grant.id)
+        await ask(client, GrantsRevoke, grant=grant.id)
         for child in [each.session.id for each in await tree(client, root)]:
-            assert (await ask(client, GrantsList, Grants, session=child)).grants == []
+            assert (await ask(client, GrantsList, session=child)).grants == []
 
 
 async def test_what_is_allowed_for_the_session_answers_those_who_already_wait_for_the_same(tmp_path: Path) -> None:
@@ -327,8 +324,8 @@ async def test_a_callers_deletion_takes_its_sub_agents_and_their_copies_with_it(
         assert len(await copies(client)) == 1
         await client.cancel(root)
         await until(attachment, lambda event: isinstance(event, e.SubagentFinished))
-        await ask(client, SessionDelete, Done, session=root)
-        assert (await ask(client, SessionList, SessionPage)).sessions == []
+        await ask(client, SessionDelete, session=root)
+        assert (await ask(client, SessionList)).sessions == []
         assert await copies(client) == []
 
 
@@ -380,7 +377,7 @@ async def test_one_that_fails_loops_or_is_misnamed_is_told_and_the_caller_goes_o
         ),
     )
     async with house(tmp_path, plan) as h, await h.client() as client:
-        await ask(client, TemplatesSave, TemplateInfo, template=Template("stray", prompt="p", model="nowhere/m"))
+        await ask(client, TemplatesSave, template=Template("stray", prompt="p", model="nowhere/m"))
         root = await new_session(h, client)
         completed, seen = await turn(client, await client.attach(root), "begin")
         assert completed.text == "ok"
@@ -468,7 +465,7 @@ async def test_the_result_of_one_in_the_background_can_be_awaited_and_then_comes
         root = await new_session(h, client)
 
         async def person(tool: str, **arguments: Any) -> ToolRan:
-            return await ask(client, ToolRun, ToolRan, session=root, tool=tool, arguments=arguments)
+            return await ask(client, ToolRun, session=root, tool=tool, arguments=arguments)
 
         tasks = [{"template": "researcher", "task": "slow"}]
         started = await person("agent", tasks=tasks, background=True)
@@ -478,7 +475,7 @@ async def test_the_result_of_one_in_the_background_can_be_awaited_and_then_comes
         again = await person("agent_result", agent=name)
         assert again.is_error
         assert "one that has reported is forgotten. At work: none." in again.text
-        info = await ask(client, SessionGet, SessionInfo, session=root)
+        info = await ask(client, SessionGet, session=root)
         assert info.message_count == 0, "no message for what was fetched"
 
 
@@ -488,7 +485,7 @@ async def test_a_background_sub_agent_is_its_callers_alone(tmp_path: Path) -> No
         first, other = await new_session(h, client), await new_session(h, client)
 
         async def person(session: str, tool: str, **arguments: Any) -> ToolRan:
-            return await ask(client, ToolRun, ToolRan, session=session, tool=tool, arguments=arguments)
+            return await ask(client, ToolRun, session=session, tool=tool, arguments=arguments)
 
         tasks = [{"template": "researcher", "task": "hang"}]
         name = (await person(first, "agent", tasks=tasks, background=True)).text.split()[0]
@@ -508,15 +505,15 @@ async def test_deleting_the_caller_ends_what_works_for_it_in_the_background_and_
         attachment = await client.attach(root)
         tasks = [{"template": "researcher", "task": "hang"}] * 3
         arguments = {"tasks": tasks, "background": True}
-        await ask(client, ToolRun, ToolRan, session=root, tool="agent", arguments=arguments)
+        await ask(client, ToolRun, session=root, tool="agent", arguments=arguments)
         (*_, started) = await until(attachment, lambda event: isinstance(event, e.SubagentStarted))
         assert isinstance(started, e.SubagentStarted)
         child = await client.attach(started.child, after=0)
-        await ask(client, SessionDelete, Done, session=root)
+        await ask(client, SessionDelete, session=root)
         async with asyncio.timeout(PATIENCE):
             completed, _ = await child.until_turn_ends()
         assert completed.reason == "cancelled"
-        assert len((await ask(client, SessionList, SessionPage)).sessions) <= 1, "those that waited never began"
+        assert len((await ask(client, SessionList)).sessions) <= 1, "those that waited never began"
 
 
 async def test_a_sub_agent_is_done_when_what_it_has_in_the_background_is(tmp_path: Path) -> None:
@@ -548,7 +545,7 @@ async def test_those_started_in_turns_that_are_taken_back_end_and_are_not_heard_
         await turn(client, attachment, "begin")
         started = of(await until(await client.attach(root, after=0), is_started), e.SubagentStarted)
         await until(await client.attach(started[0].child, after=0), lambda event: isinstance(event, e.ToolFinished))
-        await ask(client, SessionRewind, Rewound, session=root, turn=1)
+        await ask(client, SessionRewind, session=root, turn=1)
         finished = (await until(attachment, lambda event: isinstance(event, e.SubagentFinished)))[-1]
         assert isinstance(finished, e.SubagentFinished)
         assert (finished.reason, bool(finished.copy)) == ("cancelled", True)
@@ -571,11 +568,11 @@ async def test_a_report_from_the_background_lets_nothing_go_on_that_a_person_hol
         await client.send(root, "hang")
         await client.send(root, "perhaps not")
         assert await client.cancel(root)
-        (Path((await ask(client, SessionGet, SessionInfo, session=started[0].child)).cwd) / "go").touch()
+        (Path((await ask(client, SessionGet, session=started[0].child)).cwd) / "go").touch()
 
         def queues_the_report(event: e.Event) -> bool:
             return isinstance(event, e.MessageQueued) and "the finding" in str(event.queued.parts)
 
         await until(attachment, queues_the_report)
-        info = await ask(client, SessionGet, SessionInfo, session=root)
+        info = await ask(client, SessionGet, session=root)
         assert (info.queued, info.held, info.turn_count, info.status) == (2, True, 2, "idle")

@@ -8,12 +8,10 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
-from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.safety import TrustAdd
 from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange
 from openagent.protocol.templates import (
     Template,
-    TemplateInfo,
     TemplateList,
     TemplatesExport,
     TemplatesGet,
@@ -23,7 +21,6 @@ from openagent.protocol.templates import (
     TemplatesRemove,
     TemplatesSave,
     TemplatesWrite,
-    TemplateText,
 )
 
 from ..interaction.doing import ask, turn
@@ -38,7 +35,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 async def listed(h: House, client: Client) -> TemplateList:
-    return await ask(client, TemplatesList, TemplateList, cwd=str(h.workspace))
+    return await ask(client, TemplatesList, cwd=str(h.workspace))
 
 
 async def create(h: House, client: Client, template: str, **settings: Any) -> SessionInfo:
@@ -48,13 +45,13 @@ async def create(h: House, client: Client, template: str, **settings: Any) -> Se
         template=template,
         settings=msgspec.convert({"model": MODEL, **settings}, SettingsChange),
     )
-    return await client.request(op, SessionInfo)
+    return await client.request(op)
 
 
 async def test_the_project_counts_before_the_person_the_database_and_the_starters(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
-        await ask(client, TemplatesSave, TemplateInfo, template=Template("coder", description="db"))
-        await ask(client, TemplatesSave, TemplateInfo, template=Template("poet", description="db"))
+        await ask(client, TemplatesSave, template=Template("coder", description="db"))
+        await ask(client, TemplatesSave, template=Template("poet", description="db"))
         write(h.home / "agents", "coder", "---\ndescription: mine\n---\n")
         write(h.workspace / ".openagent" / "agents", "coder", "---\ndescription: project's\n---\n")
 
@@ -64,8 +61,8 @@ async def test_the_project_counts_before_the_person_the_database_and_the_starter
         (notice,) = (await listed(h, client)).notices
         assert "openagent trust" in notice
 
-        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
-        await ask(client, TemplatesSave, TemplateInfo, template=Template("poet", description="new"), replace=True)
+        await ask(client, TrustAdd, cwd=str(h.workspace))
+        await ask(client, TemplatesSave, template=Template("poet", description="new"), replace=True)
         after = {info.template.name: info for info in (await listed(h, client)).templates}
         assert (after["coder"].source, after["coder"].template.description) == ("project", "project's")
         assert after["coder"].hides == ["user", "database", "starter"]
@@ -88,26 +85,26 @@ async def test_the_database_keeps_templates_over_a_restart_and_refuses_what_woul
         budget_usd=0.25,
     )
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
-        await ask(client, TemplatesSave, TemplateInfo, template=kept)
+        await ask(client, TemplatesSave, template=kept)
         with pytest.raises(OpenAgentError, match="already a template 'auditor'"):
-            await ask(client, TemplatesSave, TemplateInfo, template=Template("auditor", description="x"))
+            await ask(client, TemplatesSave, template=Template("auditor", description="x"))
         with pytest.raises(OpenAgentError, match="no name for a template"):
-            await ask(client, TemplatesSave, TemplateInfo, template=Template("../x", description="x"))
+            await ask(client, TemplatesSave, template=Template("../x", description="x"))
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
-        assert (await ask(client, TemplatesGet, TemplateInfo, name="auditor")).template == kept
-        text = await ask(client, TemplatesExport, TemplateText, name="auditor")
-        assert await ask(client, TemplatesWrite, TemplateText, template=kept) == text
+        assert (await ask(client, TemplatesGet, name="auditor")).template == kept
+        text = await ask(client, TemplatesExport, name="auditor")
+        assert await ask(client, TemplatesWrite, template=kept) == text
         assert await ask(client, TemplatesRead, Template, text=text.text) == kept
-        await ask(client, TemplatesRemove, Done, name="auditor")
-        imported = await ask(client, TemplatesImport, TemplateInfo, text=text.text, file="a.md")
+        await ask(client, TemplatesRemove, name="auditor")
+        imported = await ask(client, TemplatesImport, text=text.text, file="a.md")
         assert imported.template == kept
         with pytest.raises(OpenAgentError, match="belongs to the program"):
-            await ask(client, TemplatesRemove, Done, name="coder")
+            await ask(client, TemplatesRemove, name="coder")
 
 
 async def test_an_unfinished_template_is_read_and_written_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
-        written = await ask(client, TemplatesWrite, TemplateText, template=Template(""))
+        written = await ask(client, TemplatesWrite, template=Template(""))
         assert await ask(client, TemplatesRead, Template, text=written.text) == Template("")
         with pytest.raises(OpenAgentError, match="'wild' is no mode"):
             await ask(client, TemplatesRead, Template, text="---\nmode: wild\n---\n")
@@ -118,7 +115,7 @@ async def test_a_session_made_from_a_template_has_its_prompt_tools_and_limits(tm
         "auditor", description="Looks", prompt="Speak Latin.", tools=["read_file", "grep"], mode="plan", max_steps=5
     )
     async with house(tmp_path, [{"text": "salve"}]) as h, await h.client() as client:
-        await ask(client, TemplatesSave, TemplateInfo, template=persona)
+        await ask(client, TemplatesSave, template=persona)
         info = await create(h, client, "auditor", max_steps=6)
         assert (info.template, info.settings.mode, info.settings.max_steps) == ("auditor", "plan", 6)
         await turn(client, await client.attach(info.id))
@@ -142,10 +139,10 @@ async def test_a_template_that_names_what_is_not_there_is_refused_in_a_sentence(
     tmp_path: Path, template: Template, said: str
 ) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
-        await ask(client, TemplatesSave, TemplateInfo, template=template)
+        await ask(client, TemplatesSave, template=template)
         op = SessionCreate(id=client.next_id(), cwd=str(h.workspace), template="x")
         with pytest.raises(OpenAgentError) as refused:
-            await client.request(op, SessionInfo)
+            await client.request(op)
         assert refused.value.info.message == f"The template 'x' {said}"
         with pytest.raises(OpenAgentError, match="Did you mean 'coder'"):
             await create(h, client, "codr")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.index import IndexBuild, IndexBuilt
-from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.index import IndexBuild
+from openagent.protocol.usage import UsageAsk
 
 from ..interaction.house import house, new_session
 from ..models.place import turn
@@ -47,7 +47,7 @@ async def test_research_searches_by_its_query_and_names_tools(tmp_path: Path) ->
     async with house(tmp_path, steps, config=ON + "timeout = 60\n") as h, await h.client() as client:
         code = 'def dock_ship(ship):\n    """Tie a ship to the moorings."""\n    return ship.moorings\n'
         (h.workspace / "harbour.py").write_text(code)
-        await client.request(IndexBuild(id=client.next_id(), cwd=str(h.workspace)), IndexBuilt)
+        await client.request(IndexBuild(id=client.next_id(), cwd=str(h.workspace)))
         session = await new_session(h, client)
         ended, seen = await turn(client, session, "Tell me how that thing we spoke of works.")
         assert ended.reason == "done"
@@ -58,7 +58,7 @@ async def test_research_searches_by_its_query_and_names_tools(tmp_path: Path) ->
         body = h.sim.requests[-1].body
         assert "def dock_ship" in body, "the message's own words would not have found it"
         assert "Tools for that: search_code, grep, read_file." in body
-        report = await client.request(UsageAsk(id=client.next_id(), by="activity"), UsageReport)
+        report = await client.request(UsageAsk(id=client.next_id(), by="activity"))
         assert {row.key: row.requests for row in report.rows}["intent"] == 1
 
 

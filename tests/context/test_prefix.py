@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from devtools.simulator import Simulator
-from openagent.protocol.context import ContextCollect, ContextProposal
+from openagent.protocol.context import ContextCollect
 
 from ..models.place import place, provider, session, turn
 
@@ -45,7 +45,7 @@ async def test_fifty_steps_change_nothing_that_was_sent(tmp_path: Path, wire: st
             bodies = [request.body for request in sim.requests]
             assert_append_only(bodies)
             op = ContextCollect(id=client.next_id(), session=name, collector="truncate")
-            assert (await client.request(op, ContextProposal)).done
+            assert (await client.request(op)).done
             for _ in range(2):
                 await turn(client, name)
             after = [request.body for request in sim.requests][len(bodies) :]

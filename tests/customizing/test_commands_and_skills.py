@@ -9,11 +9,11 @@ import pytest
 
 from openagent.plugins.front_matter import parse_front_matter
 from openagent.protocol import events as e
-from openagent.protocol.customizing import CommandsList, SkillContent, Skills, SkillShow, SkillsList, SlashCommands
+from openagent.protocol.customizing import CommandsList, SkillShow, SkillsList
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import NotePart, TextPart
-from openagent.protocol.safety import TrustAdd, TrustEntry
-from openagent.protocol.tools import ToolList, ToolsList
+from openagent.protocol.safety import TrustAdd
+from openagent.protocol.tools import ToolsList
 
 from ..interaction.doing import ask, messages_of, one_turn, results_of, shell, turn
 from ..interaction.house import PATIENCE, House, house, new_session
@@ -53,7 +53,7 @@ async def test_a_command_is_expanded_with_its_arguments_and_files_and_people_see
         typed, meant = (await messages_of(client, session))[:2]
         assert typed.parts == [TextPart('/review app.py "race conditions"')]
         assert isinstance(meant.parts[0], NotePart)
-        listed = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        listed = await ask(client, CommandsList, cwd=str(h.workspace))
         (command,) = listed.commands
         assert (command.name, command.description, command.arguments) == ("review", "Review a file", "FILE [FOCUS]")
 
@@ -63,7 +63,7 @@ async def test_folders_become_namespaces_and_a_persons_own_command_wins(tmp_path
         put(h.workspace / ".openagent" / "commands" / "web" / "test.md", "Project test")
         put(h.workspace / ".openagent" / "commands" / "fix.md", "Project fix")
         put(h.home / "commands" / "fix.md", "My fix of $ARGUMENTS")
-        listed = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        listed = await ask(client, CommandsList, cwd=str(h.workspace))
         assert [(each.name, each.origin) for each in listed.commands] == [("fix", "user"), ("web:test", "project")]
         await sent(h, client, "/fix it")
         assert "My fix of it" in said(h)
@@ -84,7 +84,7 @@ async def test_allowed_tools_and_model_of_a_strangers_command_do_not_count_until
         put(h.workspace / ".openagent" / "commands" / "touch.md", text)
         _, _, seen = await sent(h, client, "/touch", mode="plan")
         assert json.loads(said(h))["model"] == "scripted"
-        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        await ask(client, TrustAdd, cwd=str(h.workspace))
         _, _, seen = await sent(h, client, "/touch", mode="edits")
         assert json.loads(said(h, 2))["model"] == "other"
         assert not [event for event in seen if isinstance(event, e.PermissionRequested)]
@@ -110,14 +110,14 @@ async def test_broken_commands_and_skills_are_told_and_the_others_work(tmp_path:
         (commands / "link.md").symlink_to(tmp_path / "outside.md")
         put(commands / "binary.md", "x")
         (commands / "binary.md").write_bytes(b"\xff\xfe\x00" * 100)
-        found = await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))
+        found = await ask(client, CommandsList, cwd=str(h.workspace))
         assert [each.name for each in found.commands] == ["binary", "good"]
         assert len(found.notices) == 3
         skills = h.workspace / ".openagent" / "skills"
         put(skills / "good" / "SKILL.md", "---\nname: good\ndescription: works\n---\nbody")
         put(skills / "bad" / "SKILL.md", "---\n: : :\n---\nbody")
         put(skills / "worse" / "SKILL.md", "---\nname: ../../etc\n---\nbody")
-        shown = await ask(client, SkillsList, Skills, cwd=str(h.workspace))
+        shown = await ask(client, SkillsList, cwd=str(h.workspace))
         assert [each.name for each in shown.skills] == ["good"]
         assert len(shown.notices) == 2
 
@@ -125,7 +125,7 @@ async def test_broken_commands_and_skills_are_told_and_the_others_work(tmp_path:
 async def test_skills_are_listed_once_and_loaded_by_a_tool_that_is_there_only_with_skills(tmp_path: Path) -> None:
     script = [load("release"), {"text": "ok"}, {"text": "again"}]
     async with house(tmp_path, script) as h, await h.client() as client:
-        before = {tool.name for tool in (await ask(client, ToolsList, ToolList)).tools}
+        before = {tool.name for tool in (await ask(client, ToolsList)).tools}
         assert "skill" not in before
         folder = h.workspace / ".claude" / "skills" / "release"
         put(folder / "SKILL.md", "---\nname: release\ndescription: Cut a release.\n---\nTag, then push.")
@@ -139,7 +139,7 @@ async def test_skills_are_listed_once_and_loaded_by_a_tool_that_is_there_only_wi
         (result,) = await results_of(client, session)
         assert "Tag, then push." in result.text
         assert "check.sh" in result.text
-        content = await ask(client, SkillShow, SkillContent, name="release", cwd=str(h.workspace))
+        content = await ask(client, SkillShow, name="release", cwd=str(h.workspace))
         assert (content.body, content.files) == ("Tag, then push.", ["check.sh"])
 
 
@@ -197,7 +197,7 @@ async def test_prompts_of_mcp_servers_are_commands(tmp_path: Path) -> None:
     plant(tmp_path, shop=scripted("library"))
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         async with asyncio.timeout(PATIENCE):  # a busy machine may need more than one look until the server is up
-            while not (listed := await ask(client, CommandsList, SlashCommands, cwd=str(h.workspace))).commands:
+            while not (listed := await ask(client, CommandsList, cwd=str(h.workspace))).commands:
                 pass
         assert [(each.name, each.origin, each.arguments) for each in listed.commands] == [
             ("shop:review", "mcp", "TITLE TONE")

@@ -17,10 +17,9 @@ import pytest
 from openagent.client import Client
 from openagent.customizing.hook_runs import run_hook
 from openagent.protocol import events as e
-from openagent.protocol.customizing import Hook, Hooks, HooksList, HooksTest, HooksTried
+from openagent.protocol.customizing import Hook, HooksList, HooksTest
 from openagent.protocol.messages import NotePart
-from openagent.protocol.op import Done
-from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.safety import TrustAdd
 from openagent.protocol.sessions import SessionDelete
 
 from ..interaction.doing import ask, call, messages_of, one_turn, results_of, shell, turn, write
@@ -221,7 +220,7 @@ async def test_notification_and_session_end_hooks_run_beside(tmp_path: Path) -> 
                 assert (event.hook, event.outcome) == ("Notification", "done")
                 break
         assert json.loads((tmp_path / "notified.json").read_text())["message"] == "Permission needed for Write"
-        await client.request(SessionDelete(id=client.next_id(), session=session), Done)
+        await client.request(SessionDelete(id=client.next_id(), session=session))
         async with asyncio.timeout(PATIENCE):
             while not (tmp_path / "ended.json").exists():
                 await asyncio.sleep(0.02)
@@ -284,19 +283,19 @@ async def test_a_projects_hooks_run_when_it_is_trusted_in_the_jail_and_not_after
         _, _, seen = await one_turn(h, client)
         assert ran(seen) == []
         assert any("hooks are left out" in each.error.message for each in seen if isinstance(each, e.ErrorRaised))
-        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
-        found = await ask(client, HooksList, Hooks, cwd=str(h.workspace))
+        await ask(client, TrustAdd, cwd=str(h.workspace))
+        found = await ask(client, HooksList, cwd=str(h.workspace))
         async with asyncio.timeout(PATIENCE):
             while not found.hooks:
                 await asyncio.sleep(0.02)
-                found = await ask(client, HooksList, Hooks, cwd=str(h.workspace))
+                found = await ask(client, HooksList, cwd=str(h.workspace))
         _, _, seen = await one_turn(h, client)
         assert ran(seen) == [("PreToolUse", "done")]
         assert json.loads((h.workspace / "inside.json").read_text())["tool_name"] == "Bash"
         assert (h.workspace / "stolen.txt").read_text() == ""
         file.write_text(json.dumps(hook("PreToolUse", "touch changed", "Bash")))
         async with asyncio.timeout(PATIENCE):
-            while (await ask(client, HooksList, Hooks, cwd=str(h.workspace))).hooks:
+            while (await ask(client, HooksList, cwd=str(h.workspace))).hooks:
                 await asyncio.sleep(0.02)
         _, _, seen = await one_turn(h, client)
         assert ran(seen) == []
@@ -330,7 +329,7 @@ async def test_claude_settings_count_when_the_config_says_so(tmp_path: Path) -> 
 async def test_a_mistake_in_a_hooks_file_is_told_and_stops_nothing(tmp_path: Path, content: str, words: str) -> None:
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         (h.home / "hooks.json").write_text(content)
-        found = await ask(client, HooksList, Hooks, cwd=str(h.workspace))
+        found = await ask(client, HooksList, cwd=str(h.workspace))
         assert found.hooks == []
         assert any(words in notice for notice in found.notices)
         assert (await one_turn(h, client))[1].reason == "done"
@@ -343,7 +342,6 @@ async def test_hooks_can_be_tried_without_a_session(tmp_path: Path) -> None:
             tried = await ask(
                 client,
                 HooksTest,
-                HooksTried,
                 event="PreToolUse",
                 tool="Bash",
                 input={"command": command},

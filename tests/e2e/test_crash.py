@@ -11,8 +11,8 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Attachment, Client, ConnectionLost
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessagePage, MessagesPage
-from openagent.protocol.daemon import DaemonInfo, DaemonStatus
+from openagent.protocol.conversation import MessagesPage
+from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.messages import Message, ToolResultPart
 
 from .binary import Binary, binary
@@ -86,7 +86,7 @@ class Witness:
             return
         attachment = await client.attach(self.session, after=self.seq)
         assert attachment.snapshot is None
-        page = await client.request(MessagesPage(id=client.next_id(), session=self.session, limit=500), MessagePage)
+        page = await client.request(MessagesPage(id=client.next_id(), session=self.session, limit=500))
         stored = {message.number: message for message in page.messages}
         for number, message in self.messages.items():
             assert stored[number] == message
@@ -119,7 +119,7 @@ def _assert_calls_have_results(messages: list[Message]) -> None:
 async def _start(program: Binary) -> "subprocess.Popen[bytes]":
     daemon = await asyncio.to_thread(program.serve)
     async with await program.client() as client:
-        await client.request(DaemonStatus(id="ready"), DaemonInfo)
+        await client.request(DaemonStatus(id="ready"))
     return daemon
 
 

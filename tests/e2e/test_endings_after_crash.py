@@ -14,10 +14,10 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessagePage, MessagesPage
+from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.messages import Message, TextPart, ThinkingPart, ToolResultPart
-from openagent.protocol.safety import AuditAsk, AuditPage
-from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.safety import AuditAsk
+from openagent.protocol.usage import UsageAsk
 from tests.jail.conftest import needs_bwrap
 from tests.jail.processes import appears, gone_within
 from tests.mcp_host.bench import SCRIPTED
@@ -56,7 +56,7 @@ async def kill(program: Binary) -> None:
 
 
 async def results(client: Client, session: str) -> list[ToolResultPart]:
-    page = await client.request(MessagesPage(id=client.next_id(), session=session), MessagePage)
+    page = await client.request(MessagesPage(id=client.next_id(), session=session))
     assert [end.reason for end in page.turns] == ["interrupted"]
     return [part for message in page.messages for part in message.parts if isinstance(part, ToolResultPart)]
 
@@ -116,9 +116,7 @@ async def test_a_command_that_waited_for_a_host_is_told_as_one_that_ran(tmp_path
             async with await program.client() as client:
                 (result,) = await results(client, attachment.session)
                 assert (result.ended, "unknown" in result.reason) == ("interrupted", True)
-                page = await client.request(
-                    AuditAsk(id=client.next_id(), session=attachment.session, kind="command"), AuditPage
-                )
+                page = await client.request(AuditAsk(id=client.next_id(), session=attachment.session, kind="command"))
                 assert [row.detail["ended"] for row in page.entries] == ["interrupted"]
         assert (program.workspace / "begun").exists()
 
@@ -217,7 +215,7 @@ async def _check(client: Client, watcher: Watcher, killed_at: float, spent: floa
     await client.send(watcher.session, "go on")
     completed, _ = await attachment.until_turn_ends()
     assert (completed.reason, completed.text) == ("done", "I am still here."), completed.error
-    report = await client.request(UsageAsk(id=client.next_id(), by="model"), UsageReport)
+    report = await client.request(UsageAsk(id=client.next_id(), by="model"))
     assert report.total.cost_usd == pytest.approx(spent + answer.cost_usd + completed.cost_usd)
     return report.total.cost_usd
 

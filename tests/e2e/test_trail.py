@@ -8,8 +8,8 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.client import Client
-from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
-from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.safety import AuditAsk, AuditRow
+from openagent.protocol.tools import ToolRun
 
 from ..interaction.doing import ask, shell
 from ..interaction.house import PATIENCE
@@ -30,7 +30,7 @@ async def until_exists(path: Path) -> None:
 async def trail(program: Binary, session: str) -> list[AuditRow]:
     async with await program.client() as client:
         await client.attach(session)  # a session is recovered when somebody wants it
-        return (await ask(client, AuditAsk, AuditPage, session=session)).entries[::-1]
+        return (await ask(client, AuditAsk, session=session)).entries[::-1]
 
 
 async def command_of_a_model(client: Client, session: str) -> None:
@@ -39,7 +39,7 @@ async def command_of_a_model(client: Client, session: str) -> None:
 
 async def command_of_a_person(client: Client, session: str) -> None:
     run = ToolRun(id=client.next_id(), session=session, tool="shell", arguments={"command": "touch ran; sleep 100"})
-    running = asyncio.create_task(client.request(run, ToolRan))
+    running = asyncio.create_task(client.request(run))
     running.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
@@ -52,7 +52,7 @@ async def test_a_command_that_a_crash_cut_off_is_in_the_trail(tmp_path: Path, st
                 session = (await client.create_session(str(program.workspace), model="openai/gpt-5", mode="full")).id
                 await start(client, session)
                 await until_exists(program.workspace / "ran")
-                decided = await ask(client, AuditAsk, AuditPage, session=session, kind="decision")
+                decided = await ask(client, AuditAsk, session=session, kind="decision")
                 assert [row.subject for row in decided.entries] == ["touch ran; sleep 100"], "before its outcome"
                 daemon.kill()
                 daemon.wait()

@@ -7,8 +7,8 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.protocol import events as e
-from openagent.protocol.safety import AuditAsk, AuditPage
-from openagent.protocol.undo import Rewound, SessionRewind
+from openagent.protocol.safety import AuditAsk
+from openagent.protocol.undo import SessionRewind
 
 from .binary import binary
 
@@ -37,11 +37,11 @@ async def test_a_turn_that_a_crash_cut_off_can_be_rewound(tmp_path: Path) -> Non
             await asyncio.to_thread(program.serve)
             async with await program.client() as client:
                 op = SessionRewind(id="r", session=session, turn=1)
-                done = await client.request(op, Rewound)
+                done = await client.request(op)
                 found = {path.name: path.read_bytes() for path in program.workspace.iterdir()}
                 assert found == {"kept.txt": b"kept\x00\r\n", "edited.txt": b"original"}
                 assert (sorted(done.removed), done.kept) == (["done", "new.txt"], [])
-                page = await client.request(AuditAsk(id="a", session=session, kind="rewind"), AuditPage)
+                page = await client.request(AuditAsk(id="a", session=session, kind="rewind"))
                 assert [row.subject for row in page.entries] == ["turn 1"]
                 attachment = await client.attach(session, after=0)
                 async for event in attachment.events():

@@ -14,10 +14,9 @@ from acp import schema as s
 
 from openagent.client import Attachment
 from openagent.protocol import events as e
-from openagent.protocol.mcp import McpList, McpServers
-from openagent.protocol.op import Done
+from openagent.protocol.mcp import McpList
 from openagent.protocol.sessions import SessionDelete
-from openagent.protocol.tools import ToolList, ToolsList
+from openagent.protocol.tools import ToolsList
 
 from ..e2e.editor import Editor, ask, editing_in, open_session, states
 from ..interaction.doing import results_of
@@ -313,7 +312,7 @@ async def test_servers_of_the_editor_are_for_its_session_alone_and_gone_when_it_
         other = await editor.agent.new_session(cwd=str(h.workspace), mcp_servers=[])
         async with await h.client() as client:
             attachment = await client.attach(opened.session_id)
-            await client.request(ToolsList(id=client.next_id(), session=opened.session_id), ToolList)
+            await client.request(ToolsList(id=client.next_id(), session=opened.session_id))
             *_, told = await until(attachment, lambda event: isinstance(event, e.McpServerStatus))
             assert isinstance(told, e.McpServerStatus)
             assert told.detail == ""
@@ -322,7 +321,7 @@ async def test_servers_of_the_editor_are_for_its_session_alone_and_gone_when_it_
 
             async def servers_of(session: str) -> list[tuple[str, str]]:
                 op = McpList(id=client.next_id(), session=session)
-                listed = await client.request(op, McpServers)
+                listed = await client.request(op)
                 return [(each.name, each.status) for each in listed.servers]
 
             assert await servers_of(opened.session_id) == [("the-time", "up")]
@@ -343,7 +342,7 @@ async def test_a_session_deleted_elsewhere_ends_its_prompt(home: Path) -> None:
         session = await open_session(editor, h)
         turn = asyncio.create_task(ask(editor, session, "go"))
         await editor.until(lambda: editor.of("tool_call"))
-        await client.request(SessionDelete(id=client.next_id(), session=session), Done)
+        await client.request(SessionDelete(id=client.next_id(), session=session))
         assert await turn == "cancelled"
         with pytest.raises(acp.RequestError) as gone:
             await ask(editor, session, "more")

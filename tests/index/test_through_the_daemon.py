@@ -8,19 +8,13 @@ import pytest
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.index import (
-    CodeHits,
-    CodeMap,
-    CodeSymbols,
     IndexAsk,
     IndexBuild,
-    IndexBuilt,
-    IndexInfo,
     IndexMap,
     IndexSearch,
     IndexSymbols,
     IndexWatch,
 )
-from openagent.protocol.op import Done
 
 from ..interaction.doing import ask, one_turn, results_of
 from ..interaction.house import house
@@ -33,20 +27,20 @@ async def test_a_client_builds_searches_and_asks(tmp_path: Path) -> None:
         (h.workspace / "till.py").write_text("def total(items):\n    return sum_of(items)\n")
         cwd = str(h.workspace)
         with pytest.raises(OpenAgentError, match="not indexed yet"):
-            await ask(client, IndexSearch, CodeHits, cwd=cwd, query="total")
+            await ask(client, IndexSearch, cwd=cwd, query="total")
         async with client.all_events() as events:
-            built = await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
+            built = await ask(client, IndexBuild, cwd=cwd)
             told = [events.get_nowait() for _ in range(events.qsize())]
         assert (built.files, built.indexed) == (1, 1)
         assert any(isinstance(event, e.IndexProgress) and event.done == event.total == 1 for event in told)
-        (hit,) = (await ask(client, IndexSearch, CodeHits, cwd=cwd, query="total of items")).hits
+        (hit,) = (await ask(client, IndexSearch, cwd=cwd, query="total of items")).hits
         assert (hit.path, hit.start_line, hit.end_line, hit.symbol) == ("till.py", 1, 2, "total")
-        found = await ask(client, IndexSymbols, CodeSymbols, cwd=cwd, name="sum_of")
+        found = await ask(client, IndexSymbols, cwd=cwd, name="sum_of")
         assert [(each.path, each.line) for each in found.references] == [("till.py", 2)]
-        assert "def total(items)" in (await ask(client, IndexMap, CodeMap, cwd=cwd)).text
-        assert (await ask(client, IndexAsk, IndexInfo, cwd=cwd)).files == 1
+        assert "def total(items)" in (await ask(client, IndexMap, cwd=cwd)).text
+        assert (await ask(client, IndexAsk, cwd=cwd)).files == 1
         with pytest.raises(OpenAgentError, match="whole path"):
-            await ask(client, IndexBuild, IndexBuilt, cwd="here")
+            await ask(client, IndexBuild, cwd="here")
 
 
 async def test_a_model_finds_code_that_was_just_written(tmp_path: Path) -> None:
@@ -70,15 +64,15 @@ async def test_what_was_opened_after_a_search_is_found_sooner_by_similar_questio
         for name in ("bills", "tills", "wills"):
             (h.workspace / f"{name}.py").write_text("def round_price(price):\n    return round(price, 2)\n")
         cwd = str(h.workspace)
-        await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
-        before = await ask(client, IndexSearch, CodeHits, cwd=cwd, query="how is a price rounded, round price")
+        await ask(client, IndexBuild, cwd=cwd)
+        before = await ask(client, IndexSearch, cwd=cwd, query="how is a price rounded, round price")
         await one_turn(h, client)
         while True:
-            info = await ask(client, IndexAsk, IndexInfo, cwd=cwd)
+            info = await ask(client, IndexAsk, cwd=cwd)
             if info.useful:
                 break
-        after = await ask(client, IndexSearch, CodeHits, cwd=cwd, query="how is a price rounded, round price")
-        other = await ask(client, IndexSearch, CodeHits, cwd=cwd, query="return", by="text")
+        after = await ask(client, IndexSearch, cwd=cwd, query="how is a price rounded, round price")
+        other = await ask(client, IndexSearch, cwd=cwd, query="return", by="text")
     assert (info.shown, info.useful) == (3, 1)
     assert before.hits[0].path != "tills.py"
     assert after.hits[0].path == "tills.py"
@@ -93,12 +87,12 @@ async def test_code_that_was_answered_from_without_opening_it_is_found_as_before
             (h.workspace / f"{name}.py").write_text("def round_price(price):\n    return round(price, 2)\n")
         (h.workspace / "other.py").write_text("def price_list(shop):\n    return shop.items\n")
         cwd, query = str(h.workspace), "how is a price rounded, round price"
-        await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
-        before = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+        await ask(client, IndexBuild, cwd=cwd)
+        before = await ask(client, IndexSearch, cwd=cwd, query=query)
         for _ in range(4):
             await one_turn(h, client)
-        info = await ask(client, IndexAsk, IndexInfo, cwd=cwd)
-        after = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+        info = await ask(client, IndexAsk, cwd=cwd)
+        after = await ask(client, IndexSearch, cwd=cwd, query=query)
     assert (info.shown, info.useful) == (4, 0)
     assert [hit.path for hit in after.hits] == [hit.path for hit in before.hits]
 
@@ -112,12 +106,12 @@ async def test_code_that_an_answer_names_was_of_use(tmp_path: Path) -> None:
         for name in ("bills", "tills", "wills"):
             (h.workspace / f"{name}.py").write_text("def round_price(price):\n    return round(price, 2)\n")
         cwd, query = str(h.workspace), "how is a price rounded, round price"
-        await ask(client, IndexBuild, IndexBuilt, cwd=cwd)
-        before = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+        await ask(client, IndexBuild, cwd=cwd)
+        before = await ask(client, IndexSearch, cwd=cwd, query=query)
         await one_turn(h, client)
-        while not (info := await ask(client, IndexAsk, IndexInfo, cwd=cwd)).useful:
+        while not (info := await ask(client, IndexAsk, cwd=cwd)).useful:
             pass
-        after = await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)
+        after = await ask(client, IndexSearch, cwd=cwd, query=query)
     assert (info.shown, info.useful) == (3, 1)
     assert before.hits[0].path != "tills.py"
     assert after.hits[0].path == "tills.py"
@@ -131,7 +125,7 @@ async def test_a_watched_workspace_is_up_to_date_after_every_change(tmp_path: Pa
         (folder / "till.py").write_text("def total(items):\n    return sum(items)\n")
 
         async def found(query: str) -> list[str]:
-            hits = (await ask(client, IndexSearch, CodeHits, cwd=cwd, query=query)).hits
+            hits = (await ask(client, IndexSearch, cwd=cwd, query=query)).hits
             return [hit.path for hit in hits]
 
         async with await h.client() as watcher, watcher.all_events() as events:
@@ -141,7 +135,7 @@ async def test_a_watched_workspace_is_up_to_date_after_every_change(tmp_path: Pa
                     assert event is not None
                 return event
 
-            watching = asyncio.create_task(ask(watcher, IndexWatch, Done, cwd=cwd))
+            watching = asyncio.create_task(ask(watcher, IndexWatch, cwd=cwd))
             assert (await updated()).indexed == 1
             (folder / "till.py").write_text("def discount(items):\n    return 0\n")
             assert (await updated()).indexed == 1

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessagePage, MessagesPage, PermissionAnswer
+from openagent.protocol.conversation import MessagesPage, PermissionAnswer
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Op
 
 from .house import PATIENCE, House, new_session, until
 
@@ -30,9 +30,8 @@ def write(path: str, content: str) -> dict[str, Any]:
     return call("write_file", path=path, content=content)
 
 
-async def ask(client: Client, op: type[Op], kind: type[R], /, **fields: Any) -> R:
-    assert op.result() is kind
-    return await client.request(op(id=client.next_id(), **fields), kind)
+async def ask(client: Client, op: type[Op[R]], /, **fields: Any) -> R:
+    return await client.request(op(id=client.next_id(), **fields))
 
 
 async def turn(client: Client, attachment: Attachment, prompt: str = "go") -> tuple[e.TurnCompleted, list[e.Event]]:
@@ -55,11 +54,11 @@ async def asked(attachment: Attachment) -> e.PermissionRequested:
 
 async def answer(client: Client, asking: e.PermissionRequested, **fields: Any) -> None:
     op = PermissionAnswer(id=client.next_id(), session=asking.session, ask=asking.ask.id, **fields)
-    await client.request(op, Done)
+    await client.request(op)
 
 
 async def messages_of(client: Client, session: str) -> list[Message]:
-    return (await ask(client, MessagesPage, MessagePage, session=session, limit=1000)).messages
+    return (await ask(client, MessagesPage, session=session, limit=1000)).messages
 
 
 async def results_of(client: Client, session: str) -> list[ToolResultPart]:

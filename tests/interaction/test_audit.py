@@ -10,12 +10,11 @@ import pytest
 
 from openagent.client import Client, connect
 from openagent.protocol import events as e
-from openagent.protocol.op import Done
-from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
-from openagent.protocol.sessions import SessionDelete, SessionInfo, SessionUpdate, SettingsChange
-from openagent.protocol.tokens import TokenCreated, TokensCreate
-from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import Rewound, SessionRewind
+from openagent.protocol.safety import AuditAsk, AuditRow
+from openagent.protocol.sessions import SessionDelete, SessionUpdate, SettingsChange
+from openagent.protocol.tokens import TokensCreate
+from openagent.protocol.tools import ToolRun
+from openagent.protocol.undo import SessionRewind
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, one_turn, shell, turn, write
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 async def rows(client: Client, **filters: Any) -> list[AuditRow]:
     """Oldest first."""
-    return (await ask(client, AuditAsk, AuditPage, **filters)).entries[::-1]
+    return (await ask(client, AuditAsk, **filters)).entries[::-1]
 
 
 async def test_every_call_leaves_its_decision_and_what_came_of_it(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ async def test_the_trail_is_filtered_and_paged(tmp_path: Path) -> None:
         collected: list[AuditRow] = []
         before: int | None = None
         while True:
-            page = await ask(client, AuditAsk, AuditPage, tool="shell", limit=3, before=before)
+            page = await ask(client, AuditAsk, tool="shell", limit=3, before=before)
             collected += page.entries
             before = page.next
             if before is None:
@@ -98,8 +97,8 @@ async def test_grants_rewinds_and_the_end_of_a_session_are_in_it_and_outlive_the
         await client.send(session, "go")
         await answer(client, await asked(attachment), decision="allow", scope="session")
         await attachment.until_turn_ends()
-        await ask(client, SessionRewind, Rewound, session=session, turn=1)
-        await ask(client, SessionDelete, Done, session=session)
+        await ask(client, SessionRewind, session=session, turn=1)
+        await ask(client, SessionDelete, session=session)
         seen = await rows(client, session=session)
         told = ["session", "message", "permission", "grant", "decision", "command", "rewind", "session"]
         assert [row.kind for row in seen] == told
@@ -114,7 +113,7 @@ async def test_grants_rewinds_and_the_end_of_a_session_are_in_it_and_outlive_the
 async def test_a_persons_own_call_is_in_it_too(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         session = await new_session(h, client)
-        await ask(client, ToolRun, ToolRan, session=session, tool="shell", arguments={"command": "echo hi"})
+        await ask(client, ToolRun, session=session, tool="shell", arguments={"command": "echo hi"})
         assert [row.kind for row in await rows(client, session=session)] == ["session", "decision", "command"]
         await turn(client, await client.attach(session))
         assert [row.kind for row in await rows(client, session=session)][3:] == ["message"]
@@ -141,7 +140,7 @@ async def test_a_persons_own_command_that_was_stopped_is_in_it(tmp_path: Path) -
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         session = await new_session(h, client)
         run = ToolRun(id=client.next_id(), session=session, tool="shell", arguments={"command": "touch ran; sleep 100"})
-        running = asyncio.create_task(client.request(run, ToolRan))
+        running = asyncio.create_task(client.request(run))
         await until_exists(h.workspace / "ran")
         await client.cancel(session)
         await running
@@ -166,7 +165,7 @@ async def test_a_command_in_the_background_that_a_change_of_mode_ended_is_in_it(
     script = [shell("echo begun; sleep 60"), {"text": "ok"}]
     async with house(tmp_path, script, config="[jail]\nbackground_after = 0.2\n") as h, await h.client() as client:
         session, _, _ = await one_turn(h, client)
-        await ask(client, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(mode="plan"))
+        await ask(client, SessionUpdate, session=session, settings=SettingsChange(mode="plan"))
         begun, ended = await rows(client, session=session, kind="command")
         assert begun.detail["background"] == ended.detail["background"]
         assert (ended.subject, ended.detail["ended"]) == ("echo begun; sleep 60", "stopped")
@@ -177,11 +176,11 @@ async def test_every_row_says_who_and_from_where(tmp_path: Path) -> None:
     async with house(tmp_path, script, web=True) as h, await h.client(name="me") as client:
         session, _, _ = await one_turn(h, client)
         scopes, roots = ["chat", "approve"], [str(h.workspace)]
-        token = await ask(client, TokensCreate, TokenCreated, name="phone", scopes=scopes, roots=roots)
+        token = await ask(client, TokensCreate, name="phone", scopes=scopes, roots=roots)
         url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
         async with await connect(url=url, token=token.secret, env={}, name="app") as phone:
-            await ask(phone, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(mode="plan"))
-            await ask(phone, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(mode="full"))
+            await ask(phone, SessionUpdate, session=session, settings=SettingsChange(mode="plan"))
+            await ask(phone, SessionUpdate, session=session, settings=SettingsChange(mode="full"))
             await turn(phone, await phone.attach(session))
         seen = await rows(client)
         assert all(row.detail["by"] and row.detail["actor"] and row.detail["from"] for row in seen)

@@ -18,12 +18,11 @@ from openagent.protocol.context import (
     ContextRestore,
     ContextShow,
 )
-from openagent.protocol.conversation import MessagePage, MessagesPage
+from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import Rewound, SessionRewind
-from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.undo import SessionRewind
+from openagent.protocol.usage import UsageAsk
 
 from .doing import turn
 from .house import House, house, house_over, new_session, until
@@ -55,27 +54,25 @@ async def say(client: Client, session: str, *texts: str) -> list[e.Event]:
 
 
 async def show(client: Client, session: str) -> ContextReport:
-    return await client.request(ContextShow(id=client.next_id(), session=session), ContextReport)
+    return await client.request(ContextShow(id=client.next_id(), session=session))
 
 
 async def collect(client: Client, session: str, collector: str = "", *, dry_run: bool = False) -> ContextProposal:
     op = ContextCollect(id=client.next_id(), session=session, collector=collector, dry_run=dry_run)
-    return await client.request(op, ContextProposal)
+    return await client.request(op)
 
 
 async def restore(client: Client, session: str, collection: int = 0) -> ContextGivenBack:
     op = ContextRestore(id=client.next_id(), session=session, collection=collection)
-    return await client.request(op, ContextGivenBack)
+    return await client.request(op)
 
 
 async def recall(client: Client, session: str, **arguments: Any) -> ToolRan:
-    return await client.request(
-        ToolRun(id=client.next_id(), session=session, tool="recall", arguments=arguments), ToolRan
-    )
+    return await client.request(ToolRun(id=client.next_id(), session=session, tool="recall", arguments=arguments))
 
 
 async def stored(client: Client, session: str) -> bytes:
-    page = await client.request(MessagesPage(id=client.next_id(), session=session, limit=1000), MessagePage)
+    page = await client.request(MessagesPage(id=client.next_id(), session=session, limit=1000))
     return msgspec.json.encode(page.messages)
 
 
@@ -185,19 +182,19 @@ async def test_a_pinned_message_stays_and_can_be_let_go(tmp_path: Path) -> None:
         session = await new_session(h, client)
         await say(client, session, "the first", *"abcde")
         for message in (1, 7):
-            await client.request(ContextPin(id=client.next_id(), session=session, message=message), Done)
+            await client.request(ContextPin(id=client.next_id(), session=session, message=message))
         done = await collect(client, session, "hybrid")
         report = await show(client, session)
         assert [each.number for each in report.messages][:3] == [1, 6, 7], "a result stays with its call"
         assert done.hidden == [(2, 5), (8, 20)]
         assert [each.number for each in report.messages if each.pinned] == [1, 7]
-        await client.request(ContextPin(id=client.next_id(), session=session, message=1, on=False), Done)
+        await client.request(ContextPin(id=client.next_id(), session=session, message=1, on=False))
         await say(client, session, *"fghij")
         await collect(client, session, "truncate")
         numbers = [each.number for each in (await show(client, session)).messages]
         assert numbers[:2] == [6, 7]
         with pytest.raises(OpenAgentError, match="not shown a message 2"):
-            await client.request(ContextPin(id=client.next_id(), session=session, message=2), Done)
+            await client.request(ContextPin(id=client.next_id(), session=session, message=2))
 
 
 async def test_a_restart_shows_the_model_the_same_bytes(tmp_path: Path) -> None:
@@ -207,7 +204,7 @@ async def test_a_restart_shows_the_model_the_same_bytes(tmp_path: Path) -> None:
         async with house_over(tmp_path, sim, config=config) as h, await h.client() as client:
             session = await new_session(h, client)
             await say(client, session, *"abcd")
-            await client.request(ContextPin(id=client.next_id(), session=session, message=1), Done)
+            await client.request(ContextPin(id=client.next_id(), session=session, message=1))
             await collect(client, session, "hybrid")
             await say(client, session, "e")
             await collect(client, session, "evict")
@@ -241,7 +238,7 @@ async def test_summaries_are_paid_for_and_hold_no_secrets(tmp_path: Path) -> Non
         done = await collect(client, session)
         assert SUMMARY in done.summary
         assert key not in done.summary
-        report = await client.request(UsageAsk(id=client.next_id(), by="activity"), UsageReport)
+        report = await client.request(UsageAsk(id=client.next_id(), by="activity"))
         assert {row.key: row.requests for row in report.rows}["summarizing"] == 1
 
 
@@ -277,7 +274,7 @@ async def test_what_was_taken_back_is_not_recalled(tmp_path: Path) -> None:
         session = await new_session(h, client)
         await say(client, session, "one apple", "two apples", "three apples")
         op = SessionRewind(id=client.next_id(), session=session, turn=2, files=False)
-        await client.request(op, Rewound)
+        await client.request(op)
         await say(client, session, *(f"more {n}" for n in range(8)))
         await collect(client, session, "truncate")
         found = (await recall(client, session, query="apple")).text

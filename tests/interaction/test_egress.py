@@ -12,11 +12,10 @@ import pytest
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.op import Done
-from openagent.protocol.safety import AuditAsk, AuditPage, TrustAdd, TrustEntry
-from openagent.protocol.sessions import SessionGet, SessionInfo
-from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened
-from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.safety import AuditAsk, TrustAdd
+from openagent.protocol.sessions import SessionGet
+from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen
+from openagent.protocol.tools import ToolRun
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, results_of, shell
@@ -72,7 +71,7 @@ async def test_a_connection_waits_for_the_answer_and_the_command_goes_on(tmp_pat
             [result] = await results_of(client, session)
             assert result.text == "hello from outside"
             assert far.requests == ["GET /x HTTP/1.1"]
-            page = await ask(client, AuditAsk, AuditPage, session=session, kind="decision")
+            page = await ask(client, AuditAsk, session=session, kind="decision")
             [row] = [row for row in page.entries if row.detail["tool"] == "network"]
             assert (row.subject, row.detail["decision"]) == (f"far.test:{far.port}", "allow")
             assert row.detail["call_id"] == question.ask.call_id
@@ -205,7 +204,7 @@ async def test_a_question_that_outlives_its_turn_leaves_the_session_idle(tmp_pat
             await ended(attachment)
             await answer(client, question, decision="allow")
             await resolved(attachment)
-            info = await ask(client, SessionGet, SessionInfo, session=session)
+            info = await ask(client, SessionGet, session=session)
             assert info.status == "idle"
 
 
@@ -246,7 +245,7 @@ async def test_a_commands_time_stands_still_while_a_person_is_asked(tmp_path: Pa
             session, attachment = await begin(h, client)
             question = await asked(attachment)
             async with asyncio.timeout(PATIENCE):  # longer than the command has: until another second command has run
-                await ask(client, ToolRun, ToolRan, session=await new_session(h, client), **_seconds(1.5))
+                await ask(client, ToolRun, session=await new_session(h, client), **_seconds(1.5))
             await answer(client, question, decision="allow")
             await ended(attachment)
             [result] = await results_of(client, session)
@@ -355,7 +354,7 @@ async def test_a_server_that_a_project_names_is_not_reached_before_the_answer(tm
         async with house(tmp_path, script, config=NAMES) as h, await h.client(interactive=True) as client:
             servers = {"theirs": {"url": f"http://127.0.0.1:{far.port}/mcp"}}
             (h.workspace / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
-            await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+            await ask(client, TrustAdd, cwd=str(h.workspace))
             _, attachment = await begin(h, client)
             question = await asked(attachment)
             assert (question.ask.tool, question.ask.summary) == ("network", f"localhost:{far.port}")
@@ -373,14 +372,14 @@ async def test_a_terminal_asks_like_a_command(tmp_path: Path):
     ):
         session = await new_session(h, client)
         attachment = await client.attach(session)
-        terminal = await ask(client, TerminalOpen, TerminalOpened, session=session, columns=200, rows=20)
+        terminal = await ask(client, TerminalOpen, session=session, columns=200, rows=20)
         typed = f"{curl('far.test', far.port)}\n"
-        await ask(client, TerminalInput, Done, terminal=terminal.terminal, text=typed)
+        await ask(client, TerminalInput, terminal=terminal.terminal, text=typed)
         question = await asked(attachment)
         assert question.ask.reason == f"A terminal of this session wants to connect to far.test:{far.port}."
         await answer(client, question, decision="allow", scope="session")
         assert (await resolved(attachment)).decision == "allow"
-        await ask(client, TerminalClose, Done, terminal=terminal.terminal)
+        await ask(client, TerminalClose, terminal=terminal.terminal)
 
 
 async def test_a_program_that_wants_very_many_hosts_asks_for_a_few_at_a_time(tmp_path: Path):

@@ -15,7 +15,7 @@ import pytest
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.messages import NotePart, ToolResultPart
-from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.safety import TrustAdd
 from tests.jail.conftest import needs_bwrap
 
 from .doing import answer, ask, asked, call, messages_of, results_of, shell
@@ -262,7 +262,7 @@ async def started(
         out_of_the_house(tmp_path, steps, config=config) as (h, served),
         await h.client(interactive=True) as client,
     ):
-        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        await ask(client, TrustAdd, cwd=str(h.workspace))
         yield h, served, client
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessagePage, MessagesPage
+from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.messages import CallEnd
 from openagent.protocol.sessions import EndedTurn
 
@@ -24,7 +24,7 @@ async def ends_of(client: Client, session: str) -> list[EndedTurn]:
     """As a client learns them that was not there: from a snapshot and from a page, which agree."""
     attachment = await client.attach(session)
     assert attachment.snapshot is not None
-    page = await ask(client, MessagesPage, MessagePage, session=session)
+    page = await ask(client, MessagesPage, session=session)
     assert page.turns == attachment.snapshot.turns
     return page.turns
 
@@ -63,7 +63,7 @@ async def test_pages_tell_of_the_turns_they_show(tmp_path: Path) -> None:
             newest = await another.attach(session, messages=3)
             assert newest.snapshot is not None
             assert [end.turn for end in newest.snapshot.turns] == [3, 4]
-        older = await ask(client, MessagesPage, MessagePage, session=session, before=5, limit=3)
+        older = await ask(client, MessagesPage, session=session, before=5, limit=3)
         assert [end.turn for end in older.turns] == [1, 2]
 
 

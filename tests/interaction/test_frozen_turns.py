@@ -9,7 +9,7 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Client, connect
 from openagent.protocol import events as e
-from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import SessionUpdate, SettingsChange
 
 from .doing import answer, ask, asked, shell, turn
 from .house import House, house, new_session, until
@@ -91,7 +91,7 @@ async def test_a_model_that_a_person_chooses_in_mid_turn_answers_the_next_step_a
         await client.send(session, "go")
         asking = await asked(attachment)
         change = SettingsChange(model="compatible/better")
-        await ask(client, SessionUpdate, SessionInfo, session=session, settings=change)
+        await ask(client, SessionUpdate, session=session, settings=change)
         await answer(client, asking, decision="allow")
         completed, seen = await attachment.until_turn_ends()
         assert completed.text == "better"

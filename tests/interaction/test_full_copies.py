@@ -8,7 +8,7 @@ from openagent.client import Client
 from openagent.daemon.lifecycle import HomeLock
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.workspaces import WorkspaceCopy, WorkspacesCreate
+from openagent.protocol.workspaces import WorkspacesCreate
 
 from .doing import answer, ask, results_of, shell, write
 from .house import house, until
@@ -40,9 +40,7 @@ async def test_a_full_copy_takes_no_more_until_something_is_removed(tmp_path: Pa
     ]
     async with house(tmp_path, script) as h, await h.client() as client:
         (h.workspace / "file").write_text("one\n")
-        copy = await ask(
-            client, WorkspacesCreate, WorkspaceCopy, cwd=str(h.workspace), name="small", max_bytes=10 * MEGABYTE
-        )
+        copy = await ask(client, WorkspacesCreate, cwd=str(h.workspace), name="small", max_bytes=10 * MEGABYTE)
         session = await client.create_session(copy.path, model="compatible/scripted", mode="full")
         await _finish(client, session.id)
         single, many, tool, command, removed, again = await results_of(client, session.id)
@@ -60,7 +58,7 @@ async def test_a_full_copy_takes_no_more_until_something_is_removed(tmp_path: Pa
 async def test_a_quota_that_allows_nothing_is_refused_when_it_is_set(tmp_path: Path, quota: dict[str, int]) -> None:
     async with house(tmp_path, [{"text": "hello"}]) as h, await h.client() as client:
         with pytest.raises(OpenAgentError, match="above 0"):
-            await ask(client, WorkspacesCreate, WorkspaceCopy, cwd=str(h.workspace), name="none", **quota)
+            await ask(client, WorkspacesCreate, cwd=str(h.workspace), name="none", **quota)
 
 
 def test_a_data_home_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.grants import Grant, Grants, GrantsList, GrantsRevoke
-from openagent.protocol.op import Done
-from openagent.protocol.safety import PolicyExplain, PolicyExplanation
+from openagent.protocol.grants import Grant, GrantsList, GrantsRevoke
+from openagent.protocol.safety import PolicyExplain
 
 from .doing import answer, ask, asked, call, results_of, shell, turn, write
 from .house import PATIENCE, House, house, house_over, new_session, until
@@ -30,7 +29,7 @@ def requests(seen: list[e.Event]) -> list[str]:
 
 
 async def listed(client: Client, session: str = "") -> list[Grant]:
-    return (await ask(client, GrantsList, Grants, session=session)).grants
+    return (await ask(client, GrantsList, session=session)).grants
 
 
 @asynccontextmanager
@@ -156,7 +155,7 @@ async def test_a_sessions_grants_outlive_the_daemon_and_every_client_sees_them(t
             attachment = await client.attach(session)
             _, seen = await turn(client, attachment)
             assert requests(seen) == []
-            await ask(client, GrantsRevoke, Done, grant=before[0].id)
+            await ask(client, GrantsRevoke, grant=before[0].id)
         async with house_over(tmp_path, sim) as h, await h.client(interactive=True) as client:
             assert await listed(client, session) == []
             attachment = await client.attach(session)
@@ -173,14 +172,14 @@ async def test_what_is_revoked_in_mid_turn_is_asked_for_from_the_next_decision_o
         assert isinstance(question, e.QuestionAsked)
         async with await h.client() as other:
             (grant,) = await listed(other, attachment.session)
-            await ask(other, GrantsRevoke, Done, grant=grant.id)
+            await ask(other, GrantsRevoke, grant=grant.id)
         said = {"session": attachment.session, "question": question.question.id, "answer": "yes"}
-        await ask(client, QuestionAnswer, Done, **said)
+        await ask(client, QuestionAnswer, **said)
         await answer(client, await asked(attachment), decision="deny")
         await goes_on(attachment)
         assert await listed(client) == []
         with pytest.raises(OpenAgentError, match="no grant"):
-            await ask(client, GrantsRevoke, Done, grant=grant.id)
+            await ask(client, GrantsRevoke, grant=grant.id)
 
 
 async def test_what_is_always_allowed_is_taken_out_of_the_file_and_the_rest_of_it_stays(tmp_path: Path) -> None:
@@ -197,12 +196,10 @@ async def test_what_is_always_allowed_is_taken_out_of_the_file_and_the_rest_of_i
         assert (grant.scope, grant.workspace) == ("always", str(h.workspace))
         assert grant.covers == "`make test` and anything after it."
         assert await listed(client, attachment.session) == [grant]
-        await ask(client, GrantsRevoke, Done, grant=grant.id)
+        await ask(client, GrantsRevoke, grant=grant.id)
         assert file.read_text() == f"{OWN}\n# what follows\n[[rule]]\ndecision = 'ask'\ntool = 'web_fetch'\n"
         assert await listed(client) == []
-        explained = await ask(
-            client, PolicyExplain, PolicyExplanation, command="make test", cwd=str(h.workspace), mode="ask"
-        )
+        explained = await ask(client, PolicyExplain, command="make test", cwd=str(h.workspace), mode="ask")
         assert explained.ruling.decision == "ask"
 
 
@@ -212,5 +209,5 @@ async def test_a_file_that_cannot_be_changed_safely_is_left_alone(tmp_path: Path
         (h.home / "policy.toml").write_text(text)
         (grant,) = await listed(client)
         with pytest.raises(OpenAgentError, match="left alone"):
-            await ask(client, GrantsRevoke, Done, grant=grant.id)
+            await ask(client, GrantsRevoke, grant=grant.id)
         assert (h.home / "policy.toml").read_text() == text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import SessionUpdate, SettingsChange
 
 from .doing import ask, messages_of, shell, turn
 from .house import house, new_session, until
@@ -72,7 +72,7 @@ async def test_a_turn_of_many_long_results_goes_on_from_what_was_asked(tmp_path:
             await until(attachment, lambda event: isinstance(event, e.ToolStarted) and "gate" in event.summary)
             # A change of the instructions builds what the model is shown anew.
             change = SettingsChange(instructions="Be brief.")
-            await ask(client, SessionUpdate, SessionInfo, session=session, settings=change)
+            await ask(client, SessionUpdate, session=session, settings=change)
             await asyncio.to_thread((h.workspace / "gate").write_text, "through\n")
             completed, _ = await attachment.until_turn_ends()
         assert completed.text == "Done."

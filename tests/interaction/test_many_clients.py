@@ -12,7 +12,6 @@ from openagent.client import Attachment, Client
 from openagent.protocol import events as e
 from openagent.protocol.codec import encode_event
 from openagent.protocol.daemon import DaemonFollow
-from openagent.protocol.op import Done
 
 from .house import House, house, new_session, until
 
@@ -161,7 +160,7 @@ async def test_a_client_that_missed_too_much_gets_a_snapshot(tmp_path: Path, mon
 
 async def test_someone_who_follows_the_daemon_hears_of_every_session(tmp_path: Path) -> None:
     async with house(tmp_path, {"loop": True, "steps": [{"text": "hi"}]}) as h, await h.client() as watcher:
-        await watcher.request(DaemonFollow(id="f"), Done)
+        await watcher.request(DaemonFollow(id="f"))
         async with watcher.all_events() as heard, await h.client() as client:
             sessions = {await new_session(h, client) for _ in range(3)}
             for session in sessions:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from openagent.daemon.resting import AWAKE
-from openagent.protocol.conversation import MessageRaw, RawExchange
+from openagent.protocol.conversation import MessageRaw
 from openagent.protocol.messages import Message
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionDelete
 
 from .doing import ask, shell, turn
@@ -37,7 +36,7 @@ async def test_a_session_that_is_put_away_or_deleted_gives_its_memory_back(tmp_p
             del attachment, seen
         assert 1 <= remembered() <= 2, "only the newest is kept, and one on its way out"
         for session in sessions:
-            await ask(client, SessionDelete, Done, session=session)
+            await ask(client, SessionDelete, session=session)
         assert remembered() == 0
 
 
@@ -53,5 +52,5 @@ async def test_a_session_that_rested_goes_on_word_for_word(tmp_path: Path) -> No
         await turn(client, await client.attach(sessions[0]), "And now?")
         after = h.sim.requests[-1].body
         assert after.startswith(before.removesuffix("]}"))
-        exchange = await ask(client, MessageRaw, RawExchange, session=sessions[0], number=4)
+        exchange = await ask(client, MessageRaw, session=sessions[0], number=4)
         assert exchange.request == after

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.op import Done
-from openagent.protocol.safety import AuditAsk, AuditPage, TrustAdd, TrustEntry
-from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
-from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened
-from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.safety import AuditAsk, TrustAdd
+from openagent.protocol.sessions import SessionUpdate, SettingsChange
+from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen
+from openagent.protocol.tools import ToolRun
 
 from .doing import answer, ask, asked, call, one_turn, results_of, shell, turn, write
 from .house import PATIENCE, House, house, new_session, until
@@ -73,7 +72,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 async def set_mode(h: House, session: str, mode: str) -> None:
     async with await h.client() as client:
         change = SettingsChange(mode=mode)  # pyright: ignore[reportArgumentType]
-        await ask(client, SessionUpdate, SessionInfo, session=session, settings=change)
+        await ask(client, SessionUpdate, session=session, settings=change)
 
 
 async def test_in_plan_no_tool_writes_however_it_tries(place: Path) -> None:
@@ -105,26 +104,24 @@ async def test_in_plan_a_persons_commands_terminals_and_a_projects_hooks_write_n
         (h.workspace / ".openagent").mkdir()
         hooks = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "touch hooked; touch /tmp/x"}]}]}}
         (h.workspace / ".openagent" / "hooks.json").write_text(json.dumps(hooks))
-        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        await ask(client, TrustAdd, cwd=str(h.workspace))
         before = seen_files(h.workspace)
         session = await new_session(h, client, mode="plan")
         attachment = await client.attach(session)
         _, seen = await turn(client, attachment)
         assert [event.hook for event in seen if isinstance(event, e.HookRan)] == ["PreToolUse"]
-        ran = await ask(client, ToolRun, ToolRan, session=session, tool="shell", arguments={"command": "touch x"})
+        ran = await ask(client, ToolRun, session=session, tool="shell", arguments={"command": "touch x"})
         assert ran.is_error
-        opened = await ask(client, TerminalOpen, TerminalOpened, session=session, columns=80, rows=24)
+        opened = await ask(client, TerminalOpen, session=session, columns=80, rows=24)
         typed = "touch typed; echo over-$((1+1))\n"
-        await ask(client, TerminalInput, Done, terminal=opened.terminal, text=typed)
+        await ask(client, TerminalInput, terminal=opened.terminal, text=typed)
         shown = ""
         async with asyncio.timeout(PATIENCE):
             while "over-2" not in shown:
-                again = await ask(
-                    client, TerminalOpen, TerminalOpened, session=session, terminal=opened.terminal, columns=80, rows=24
-                )
+                again = await ask(client, TerminalOpen, session=session, terminal=opened.terminal, columns=80, rows=24)
                 shown = again.text
         assert "Read-only file system" in shown
-        await ask(client, TerminalClose, Done, terminal=opened.terminal)
+        await ask(client, TerminalClose, terminal=opened.terminal)
         assert seen_files(h.workspace) == before
 
 
@@ -147,7 +144,7 @@ async def test_a_command_that_meets_the_wall_is_asked_for_and_run_again(place: P
         assert (denied.is_error, "not yet" in denied.text) == (True, True)
         assert (allowed.is_error, "differs" in allowed.text) == (False, True)
         assert listed.text.startswith("made")
-        page = await ask(client, AuditAsk, AuditPage, session=attachment.session, kind="decision")
+        page = await ask(client, AuditAsk, session=attachment.session, kind="decision")
         told = [row.detail["decision"] for row in page.entries if row.subject == "git diff"]
         assert told == ["allow", "allow", "deny", "allow"]  # the newest first: both times it was let read before
 
@@ -254,7 +251,7 @@ async def test_a_session_that_goes_to_plan_ends_what_could_still_write(tmp_path:
         (h.workspace / "sub").mkdir()
         session = await new_session(h, client, mode="auto")
         attachment = await client.attach(session)
-        await ask(client, TerminalOpen, TerminalOpened, session=session)
+        await ask(client, TerminalOpen, session=session)
         await turn(client, attachment)
         await set_mode(h, session, "plan")
         await until(attachment, lambda event: isinstance(event, e.TerminalExited))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from devtools.simulator import Simulator
-from openagent.protocol.sessions import SessionFork, SessionInfo
-from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import Rewound, SessionRewind
+from openagent.protocol.sessions import SessionFork
+from openagent.protocol.tools import ToolRun
+from openagent.protocol.undo import SessionRewind
 
 from .doing import ask, call, results_of, turn, write
 from .house import house, house_over, new_session
@@ -63,7 +63,7 @@ async def test_a_look_holds_in_a_fork(tmp_path: Path, through: int | None) -> No
         attachment = await client.attach(session)
         await turn(client, attachment)
         await turn(client, attachment)
-        fork = (await ask(client, SessionFork, SessionInfo, session=session, through=through)).id
+        fork = (await ask(client, SessionFork, session=session, through=through)).id
         (h.workspace / "a.txt").write_text(MINE)
         await turn(client, await client.attach(fork))
         assert REFUSED in (await results_of(client, fork))[-1].text
@@ -77,7 +77,7 @@ async def test_a_look_holds_after_a_rewind_to_a_later_turn(tmp_path: Path) -> No
         attachment = await client.attach(session)
         await turn(client, attachment)
         await turn(client, attachment)
-        await ask(client, SessionRewind, Rewound, session=session, turn=2)
+        await ask(client, SessionRewind, session=session, turn=2)
         assert (h.workspace / "a.txt").read_text() == "one\ntwo\n"
         (h.workspace / "a.txt").write_text(MINE)
         await turn(client, attachment)
@@ -92,7 +92,7 @@ async def test_what_was_seen_before_a_rewound_turn_may_be_written_again(tmp_path
         attachment = await client.attach(session)
         await turn(client, attachment)
         await turn(client, attachment)
-        await ask(client, SessionRewind, Rewound, session=session, turn=2)
+        await ask(client, SessionRewind, session=session, turn=2)
         await turn(client, attachment)
         assert (h.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
 
@@ -131,7 +131,7 @@ async def test_what_a_person_reads_the_model_has_not_seen(tmp_path: Path) -> Non
         await turn(client, attachment)
         edit = {"path": "a.txt", "old": "two\n", "new": "two\nby a person\n"}
         for tool, arguments in (("edit_file", edit), ("read_file", {"path": "a.txt"})):
-            done = await ask(client, ToolRun, ToolRan, session=session, tool=tool, arguments=arguments)
+            done = await ask(client, ToolRun, session=session, tool=tool, arguments=arguments)
             assert not done.is_error, done
         await turn(client, attachment)
         assert REFUSED in (await results_of(client, session))[-1].text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol.models import ModelsTest, ModelTests
+from openagent.protocol.models import ModelsTest
 
 from .doing import ask
 from .house import house
@@ -24,7 +24,7 @@ async def test_the_reason_is_told_when_a_port_does_not_speak_tls(tmp_path: Path,
         port = server.sockets[0].getsockname()[1]
         config = f'[providers.plain]\nkind = "compatible"\nbase_url = "https://127.0.0.1:{port}/v1"\napi_key = "k"\n'
         async with house(tmp_path, [], config=config) as h, await h.client() as client:
-            tested = await ask(client, ModelsTest, ModelTests, name="plain/x")
+            tested = await ask(client, ModelsTest, name="plain/x")
         problem = tested.tests[0].error
         assert problem is not None
         assert (

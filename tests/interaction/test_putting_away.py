@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TurnCompleted
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import (
     SessionDelete,
     SessionDetach,
     SessionGet,
-    SessionInfo,
     SessionUpdate,
     SettingsChange,
 )
@@ -36,18 +34,18 @@ def few_in_memory(count: int) -> str:
 async def perform(client: Client, session: str, kind: str) -> None:
     match kind:
         case "get":
-            assert (await ask(client, SessionGet, SessionInfo, session=session)).id == session
+            assert (await ask(client, SessionGet, session=session)).id == session
         case "beginning":
-            assert (await ask(client, SessionGet, SessionInfo, session=session[:30])).id == session
+            assert (await ask(client, SessionGet, session=session[:30])).id == session
         case "page":
             await messages_of(client, session)
         case "update":
             change = SettingsChange(max_steps=77)
-            info = await ask(client, SessionUpdate, SessionInfo, session=session, settings=change)
+            info = await ask(client, SessionUpdate, session=session, settings=change)
             assert info.settings.max_steps == 77
         case "attach":
             await client.attach(session)
-            await ask(client, SessionDetach, Done, session=session)
+            await ask(client, SessionDetach, session=session)
         case _:
             await client.send(session, "well?")
 
@@ -86,14 +84,14 @@ async def test_whoever_asks_for_a_session_while_it_is_deleted_is_told_that_it_is
 
         async def get(client: Client) -> str:
             try:
-                return (await ask(client, SessionGet, SessionInfo, session=session)).id
+                return (await ask(client, SessionGet, session=session)).id
             except OpenAgentError as problem:
                 return problem.info.code
 
         heard: list[str] = []
         try:
             async with asyncio.timeout(PATIENCE):
-                deleting = asyncio.create_task(ask(clients[0], SessionDelete, Done, session=session))
+                deleting = asyncio.create_task(ask(clients[0], SessionDelete, session=session))
                 while not deleting.done():
                     heard += await asyncio.gather(*map(get, clients[1:]))
                 await deleting

@@ -9,7 +9,7 @@ from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.safety import PolicyExplain, PolicyExplanation, PolicyTest, PolicyTested
+from openagent.protocol.safety import PolicyExplain, PolicyExplanation, PolicyTest
 
 from .doing import answer, ask, asked, one_turn, results_of, shell, turn, write
 from .house import House, house, house_over, new_session
@@ -28,7 +28,7 @@ match = ["cd app && make deploy"]
 
 
 async def explained(h: House, client: Client, command: str, **fields: object) -> PolicyExplanation:
-    return await ask(client, PolicyExplain, PolicyExplanation, command=command, cwd=str(h.workspace), **fields)
+    return await ask(client, PolicyExplain, command=command, cwd=str(h.workspace), **fields)
 
 
 async def until_decided(h: House, client: Client, command: str, wanted: str) -> PolicyExplanation:
@@ -67,7 +67,7 @@ async def test_a_rule_of_the_persons_own_holds_in_every_mode(tmp_path: Path) -> 
             ("make test", "allow"),
             ("make deploy", "deny"),
         ]
-        tested = await ask(client, PolicyTest, PolicyTested, cwd=str(h.workspace))
+        tested = await ask(client, PolicyTest, cwd=str(h.workspace))
         assert tested.checked > 100
         assert (tested.failures, tested.notices, tested.files) == ([], [], [str(h.home / "policy.toml")])
 

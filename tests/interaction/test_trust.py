@@ -8,17 +8,12 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.configuration import ConfigList, ConfigShow
+from openagent.protocol.configuration import ConfigShow
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.safety import (
     AuditAsk,
-    AuditPage,
     PolicyExplain,
-    PolicyExplanation,
     TrustAdd,
-    TrustEntries,
-    TrustEntry,
     TrustRemove,
     TrustShow,
 )
@@ -67,12 +62,12 @@ def plant(h: House, config: str = HOSTILE_CONFIG, rules: str = HOSTILE_RULES) ->
 
 
 async def values(h: House, client: Client) -> dict[str, object]:
-    shown = await ask(client, ConfigShow, ConfigList, cwd=str(h.workspace))
+    shown = await ask(client, ConfigShow, cwd=str(h.workspace))
     return {item.key: item.value for item in shown.values}
 
 
 async def decision(h: House, client: Client, command: str = "touch made") -> str:
-    explained = await ask(client, PolicyExplain, PolicyExplanation, command=command, mode="ask", cwd=str(h.workspace))
+    explained = await ask(client, PolicyExplain, command=command, mode="ask", cwd=str(h.workspace))
     return explained.ruling.decision
 
 
@@ -123,14 +118,14 @@ async def test_a_person_is_told_once_what_was_left_out(tmp_path: Path) -> None:
         assert all(f"`openagent trust {h.workspace}`" in text for text in told)
         _, seen = await turn(client, attachment)
         assert not [event for event in seen if isinstance(event, e.ErrorRaised)]
-        notes = (await ask(client, ConfigShow, ConfigList, cwd=str(h.workspace))).notes
+        notes = (await ask(client, ConfigShow, cwd=str(h.workspace))).notes
         assert told[0] in notes
 
 
 async def test_a_trusted_folder_counts_until_something_in_it_changes(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         plant(h)
-        entry = await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        entry = await ask(client, TrustAdd, cwd=str(h.workspace))
         assert entry.folder == str(h.workspace)
         assert entry.files == [".mcp.json", ".openagent/config.toml", ".openagent/policy.toml"]
         assert (await values(h, client))["providers.compatible.base_url"] == "http://127.0.0.1:9/v1"
@@ -140,20 +135,20 @@ async def test_a_trusted_folder_counts_until_something_in_it_changes(tmp_path: P
         (h.workspace / ".mcp.json").write_text("{}")
         await _until(h, client, "ask")
         assert (await values(h, client))["mode"] is None
-        (listed,) = (await ask(client, TrustShow, TrustEntries)).folders
+        (listed,) = (await ask(client, TrustShow)).folders
         assert not listed.current
 
-        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        await ask(client, TrustAdd, cwd=str(h.workspace))
         assert await decision(h, client) == "allow"
-        await ask(client, TrustRemove, Done, folder=str(h.workspace))
+        await ask(client, TrustRemove, folder=str(h.workspace))
         assert await decision(h, client) == "ask"
         assert (await values(h, client))["mode"] is None
         with pytest.raises(OpenAgentError, match="not among the trusted folders"):
-            await ask(client, TrustRemove, Done, folder=str(h.workspace))
+            await ask(client, TrustRemove, folder=str(h.workspace))
 
         kept = h.home / "trusted.json"
         assert (kept.stat().st_mode & 0o777, json.loads(kept.read_text())) == (0o600, [])
-        rows = (await ask(client, AuditAsk, AuditPage, kind="trust")).entries
+        rows = (await ask(client, AuditAsk, kind="trust")).entries
         assert [row.detail["what"] for row in rows] == ["removed", "trusted", "trusted"]
 
 
@@ -171,7 +166,7 @@ async def test_below_a_trusted_folder_its_settings_count_too(tmp_path: Path) -> 
         below.mkdir()
         (h.workspace / ".git").mkdir()
         assert (await client.create_session(str(below))).settings.mode == "auto"
-        assert (await ask(client, TrustAdd, TrustEntry, cwd=str(below))).folder == str(h.workspace)
+        assert (await ask(client, TrustAdd, cwd=str(below))).folder == str(h.workspace)
         assert (await client.create_session(str(below))).settings.mode == "full"
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessagePage, MessageRaw, MessagesPage, PermissionAnswer, RawExchange
+from openagent.protocol.conversation import MessageRaw, MessagesPage, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.sessions import SessionFork, SessionInfo, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import SessionFork, SessionUpdate, SettingsChange
 
 from .doing import call, turn
 from .house import House, house, new_session, until
@@ -35,7 +35,7 @@ async def whole_turn(
 
 async def all_messages(house: House, session: str) -> list[Message]:
     async with await house.client() as client:
-        page = await client.request(MessagesPage(id=client.next_id(), session=session, limit=1000), MessagePage)
+        page = await client.request(MessagesPage(id=client.next_id(), session=session, limit=1000))
         return page.messages
 
 
@@ -241,9 +241,8 @@ async def test_an_answer_for_the_session_is_not_asked_for_again(tmp_path: Path) 
         asked = (await until(attachment, lambda event: isinstance(event, e.PermissionRequested)))[-1]
         assert isinstance(asked, e.PermissionRequested)
         op = PermissionAnswer(id="p", session=session, ask=asked.ask.id, decision="allow", scope="session")
-        from openagent.protocol.op import Done
 
-        await client.request(op, Done)
+        await client.request(op)
         completed, rest = await attachment.until_turn_ends()
         assert completed.reason == "done"
         assert not [event for event in rest if isinstance(event, e.PermissionRequested)]
@@ -266,7 +265,7 @@ async def test_settings_change_with_the_next_step_and_everybody_hears_of_it(tmp_
         session = await new_session(h, one)
         attachment = await two.attach(session)
         change = SettingsChange(mode="plan", disabled_tools=["shell"])
-        info = await one.request(SessionUpdate(id="u", session=session, name="renamed", settings=change), SessionInfo)
+        info = await one.request(SessionUpdate(id="u", session=session, name="renamed", settings=change))
         assert (info.name, info.settings.mode) == ("renamed", "plan")
         heard = (await until(attachment, lambda event: isinstance(event, e.SessionUpdated)))[-1]
         assert isinstance(heard, e.SessionUpdated)
@@ -289,10 +288,10 @@ async def test_a_running_session_is_forked_at_a_message_that_is_finished(tmp_pat
         await until(attachment, lambda event: isinstance(event, e.ToolFinished))
         for through, code in ((None, "busy"), (4, "invalid_argument")):
             with pytest.raises(OpenAgentError) as refused:
-                await client.request(SessionFork(id="f", session=session, through=through), SessionInfo)
+                await client.request(SessionFork(id="f", session=session, through=through))
             assert refused.value.info.code == code
         for through, kept in ((2, ["a", "one"]), (3, ["a", "one", "b"])):
-            fork = await client.request(SessionFork(id="f", session=session, through=through), SessionInfo)
+            fork = await client.request(SessionFork(id="f", session=session, through=through))
             assert (fork.status, fork.message_count) == ("idle", through)
             assert [message.text for message in await all_messages(h, fork.id)] == kept
         assert (await client.cancel(session)) is True
@@ -306,7 +305,7 @@ async def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
         for prompt in ("a", "b"):
             await client.send(session, prompt)
             await attachment.until_turn_ends()
-        fork = await client.request(SessionFork(id="f", session=session, through=2), SessionInfo)
+        fork = await client.request(SessionFork(id="f", session=session, through=2))
         assert fork.forked_from == session
         forked = await client.attach(fork.id)
         await client.send(fork.id, "c")
@@ -320,7 +319,7 @@ async def test_the_raw_exchange_behind_an_answer_is_kept(tmp_path: Path) -> None
     async with house(tmp_path, [shell("echo hi"), {"text": "ok"}]) as h:
         session, _, _ = await whole_turn(h)
         async with await h.client() as client:
-            raw = await client.request(MessageRaw(id="r", session=session, number=4), RawExchange)
+            raw = await client.request(MessageRaw(id="r", session=session, number=4))
         assert raw.request == h.sim.requests[-1].body
         assert "ok" in raw.response
 

@@ -9,17 +9,12 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessagePage, MessagesPage
+from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionDelete
-from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind
+from openagent.protocol.undo import Rewound, SessionChanges, SessionRewind
 from openagent.protocol.workspaces import (
-    WorkspaceCopies,
-    WorkspaceCopy,
-    WorkspaceMerged,
     WorkspacesCollect,
-    WorkspacesCollected,
     WorkspacesCreate,
     WorkspacesDiff,
     WorkspacesList,
@@ -51,11 +46,11 @@ DAMAGE = (
 
 
 async def rewind(client: Client, session: str, number: int, **fields: bool) -> Rewound:
-    return await ask(client, SessionRewind, Rewound, session=session, turn=number, **fields)
+    return await ask(client, SessionRewind, session=session, turn=number, **fields)
 
 
 async def changed(client: Client, session: str, number: int | None = None) -> dict[str, str]:
-    found = await ask(client, SessionChanges, Changes, session=session, turn=number)
+    found = await ask(client, SessionChanges, session=session, turn=number)
     return {file.path: file.status for file in found.files}
 
 
@@ -121,7 +116,7 @@ async def test_every_client_is_told_which_messages_were_taken_back(tmp_path: Pat
         assert restored.rewound == [(3, 6)]
         await turn(client, attachment)
         snapshot = (await client.attach(session)).snapshot
-        page = await ask(client, MessagesPage, MessagePage, session=session)
+        page = await ask(client, MessagesPage, session=session)
         assert snapshot is not None
         assert snapshot.rewound == page.rewound == [(3, 6)]
         assert [message.number for message in page.messages] == list(range(1, 9))
@@ -160,7 +155,7 @@ async def test_each_turns_changes_are_shown_apart_also_after_a_rewind(tmp_path: 
         assert await changed(client, session, 1) == {"a.txt": "A"}
         assert await changed(client, session, 2) == {"a.txt": "M", "b.txt": "A"}
         assert await changed(client, session) == {"a.txt": "A", "b.txt": "A"}
-        second = await ask(client, SessionChanges, Changes, session=session, turn=2)
+        second = await ask(client, SessionChanges, session=session, turn=2)
         assert "-one\n+two" in next(file.patch for file in second.files if file.path == "a.txt")
         await rewind(client, session, 2)
         assert await changed(client, session, 2) == {"a.txt": "M", "b.txt": "A"}
@@ -236,9 +231,9 @@ async def test_the_checkpoints_of_a_deleted_session_go_with_it(tmp_path: Path) -
         session, _, _ = await one_turn(h, client)
         kept = list(h.home.glob(f"checkpoints/*/refs/checkpoints/{session}/*"))
         assert kept
-        await ask(client, SessionDelete, Done, session=session)
+        await ask(client, SessionDelete, session=session)
         assert not [path for path in kept if path.exists()]
-        await ask(client, WorkspacesCollect, WorkspacesCollected)
+        await ask(client, WorkspacesCollect)
 
 
 @pytest.mark.parametrize("method", ["copy", "worktree"])
@@ -250,17 +245,17 @@ async def test_a_session_works_on_a_copy_that_is_reviewed_and_merged_back(tmp_pa
         subprocess.run(["git", "-C", str(h.workspace), "add", "-A"], check=True)
         author = ["-c", "user.name=n", "-c", "user.email=e@x"]
         subprocess.run(["git", *author, "-C", str(h.workspace), "commit", "-qm", "x"], check=True)
-        copy = await ask(client, WorkspacesCreate, WorkspaceCopy, cwd=str(h.workspace), name="try", method=method)
-        assert (await ask(client, WorkspacesList, WorkspaceCopies, cwd=str(h.workspace))).copies == [copy]
+        copy = await ask(client, WorkspacesCreate, cwd=str(h.workspace), name="try", method=method)
+        assert (await ask(client, WorkspacesList, cwd=str(h.workspace))).copies == [copy]
         info = await client.create_session(copy.path, model="compatible/scripted", mode="full")
         await turn(client, await client.attach(info.id))
         assert (h.workspace / "a.txt").read_text() == "original\n"
-        (file,) = (await ask(client, WorkspacesDiff, Changes, copy=copy.id)).files
+        (file,) = (await ask(client, WorkspacesDiff, copy=copy.id)).files
         assert (file.path, file.status) == ("a.txt", "M")
         with pytest.raises(OpenAgentError, match="not merged back"):
-            await ask(client, WorkspacesRemove, Done, copy=copy.id)
-        merged = await ask(client, WorkspacesMerge, WorkspaceMerged, copy=copy.id)
+            await ask(client, WorkspacesRemove, copy=copy.id)
+        merged = await ask(client, WorkspacesMerge, copy=copy.id)
         assert (merged.applied, merged.conflicts) == (["a.txt"], [])
         assert (h.workspace / "a.txt").read_text() == "changed\n"
-        await ask(client, WorkspacesRemove, Done, copy=copy.id)
-        assert (await ask(client, WorkspacesList, WorkspaceCopies)).copies == []
+        await ask(client, WorkspacesRemove, copy=copy.id)
+        assert (await ask(client, WorkspacesList)).copies == []

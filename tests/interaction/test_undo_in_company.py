@@ -12,8 +12,8 @@ import pytest
 from openagent.client import Client
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.tools import ToolRan, ToolRun
-from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.tools import ToolRun
+from openagent.protocol.undo import Rewound, SessionChanges, SessionRewind, SessionUnrewind
 
 from .doing import ask, call, shell, tree, turn, write
 from .house import House, house, new_session, until
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.anyio
 
 
 async def rewind(client: Client, session: str, number: int = 1, **fields: Any) -> Rewound:
-    return await ask(client, SessionRewind, Rewound, session=session, turn=number, **fields)
+    return await ask(client, SessionRewind, session=session, turn=number, **fields)
 
 
 async def changed(client: Client, session: str, number: int | None = None) -> dict[str, str]:
-    found = await ask(client, SessionChanges, Changes, session=session, turn=number)
+    found = await ask(client, SessionChanges, session=session, turn=number)
     return {file.path: file.status for file in found.files}
 
 
@@ -67,7 +67,7 @@ async def test_whatever_a_command_wrote_is_known_and_taken_back(tmp_path: Path, 
         assert tree(h.workspace) == before
         assert (done.kept, done.others) == ([], [])
         assert not await changed(client, session)
-        await ask(client, SessionUnrewind, Rewound, session=session, undo=done.undo)
+        await ask(client, SessionUnrewind, session=session, undo=done.undo)
         assert tree(h.workspace) == after
 
 
@@ -110,12 +110,12 @@ async def test_others_changes_elsewhere_in_a_file_stay_when_ours_are_taken_back(
         await turn(client, await client.attach(session))
         text = (h.workspace / "a.txt").read_text().replace("line 15\n", "a person's line\n")
         (h.workspace / "a.txt").write_text(text)
-        (file,) = (await ask(client, SessionChanges, Changes, session=session)).files
+        (file,) = (await ask(client, SessionChanges, session=session)).files
         assert (file.others, file.added, "a person's" in file.patch) == (True, 1, False)
         done = await rewind(client, session)
         assert (done.merged, done.others) == (["a.txt"], [])
         assert (h.workspace / "a.txt").read_text() == "".join(lines).replace("line 15\n", "a person's line\n")
-        await ask(client, SessionUnrewind, Rewound, session=session, undo=done.undo)
+        await ask(client, SessionUnrewind, session=session, undo=done.undo)
         assert (h.workspace / "a.txt").read_text() == text
 
 
@@ -134,7 +134,7 @@ async def test_what_others_changed_is_overwritten_only_when_chosen_and_comes_bac
         third = await rewind(client, session, others="overwrite")
         assert third.removed == ["b.txt"]
         for done in (third, second):
-            await ask(client, SessionUnrewind, Rewound, session=session, undo=done.undo)
+            await ask(client, SessionUnrewind, session=session, undo=done.undo)
         assert {path.name: path.read_text() for path in h.workspace.iterdir()} == {
             "a.txt": "a person's\n",
             "b.txt": "a person's\n",
@@ -152,7 +152,7 @@ async def test_taking_a_rewind_back_brings_the_conversation_too(tmp_path: Path) 
         told = (await until(attachment, lambda event: isinstance(event, e.CheckpointRestored)))[-1]
         assert isinstance(told, e.CheckpointRestored)
         assert told.undo == done.undo
-        await ask(client, SessionUnrewind, Rewound, session=session, undo=done.undo)
+        await ask(client, SessionUnrewind, session=session, undo=done.undo)
         again = (await until(attachment, lambda event: isinstance(event, e.CheckpointRestored)))[-1]
         assert isinstance(again, e.CheckpointRestored)
         assert again.returned == told.rewound
@@ -163,7 +163,7 @@ async def test_taking_a_rewind_back_brings_the_conversation_too(tmp_path: Path) 
         await turn(client, attachment, "third")
         assert last_prompts(h) == ["first", "second", "third"]
         with pytest.raises(OpenAgentError, match="taken back already"):
-            await ask(client, SessionUnrewind, Rewound, session=session, undo=done.undo)
+            await ask(client, SessionUnrewind, session=session, undo=done.undo)
 
 
 async def test_what_was_taken_back_once_is_not_taken_back_again(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ async def test_a_persons_own_command_and_a_hook_count_as_the_sessions(tmp_path: 
         (h.home / "hooks.json").write_text(json.dumps({"hooks": {"PostToolUse": [hook]}}))
         session = await new_session(h, client)
         await turn(client, await client.attach(session))
-        await ask(client, ToolRun, ToolRan, session=session, tool="shell", arguments={"command": "echo p > p.txt"})
+        await ask(client, ToolRun, session=session, tool="shell", arguments={"command": "echo p > p.txt"})
         assert set(await changed(client, session)) == {"a.txt", "p.txt", "formatted.txt"}
         await rewind(client, session)
         assert os.listdir(h.workspace) == []
@@ -283,10 +283,10 @@ async def test_the_repository_goes_back_unless_others_moved_it_since(tmp_path: P
         refused = await rewind(client, session, conversation=False, files=True, git_state=True)
         assert refused.git.startswith("refused")
         assert git("log", "--format=%s") == "two\none"
-        await ask(client, SessionUnrewind, Rewound, session=session, undo=refused.undo)
+        await ask(client, SessionUnrewind, session=session, undo=refused.undo)
         git("branch", "-D", "person")
         forced = await rewind(client, session, git_state=True, others="overwrite")
         assert forced.git.startswith("restored")
         assert (git("log", "--format=%s"), git("status", "--porcelain")) == ("one", "")
-        await ask(client, SessionUnrewind, Rewound, session=session, undo=forced.undo)
+        await ask(client, SessionUnrewind, session=session, undo=forced.undo)
         assert (git("log", "--format=%s"), git("status", "--porcelain")) == ("two\none", "")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol.usage import FailureReport, UsageAsk, UsageFailures, UsageReport
+from openagent.protocol.usage import UsageAsk, UsageFailures
 
 from .doing import ask, turn
 from .house import house, new_session
@@ -23,9 +23,9 @@ async def test_answers_are_timed_and_failures_counted(tmp_path: Path) -> None:
         assert completed.reason == "done"
         failed, _ = await turn(client, attachment)
         assert failed.error is not None
-        report = await ask(client, UsageAsk, UsageReport, by="model")
+        report = await ask(client, UsageAsk, by="model")
         assert 30 <= report.total.latency_ms <= report.total.slow_latency_ms < 20_000
         assert report.rows[0].latency_ms == report.total.latency_ms
-        (row,) = (await ask(client, UsageFailures, FailureReport)).rows
+        (row,) = (await ask(client, UsageFailures)).rows
         assert (row.code, row.failed) == (failed.error.code, 1)
-        assert (await ask(client, UsageFailures, FailureReport, until=1.0)).rows == []
+        assert (await ask(client, UsageFailures, until=1.0)).rows == []

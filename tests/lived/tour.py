@@ -37,7 +37,7 @@ async def say(client: Client, tag: str, **fields: Any) -> Any:
     """An op by its name, to its result."""
     plain = {"op": tag, "id": client.next_id(), **fields}
     op = msgspec.convert(plain, BY_TAG[tag], from_attributes=True)
-    return await client.request(op, BY_TAG[tag].result())
+    return await client.request(op)
 
 
 async def new(h: House, client: Client, **settings: Any) -> Attachment:

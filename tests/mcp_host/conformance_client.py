@@ -10,11 +10,9 @@ from typing import Any
 
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
-from openagent.protocol.auth import LoginStarted
 from openagent.protocol.conversation import QuestionAnswer
-from openagent.protocol.mcp import McpAdd, McpLogin, McpLoginFinish, McpOAuth, McpServerEntry, McpServers, McpTest
-from openagent.protocol.op import Done
-from openagent.protocol.tools import ToolList, ToolRan, ToolRun, ToolsList
+from openagent.protocol.mcp import McpAdd, McpLogin, McpLoginFinish, McpOAuth, McpServerEntry, McpTest
+from openagent.protocol.tools import ToolRun, ToolsList
 
 from ..interaction.doing import ask
 from ..interaction.house import house, new_session
@@ -33,7 +31,7 @@ async def answer_with_defaults(client: Client, attachment: Attachment) -> None:
             answer = QuestionAnswer(
                 id=client.next_id(), session=attachment.session, question=event.question.id, answer=said
             )
-            await client.request(answer, Done)
+            await client.request(answer)
 
 
 def known_as() -> McpOAuth:
@@ -43,28 +41,28 @@ def known_as() -> McpOAuth:
 
 
 async def log_in(client: Client) -> None:
-    started = await ask(client, McpLogin, LoginStarted, name="it")
+    started = await ask(client, McpLogin, name="it")
     await visit(started.url)
-    await ask(client, McpLoginFinish, Done, login=started.login)
+    await ask(client, McpLoginFinish, login=started.login)
 
 
 async def main(url: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         async with house(Path(folder), []) as h, await h.client(interactive=True) as client:
-            await ask(client, McpAdd, Done, name="it", server=McpServerEntry(url=url, oauth=known_as()))
+            await ask(client, McpAdd, name="it", server=McpServerEntry(url=url, oauth=known_as()))
             where = str(h.workspace)
-            (server,) = (await ask(client, McpTest, McpServers, name="it", cwd=where)).servers
+            (server,) = (await ask(client, McpTest, name="it", cwd=where)).servers
             if "wants a login" in server.detail:
                 await log_in(client)
-                (server,) = (await ask(client, McpTest, McpServers, name="it", cwd=where)).servers
+                (server,) = (await ask(client, McpTest, name="it", cwd=where)).servers
             session = await new_session(h, client)
             attachment = await client.attach(session)
             answering = asyncio.create_task(answer_with_defaults(client, attachment))
-            listed = await ask(client, ToolsList, ToolList, session=session)
+            listed = await ask(client, ToolsList, session=session)
             for tool in listed.tools:
                 if tool.source == "mcp:it":
                     given: dict[str, Any] = dict.fromkeys(tool.parameters.get("properties", {}), 5)
-                    await ask(client, ToolRun, ToolRan, session=session, tool=tool.name, arguments=given)
+                    await ask(client, ToolRun, session=session, tool=tool.name, arguments=given)
             answering.cancel()
             sys.stderr.write(f"{server.status} {server.detail}\n")
             return int(server.status != "up")

@@ -14,19 +14,14 @@ from openagent.protocol.mcp import (
     McpPrompt,
     McpPromptArgument,
     McpPromptGet,
-    McpPromptList,
-    McpPromptMessages,
     McpPrompts,
     McpResource,
-    McpResourceContents,
-    McpResourceList,
     McpResourceRead,
     McpResources,
 )
 from openagent.protocol.messages import TextPart
-from openagent.protocol.op import Done
-from openagent.protocol.sessions import SessionGet, SessionInfo
-from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.sessions import SessionGet
+from openagent.protocol.usage import UsageAsk
 from openagent.tools.mcp.prompts import arguments_from
 
 from ..interaction.doing import answer, ask, asked, call, one_turn, results_of
@@ -65,22 +60,20 @@ async def test_clients_list_and_read_resources_and_prompts(tmp_path: Path) -> No
     plant(tmp_path, shop=scripted("library"), plain=scripted())
     async with house(tmp_path, []) as h, await h.client() as client:
         where = {"cwd": str(h.workspace)}
-        resources = await ask(client, McpResources, McpResourceList, **where)
+        resources = await ask(client, McpResources, **where)
         assert resources.resources[0] == McpResource("shop", "book://one", "one", "A book.")
         assert [each.is_template for each in resources.resources] == [False, True]
-        read = await ask(client, McpResourceRead, McpResourceContents, server="shop", uri="book://one", **where)
+        read = await ask(client, McpResourceRead, server="shop", uri="book://one", **where)
         assert [(each.media_type, each.text) for each in read.contents] == [("text/plain", "Once upon a time")]
-        prompts = await ask(client, McpPrompts, McpPromptList, **where)
+        prompts = await ask(client, McpPrompts, **where)
         assert [(each.server, each.name, len(each.arguments)) for each in prompts.prompts] == [("shop", "review", 2)]
-        got = await ask(
-            client, McpPromptGet, McpPromptMessages, server="shop", name="review", arguments={"title": "one"}, **where
-        )
+        got = await ask(client, McpPromptGet, server="shop", name="review", arguments={"title": "one"}, **where)
         assert [(each.role, each.part) for each in got.messages] == [
             ("user", TextPart("Review it.")),
             ("assistant", TextPart("Gladly.")),
         ]
         with pytest.raises(OpenAgentError, match="no MCP server 'gone'"):
-            await ask(client, McpResourceRead, McpResourceContents, server="gone", uri="x", **where)
+            await ask(client, McpResourceRead, server="gone", uri="x", **where)
 
 
 def test_words_after_a_prompt_fill_its_arguments_in_order() -> None:
@@ -95,7 +88,7 @@ async def said_to(client: Client, attachment: Attachment, text: str) -> e.Questi
     event = (await until(attachment, lambda event: isinstance(event, e.QuestionAsked)))[-1]
     assert isinstance(event, e.QuestionAsked)
     op = QuestionAnswer(id=client.next_id(), session=attachment.session, question=event.question.id, answer=text)
-    await client.request(op, Done)
+    await client.request(op)
     return event
 
 
@@ -143,9 +136,9 @@ async def test_a_server_asks_the_sessions_model_and_the_session_pays(tmp_path: P
         assert [message["content"] for message in asked_aside["messages"]] == ["Be brief.", "How many?"]
         assert 50 in asked_aside.values()
         assert "mcp_sampling" not in offered(h, 0)
-        info = await ask(client, SessionGet, SessionInfo, session=attachment.session)
+        info = await ask(client, SessionGet, session=attachment.session)
         assert info.usage.requests == 3
-        report = await ask(client, UsageAsk, UsageReport, by="activity")
+        report = await ask(client, UsageAsk, by="activity")
         assert "sampling" in {row.key for row in report.rows}
 
 

@@ -15,16 +15,13 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import (
     McpAdd,
     McpImport,
-    McpImported,
     McpList,
     McpRemove,
     McpServerEntry,
-    McpServers,
     McpSwitch,
     McpTest,
 )
-from openagent.protocol.op import Done
-from openagent.protocol.safety import TrustAdd, TrustEntry
+from openagent.protocol.safety import TrustAdd
 from openagent.protocol.tools import ToolList, ToolsList
 
 from ..interaction.doing import ask, asked, call, one_turn, results_of, turn
@@ -35,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def tools_of(client: Client, session: str) -> ToolList:
-    return await ask(client, ToolsList, ToolList, session=session)
+    return await ask(client, ToolsList, session=session)
 
 
 async def test_a_servers_tools_are_offered_and_run_in_the_jail(tmp_path: Path) -> None:
@@ -130,7 +127,7 @@ async def test_a_flood_of_list_changes_is_told_to_people(tmp_path: Path) -> None
         )
         assert isinstance(told, e.McpServerStatus)
         assert "tells of changes without end" in told.warnings[0]
-        (server,) = (await ask(client, McpList, McpServers, cwd=str(h.workspace))).servers
+        (server,) = (await ask(client, McpList, cwd=str(h.workspace))).servers
         assert server.warnings == told.warnings
 
 
@@ -156,7 +153,7 @@ async def test_instructions_in_a_description_are_kept_from_the_model_and_shown_t
         assert "it gives instructions" in sent
         assert not [word for word in ("previous", "tell the user", "id_rsa") if word in sent]
         (up,) = [event for event in seen if isinstance(event, e.McpServerStatus) and event.status == "up"]
-        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        listed = await ask(client, McpList, cwd=str(h.workspace))
         assert listed.servers[0].warnings == up.warnings
         assert up.warnings == [
             "read_file: it has the name of a built-in tool; it goes by another here.",
@@ -175,7 +172,7 @@ async def test_lies_about_schemas_and_results_stay_with_the_call(tmp_path: Path)
         assert "odd_name_" in offered(h)
         (result,) = await results_of(client, session)
         assert result.text == "fine"
-        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        listed = await ask(client, McpList, cwd=str(h.workspace))
         assert listed.servers[0].warnings == ["lie: its schema is unusable, so that any arguments go through."]
 
 
@@ -186,7 +183,7 @@ async def test_a_server_that_cannot_start_says_why_and_the_turn_goes_on(tmp_path
         assert completed.reason == "done"
         assert (await results_of(client, session))[0].text == "x"
         assert ("broken", "failed") in statuses(seen)
-        tested = await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+        tested = await ask(client, McpTest, cwd=str(h.workspace))
         found = {server.name: server for server in tested.servers}
         assert "the key is missing" in found["broken"].detail
         assert "no-such-program" in found["missing"].detail
@@ -203,7 +200,7 @@ async def test_a_servers_question_reaches_a_person(tmp_path: Path) -> None:
         assert event.question.choices == ["red", "blue", "Decline"]
         assert event.question.text.startswith("The MCP server good asks: Which one?")
         op = QuestionAnswer(id=client.next_id(), session=attachment.session, question=event.question.id, answer="blue")
-        await client.request(op, Done)
+        await client.request(op)
         await attachment.until_turn_ends()
         (result,) = await results_of(client, attachment.session)
         assert json.loads(result.text) == {"action": "accept", "content": {"colour": "blue"}}
@@ -230,10 +227,10 @@ async def test_a_projects_servers_count_once_it_is_trusted(tmp_path: Path) -> No
         attachment = await client.attach(await new_session(h, client))
         await turn(client, attachment)
         assert "echo" not in offered(h)
-        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        listed = await ask(client, McpList, cwd=str(h.workspace))
         assert listed.servers == []
         assert "openagent trust" in listed.notices[0]
-        await ask(client, TrustAdd, TrustEntry, cwd=str(h.workspace))
+        await ask(client, TrustAdd, cwd=str(h.workspace))
         await turn(client, attachment)
         assert "echo" in offered(h)
 
@@ -243,24 +240,24 @@ async def test_servers_are_added_switched_imported_and_removed(tmp_path: Path) -
     async with house(tmp_path, [{"text": "ok"}] * 3) as h, await h.client() as client:
         attachment = await client.attach(await new_session(h, client))
         entry = McpServerEntry(command="python3", args=["scripted_server.py"], env={"KEY": "${NOWHERE:-none}"})
-        await ask(client, McpAdd, Done, name="mine", server=entry)
+        await ask(client, McpAdd, name="mine", server=entry)
         with pytest.raises(OpenAgentError, match="already"):
-            await ask(client, McpAdd, Done, name="mine", server=entry)
+            await ask(client, McpAdd, name="mine", server=entry)
         with pytest.raises(OpenAgentError, match="neither a command nor a url"):
-            await ask(client, McpAdd, Done, name="empty", server=McpServerEntry())
+            await ask(client, McpAdd, name="empty", server=McpServerEntry())
         await turn(client, attachment)
         assert "echo" in offered(h)
-        await ask(client, McpSwitch, Done, name="mine", on=False)
+        await ask(client, McpSwitch, name="mine", on=False)
         await turn(client, attachment)
         assert "echo" not in offered(h)
         other = tmp_path / "other.json"
         other.write_text(json.dumps({"mcpServers": {"mine": {}, "new": scripted(), "bad": {"type": "carrier pigeon"}}}))
-        imported = await ask(client, McpImport, McpImported, path=str(other))
+        imported = await ask(client, McpImport, path=str(other))
         assert (imported.added, imported.kept, len(imported.problems)) == (["new"], ["mine"], 1)
-        await ask(client, McpRemove, Done, name="mine")
+        await ask(client, McpRemove, name="mine")
         await turn(client, attachment)
         assert "echo" in offered(h)
-        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        listed = await ask(client, McpList, cwd=str(h.workspace))
         assert [(each.name, each.status, each.source) for each in listed.servers] == [("new", "up", "database")]
 
 
@@ -268,14 +265,14 @@ async def test_added_servers_and_switches_outlive_the_daemon(tmp_path: Path) -> 
     plant(tmp_path, filed=scripted())
     async with house(tmp_path, []) as h, await h.client() as client:
         entry = McpServerEntry(command="python3", args=["scripted_server.py"], description="Says things.")
-        await ask(client, McpAdd, Done, name="mine", server=entry)
-        await ask(client, McpAdd, Done, name="far", server=McpServerEntry(url="http://127.0.0.1:9/mcp"))
+        await ask(client, McpAdd, name="mine", server=entry)
+        await ask(client, McpAdd, name="far", server=McpServerEntry(url="http://127.0.0.1:9/mcp"))
         with pytest.raises(OpenAgentError, match="already"):
-            await ask(client, McpAdd, Done, name="filed", server=entry)
+            await ask(client, McpAdd, name="filed", server=entry)
         for name in ("far", "filed"):
-            await ask(client, McpSwitch, Done, name=name, on=False)
+            await ask(client, McpSwitch, name=name, on=False)
     async with house(tmp_path, []) as h, await h.client() as client:
-        listed = await ask(client, McpList, McpServers, cwd=str(h.workspace))
+        listed = await ask(client, McpList, cwd=str(h.workspace))
         assert {each.name: (each.status, each.description) for each in listed.servers} == {
             "mine": ("idle", "Says things."),
             "far": ("disabled", ""),
@@ -292,17 +289,17 @@ async def test_a_server_is_switched_off_for_one_session_and_stays_for_others(tmp
         await turn(client, quiet)
         assert "echo" in offered(h)
         assert "deed_7" not in {tool.name for tool in (await tools_of(client, quiet.session)).tools}
-        await ask(client, McpSwitch, Done, name="one", on=False, session=quiet.session)
-        await ask(client, McpSwitch, Done, name="many", on=True, session=quiet.session)
+        await ask(client, McpSwitch, name="one", on=False, session=quiet.session)
+        await ask(client, McpSwitch, name="many", on=True, session=quiet.session)
         await turn(client, quiet)
         assert "echo" not in offered(h)
-        listed = await ask(client, McpList, McpServers, session=quiet.session)
+        listed = await ask(client, McpList, session=quiet.session)
         assert {each.name: each.in_session for each in listed.servers} == {"one": False, "many": True}
         other = await client.attach(await new_session(h, client))
         await turn(client, other)
         assert "find_tools" in offered(h)
         for name, on in (("one", True), ("many", False)):
-            await ask(client, McpSwitch, Done, name=name, on=on, session=quiet.session)
+            await ask(client, McpSwitch, name=name, on=on, session=quiet.session)
         await turn(client, quiet)
         (result,) = await results_of(client, quiet.session)
         assert result.text == "No tool fits these words. There are tools of: one."
@@ -326,15 +323,15 @@ async def test_a_server_that_is_removed_switched_off_or_replaced_ends_at_once(tm
         for number, end in enumerate(("remove", "switch", "replace")):
             mark = f"{tmp_path.name}-{number}"
             entry = McpServerEntry(command="python3", args=["scripted_server.py", "good", mark])
-            await ask(client, McpAdd, Done, name="mine", server=entry, replace=True)
+            await ask(client, McpAdd, name="mine", server=entry, replace=True)
             await turn(client, attachment)
             assert processes_with(mark)
             if end == "remove":
-                await ask(client, McpRemove, Done, name="mine")
+                await ask(client, McpRemove, name="mine")
             elif end == "switch":
-                await ask(client, McpSwitch, Done, name="mine", on=False)
+                await ask(client, McpSwitch, name="mine", on=False)
             else:
-                await ask(client, McpAdd, Done, name="mine", server=McpServerEntry(command="true"), replace=True)
+                await ask(client, McpAdd, name="mine", server=McpServerEntry(command="true"), replace=True)
             assert not processes_with(mark)
 
 
@@ -355,9 +352,9 @@ async def test_variables_and_headers_of_added_servers_are_in_the_vault_alone(tmp
         start = f'test "$KEY$EMPTY$PLAIN" = {secret[:-4]}"{secret[-4:]}there" && exec python3 scripted_server.py good'
         entry = McpServerEntry(command="bash", args=["-c", start], env=env)
         far = McpServerEntry(url="http://127.0.0.1:9/mcp", headers={"Authorization": bearer})
-        await ask(client, McpAdd, Done, name="mine", server=entry)
-        await ask(client, McpAdd, Done, name="far", server=far)
-        await ask(client, McpSwitch, Done, name="far", on=False)
+        await ask(client, McpAdd, name="mine", server=entry)
+        await ask(client, McpAdd, name="far", server=far)
+        await ask(client, McpSwitch, name="far", on=False)
         assert not holding(h.home, secret, bearer)
         await one_turn(h, client)
         assert "echo" in offered(h)
@@ -367,11 +364,11 @@ async def test_variables_and_headers_of_added_servers_are_in_the_vault_alone(tmp
         database.execute("UPDATE mcp_servers SET entry = ? WHERE name = 'mine'", (clear,))
     async with house(tmp_path, []) as h, await h.client() as client:
         while secret in entry_of("mine", tmp_path):  # it is sealed behind the start
-            await ask(client, McpList, McpServers)
+            await ask(client, McpList)
     assert not holding(tmp_path / "home", secret, bearer)
     async with house(tmp_path, []) as h, await h.client() as client:
-        await ask(client, McpRemove, Done, name="mine")
-        await ask(client, McpRemove, Done, name="far")
+        await ask(client, McpRemove, name="mine")
+        await ask(client, McpRemove, name="far")
         assert "mcp-server" not in (h.home / "vault.json").read_text()
 
 

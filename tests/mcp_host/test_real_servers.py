@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from openagent.protocol import events as e
-from openagent.protocol.mcp import McpServers, McpTest
+from openagent.protocol.mcp import McpTest
 
 from ..interaction.doing import ask, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until
@@ -144,7 +144,7 @@ async def test_the_fetch_server_reaches_the_hosts_of_its_entry_and_no_others(
             {"text": "ok"},
         ]
         async with house(tmp_path, script) as h, await h.client() as client:
-            await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+            await ask(client, McpTest, cwd=str(h.workspace))
             session, completed, _ = await one_turn(h, client)
             assert completed.reason == "done"
             fetched, refused = await results_of(client, session)
@@ -232,7 +232,7 @@ async def test_twenty_servers_work_side_by_side(tmp_path: Path) -> None:
     plant(tmp_path, **{f"s{number}": scripted() for number in range(20)})
     calls = [{"name": f"s{number}__echo", "arguments": {"text": str(number)}} for number in range(20)]
     async with house(tmp_path, [{"tool_calls": calls}, {"text": "ok"}]) as h, await h.client() as client:
-        tested = await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+        tested = await ask(client, McpTest, cwd=str(h.workspace))
         assert {server.status for server in tested.servers} == {"up"}
         session, completed, _ = await one_turn(h, client)
         assert completed.reason == "done"
@@ -265,7 +265,7 @@ async def test_each_of_twenty_servers_is_killed_during_its_call_and_comes_back(t
         for name in marks
     ]
     async with house(tmp_path, {"conversations": conversations}) as h, await h.client() as client:
-        tested = await ask(client, McpTest, McpServers, cwd=str(h.workspace))
+        tested = await ask(client, McpTest, cwd=str(h.workspace))
         assert [server.status for server in tested.servers] == ["up"] * 21
         attachments = {name: await client.attach(await new_session(h, client)) for name in marks}
         for name, attachment in attachments.items():
@@ -285,9 +285,7 @@ async def test_each_of_twenty_servers_is_killed_during_its_call_and_comes_back(t
         assert completed.reason == "done"
         (result,) = await results_of(client, attachments["steady"].session)
         assert result.text == "waited"
-        while any(
-            each.status != "up" for each in (await ask(client, McpTest, McpServers, cwd=str(h.workspace))).servers
-        ):
+        while any(each.status != "up" for each in (await ask(client, McpTest, cwd=str(h.workspace))).servers):
             await until(attachments["s00"], lambda event: isinstance(event, e.McpServerStatus) and event.status == "up")
         assert process_of(marks["steady"]) == steady
         again = await asyncio.gather(*(turn(client, attachment) for attachment in attachments.values()))

@@ -11,7 +11,6 @@ from devtools.simulator import Simulator
 from openagent.client import Client
 from openagent.protocol.auth import (
     AuthAdd,
-    AuthEntries,
     AuthEntry,
     AuthList,
     AuthLogin,
@@ -21,7 +20,6 @@ from openagent.protocol.auth import (
     LoginStarted,
 )
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit
@@ -34,20 +32,20 @@ KEY = "sk-ant-planted-0123456789abcdef"
 
 
 async def add(client: Client, name: str, key: str, *, replace: bool = False) -> AuthEntry:
-    return await client.request(AuthAdd(id=client.next_id(), name=name, key=key, replace=replace), AuthEntry)
+    return await client.request(AuthAdd(id=client.next_id(), name=name, key=key, replace=replace))
 
 
 async def listed(client: Client) -> dict[tuple[str, str], AuthEntry]:
-    entries = (await client.request(AuthList(id=client.next_id()), AuthEntries)).entries
+    entries = (await client.request(AuthList(id=client.next_id()))).entries
     return {(entry.name, entry.source): entry for entry in entries}
 
 
 async def start_login(client: Client) -> LoginStarted:
-    return await client.request(AuthLogin(id=client.next_id(), provider="mine"), LoginStarted)
+    return await client.request(AuthLogin(id=client.next_id(), provider="mine"))
 
 
 async def finish(client: Client, login: str, answer: str = "") -> AuthEntry:
-    return await client.request(AuthLoginFinish(id=client.next_id(), login=login, answer=answer), AuthEntry)
+    return await client.request(AuthLoginFinish(id=client.next_id(), login=login, answer=answer))
 
 
 async def test_a_stored_key_is_used_counted_replaced_and_forgotten(tmp_path: Path) -> None:
@@ -71,7 +69,7 @@ async def test_a_stored_key_is_used_counted_replaced_and_forgotten(tmp_path: Pat
             await turn(client, one)
             assert dict(sim.requests[-1].headers)["x-api-key"] == "sk-another-key"
 
-            await client.request(AuthRemove(id=client.next_id(), name="anthropic"), Done)
+            await client.request(AuthRemove(id=client.next_id(), name="anthropic"))
             assert await listed(client) == {}
             assert (await turn(client, one))[0].reason == "error"
 
@@ -168,7 +166,7 @@ async def test_a_login_is_renewed_in_the_background_once_and_stored(tmp_path: Pa
             server.arrived.clear()
             async with asyncio.timeout(10):
                 await server.arrived.wait()
-            renewed = await client.request(AuthRefresh(id=client.next_id(), provider="mine"), AuthEntry)
+            renewed = await client.request(AuthRefresh(id=client.next_id(), provider="mine"))
             assert renewed.expires_at
             several = [await session(house, client, "mine/claude-x") for _ in range(3)]
             await asyncio.gather(*(turn(client, one) for one in several))
@@ -179,7 +177,7 @@ async def test_a_login_is_renewed_in_the_background_once_and_stored(tmp_path: Pa
             assert (await turn(client, await session(house, client, "mine/claude-x")))[0].reason == "done"
             assert dict(sim.requests[-1].headers)["Authorization"] == f"Bearer {token}"
             assert len(server.token_requests) == asked, "what was renewed was stored"
-            await client.request(AuthRemove(id=client.next_id(), name="mine"), Done)
+            await client.request(AuthRemove(id=client.next_id(), name="mine"))
             assert {hint for hint, _ in server.revoked} == {"refresh_token", "access_token"}
 
 

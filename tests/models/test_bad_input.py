@@ -8,10 +8,9 @@ import pytest
 
 from devtools.simulator import Simulator, ThreadedSimulator
 from openagent.protocol import events as e
-from openagent.protocol.auth import AuthEntry, AuthLogin, AuthLoginFinish, LoginStarted
+from openagent.protocol.auth import AuthLogin, AuthLoginFinish
 from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit
@@ -80,15 +79,15 @@ async def test_a_login_that_was_never_made_ended_or_was_revoked_is_asked_for_and
             await house.client() as client,
             await house.client() as follower,
         ):
-            await follower.request(DaemonFollow(id=follower.next_id()), Done)
+            await follower.request(DaemonFollow(id=follower.next_id()))
             one = await session(house, client, "mine/claude-x")
 
             async def log_in() -> None:
                 op = AuthLogin(id=client.next_id(), provider="mine")
-                started = await client.request(op, LoginStarted)
+                started = await client.request(op)
                 await visit(started.url)
                 op = AuthLoginFinish(id=client.next_id(), login=started.login)
-                assert (await client.request(op, AuthEntry)).kind == "oauth"
+                assert (await client.request(op)).kind == "oauth"
 
             completed, _ = await turn(client, one)
             assert completed.error is not None

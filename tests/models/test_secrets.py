@@ -14,7 +14,7 @@ from openagent.client import Client
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.credentials import CredentialBook
 from openagent.plugins.loading import PluginLoader
-from openagent.protocol.auth import AuthAdd, AuthEntry, AuthLoginFinish
+from openagent.protocol.auth import AuthAdd, AuthLoginFinish
 from openagent.protocol.codec import encode_event
 from openagent.protocol.daemon import Hello
 from openagent.telemetry.windows import ModelFacts
@@ -67,7 +67,7 @@ async def test_planted_keys_are_found_nowhere_but_on_the_wire(tmp_path: Path) ->
         program.env.pop("OPENAGENT_JAIL_KIND")
         program.serve()
         async with await program.client() as client:
-            await client.request(AuthAdd(id=client.next_id(), name="stored", key=STORED), AuthEntry)
+            await client.request(AuthAdd(id=client.next_id(), name="stored", key=STORED))
             heard = await everything_heard(program, client)
         offered = [dict(request.headers) for request in sim.requests]
         assert {headers.get("x-api-key") for headers in offered} >= {STORED}, "the keys did reach the provider"

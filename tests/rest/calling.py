@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 
 from openagent.protocol.scopes import Scope
-from openagent.protocol.tokens import TokenCreated, TokensCreate
+from openagent.protocol.tokens import TokensCreate
 
 from ..interaction.house import MODEL, House
 
@@ -45,7 +45,7 @@ async def token_with(house: House, *scopes: Scope, name: str = "") -> str:
         op = TokensCreate(
             id=owner.next_id(), name=name or " ".join(scopes), scopes=list(scopes), roots=[str(house.workspace)]
         )
-        return (await owner.request(op, TokenCreated)).secret
+        return (await owner.request(op)).secret
 
 
 async def events(response: httpx2.Response) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:

@@ -17,10 +17,9 @@ from openagent.gateway.guard import LOGIN
 from openagent.gateway.rest.app import OPENAPI, web_app
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
-from openagent.protocol.op import Done
 from openagent.protocol.ops import ALL_OPS
-from openagent.protocol.safety import AuditAsk, AuditPage
-from openagent.protocol.tokens import LoginAddress, TokensRevoke, WebLogin
+from openagent.protocol.safety import AuditAsk
+from openagent.protocol.tokens import TokensRevoke, WebLogin
 from openagent.protocol.version import PROTOCOL_VERSION
 
 from ..interaction.house import House, house
@@ -156,7 +155,7 @@ async def test_a_wrong_host_or_origin_is_refused_whatever_the_token(tmp_path: Pa
 
 async def test_a_browser_logs_in_once_with_the_code_and_out_again(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}], web=True) as h, await h.client() as owner:
-        address = await owner.request(WebLogin(id=owner.next_id()), LoginAddress)
+        address = await owner.request(WebLogin(id=owner.next_id()))
         url, _, code = address.url.partition("#")
         assert url == f"{h.daemon.place.web_url}/login"
         own = h.daemon.place.web_url
@@ -184,7 +183,7 @@ async def test_a_browser_logs_in_once_with_the_code_and_out_again(tmp_path: Path
                 with pytest.raises(ConnectionClosed):
                     await asyncio.wait_for(socket.recv(), 10)
             assert (await browser("GET", "/api/me", Cookie=kept)).status_code == 401
-        trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"), AuditPage)
+        trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"))
         assert [(row.subject, row.detail["actor"]) for row in trail.entries] == [
             ("logged out", "browser"),
             ("login refused", "nobody"),
@@ -200,7 +199,7 @@ async def test_whoever_guesses_at_the_door_is_in_the_trail_and_does_not_fill_it(
             for number in range(25):
                 answer = await stranger("POST", LOGIN, {"code": f"guess {number}"}, Origin=h.daemon.place.web_url)
                 assert answer.status_code == 401
-        trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"), AuditPage)
+        trail = await owner.request(AuditAsk(id=owner.next_id(), kind="login"))
         assert [row.subject for row in trail.entries] == ["login refused"] * 10
         assert all(row.detail["from"].startswith("127.0.0.1:") for row in trail.entries)
         assert "guess" not in str(trail)
@@ -213,7 +212,7 @@ async def test_a_revoked_token_is_cut_off_at_once_and_secrets_are_kept_as_hashes
         async with ws_connect(url, additional_headers={"Authorization": f"Bearer {token}"}) as socket:
             await socket.send(HELLO)
             await socket.recv()
-            await owner.request(TokensRevoke(id=owner.next_id(), token="ci"), Done)
+            await owner.request(TokensRevoke(id=owner.next_id(), token="ci"))
             closing = decode_event(await asyncio.wait_for(socket.recv(), 10))
             assert isinstance(closing, e.ConnectionClosing)
             with pytest.raises(ConnectionClosed):

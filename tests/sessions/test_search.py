@@ -6,7 +6,6 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.search import FoundMessages, MessagesSearch
 from openagent.protocol.sessions import SessionDelete
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.anyio
 async def search(client: Client, query: str, session: str = "") -> FoundMessages:
     while True:
         op = MessagesSearch(id=client.next_id(), query=query, session=session)
-        found = await client.request(op, FoundMessages)
+        found = await client.request(op)
         if not found.unread:
             return found
 
@@ -59,7 +58,7 @@ async def test_an_empty_query_is_refused_and_a_deleted_session_is_not_found(tmp_
         with pytest.raises(OpenAgentError, match="nothing to search"):
             await search(client, "  ")
         assert len((await search(client, "apples")).found) == 1
-        await client.request(SessionDelete(id=client.next_id(), session=session), Done)
+        await client.request(SessionDelete(id=client.next_id(), session=session))
         assert (await search(client, "apples")).found == []
 
 

@@ -9,8 +9,8 @@ import pytest
 from openagent.protocol import events as e
 from openagent.protocol.codec import decode_op
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
-from openagent.protocol.templates import Template, TemplateInfo, TemplatesSave
+from openagent.protocol.sessions import SessionUpdate, SettingsChange
+from openagent.protocol.templates import Template, TemplatesSave
 from tests.interaction.doing import ask, turn
 from tests.interaction.house import house, new_session
 
@@ -44,7 +44,7 @@ async def test_what_cannot_be_meant_is_refused_when_a_session_is_made_and_when_i
         with pytest.raises(OpenAgentError) as created:
             await client.create_session(str(h.workspace), **settings)
         with pytest.raises(OpenAgentError) as changed:
-            await ask(client, SessionUpdate, SessionInfo, session=session, settings=SettingsChange(**settings))
+            await ask(client, SessionUpdate, session=session, settings=SettingsChange(**settings))
         for refused in (created.value.info, changed.value.info):
             assert refused.code == "invalid_argument"
             assert said in refused.message
@@ -75,10 +75,10 @@ async def test_a_template_with_a_slip_of_the_pen_is_not_saved(tmp_path: Path) ->
             (Template("x", prompt="p", budget_usd=1e308), "less than 1,000,000"),
         ):
             with pytest.raises(OpenAgentError) as refused:
-                await ask(client, TemplatesSave, TemplateInfo, template=template)
+                await ask(client, TemplatesSave, template=template)
             assert said in str(refused.value)
         elsewhere = Template("x", prompt="p", tools=["list_directory"])
-        assert (await ask(client, TemplatesSave, TemplateInfo, template=elsewhere)).template == elsewhere
+        assert (await ask(client, TemplatesSave, template=elsewhere)).template == elsewhere
 
 
 async def test_tools_that_have_gone_are_told_and_a_session_left_without_any_sends_nothing(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.client import Client
-from openagent.protocol.conversation import MessageSend, Sent
+from openagent.protocol.conversation import MessageSend
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TextDelta, TurnCompleted
 from openagent.protocol.op import Done, Op
-from openagent.protocol.sessions import SessionDelete, SessionGet, SessionInfo, SessionList, SessionPage
+from openagent.protocol.sessions import SessionDelete, SessionGet, SessionInfo, SessionList
 from tests.interaction.doing import ask, messages_of
 from tests.interaction.house import house_over, new_session, until
 
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.anyio
 STALLED = [{"chunks": ["so far ", "so good"], "fault": {"name": "stall", "after": 1}}, {"text": "again"}]
 
 
-async def refusal(client: Client, op: type[Op], kind: type, **fields: object) -> str:
+async def refusal(client: Client, op: type[Op], **fields: object) -> str:
     with pytest.raises(OpenAgentError) as refused:
-        await ask(client, op, kind, **fields)
+        await ask(client, op, **fields)
     assert refused.value.info.code == "conflict"
     return refused.value.info.message
 
@@ -40,12 +40,12 @@ async def test_a_second_daemon_on_one_store_disturbs_no_turn(database_url: str, 
 
         async with house_over(second, sim, config=config) as two:
             theirs = await two.client()
-            listed = await ask(theirs, SessionList, SessionPage)
+            listed = await ask(theirs, SessionList)
             assert [info.status for info in listed.sessions if info.id == session] == ["thinking"]
             named = str(first / "home")
             for op, kind in ((SessionGet, SessionInfo), (SessionDelete, Done)):
                 assert named in await refusal(theirs, op, kind, session=session)
-            assert named in await refusal(theirs, MessageSend, Sent, session=session, text="mine!")
+            assert named in await refusal(theirs, MessageSend, session=session, text="mine!")
 
             sim.release()
             ended = (await until(attachment, lambda event: isinstance(event, TurnCompleted)))[-1]

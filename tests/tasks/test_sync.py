@@ -9,12 +9,10 @@ import pytest
 
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
     TaskInfo,
-    TaskList,
     TasksList,
     TasksSync,
     TasksSynced,
@@ -34,10 +32,10 @@ class Place:
         self.file = workspace / "docs" / "TASKS.md"
 
     async def sync(self) -> TasksSynced:
-        return await ask(self.client, TasksSync, TasksSynced, cwd=str(self.workspace))
+        return await ask(self.client, TasksSync, cwd=str(self.workspace))
 
     async def tasks(self) -> dict[str, TaskInfo]:
-        found = await ask(self.client, TasksList, TaskList, cwd=str(self.workspace))
+        found = await ask(self.client, TasksList, cwd=str(self.workspace))
         return {task.title: task for task in found.tasks}
 
     def write(self, text: str, *, at: float | None = None) -> None:
@@ -75,8 +73,8 @@ async def test_a_file_that_people_wrote_becomes_a_board_and_keeps_its_words(tmp_
 
 async def test_the_board_writes_a_file_where_there_is_none(tmp_path: Path) -> None:
     async with place(tmp_path) as p:
-        task = await ask(p.client, TaskCreate, TaskInfo, title="Ship", detail="a\n\nb", cwd=str(p.workspace))
-        await ask(p.client, TaskCreate, TaskInfo, title="Of elsewhere", cwd="/elsewhere")
+        task = await ask(p.client, TaskCreate, title="Ship", detail="a\n\nb", cwd=str(p.workspace))
+        await ask(p.client, TaskCreate, title="Of elsewhere", cwd="/elsewhere")
         assert (await p.sync()).to_file == 1
         assert p.file.read_text().endswith(f"\n\n- [ ] Ship <!-- task:{task.id} -->\n  a\n\n  b\n")
         p.file.unlink()
@@ -90,7 +88,7 @@ async def test_edits_of_both_sides_survive_and_of_one_field_the_newer_counts(tmp
         p.write(PEOPLE)
         await p.sync()
         task = (await p.tasks())["Write it"]
-        await ask(p.client, TaskUpdate, TaskInfo, task=task.id, state="doing", detail="On the board.")
+        await ask(p.client, TaskUpdate, task=task.id, state="doing", detail="On the board.")
         p.write(p.file.read_text().replace("Write it", "Write it all").replace("Well.", "In the file."), at=1.0)
         synced = await p.sync()
         assert len(synced.notes) == 1
@@ -111,8 +109,8 @@ async def test_what_one_side_removed_goes_unless_the_other_changed_it(tmp_path: 
         await p.sync()
         tasks = await p.tasks()
         for title in "ab":
-            await ask(p.client, TaskDelete, Done, task=tasks[title].id)
-        await ask(p.client, TaskUpdate, TaskInfo, task=tasks["d"].id, owner="ann")
+            await ask(p.client, TaskDelete, task=tasks[title].id)
+        await ask(p.client, TaskUpdate, task=tasks["d"].id, owner="ann")
         lines = p.file.read_text().splitlines()
         p.write(f"{lines[0]}\n{lines[1].replace('[ ]', '[x]')}\n")
         notes = "\n".join((await p.sync()).notes)
@@ -125,7 +123,7 @@ async def test_what_one_side_removed_goes_unless_the_other_changed_it(tmp_path: 
 async def test_a_fence_that_is_never_closed_hides_no_task(tmp_path: Path) -> None:
     async with place(tmp_path) as p:
         p.write("```\nopen\n")
-        await ask(p.client, TaskCreate, TaskInfo, title="a", cwd=str(p.workspace))
+        await ask(p.client, TaskCreate, title="a", cwd=str(p.workspace))
         assert (await p.sync()).to_file == 1
         assert (await p.sync()).notes == []
         assert list(await p.tasks()) == ["a"]
@@ -135,7 +133,7 @@ async def test_windows_line_ends_stay(tmp_path: Path) -> None:
     async with place(tmp_path) as p:
         p.file.parent.mkdir()
         p.file.write_bytes(b"# Plan\r\n\r\n- [ ] a\r\n  more\r\n")
-        await ask(p.client, TaskCreate, TaskInfo, title="b", cwd=str(p.workspace))
+        await ask(p.client, TaskCreate, title="b", cwd=str(p.workspace))
         await p.sync()
         data = p.file.read_bytes()
         assert data.count(b"\r\n") == data.count(b"\n") == 5
@@ -161,5 +159,5 @@ async def test_a_file_that_leads_out_of_the_workspace_is_refused(tmp_path: Path)
         with pytest.raises(OpenAgentError, match="leads out"):
             await p.sync()
         with pytest.raises(OpenAgentError, match="no folder"):
-            await ask(p.client, TasksSync, TasksSynced, cwd=str(tmp_path / "nowhere"))
+            await ask(p.client, TasksSync, cwd=str(tmp_path / "nowhere"))
         assert outside.read_text() == "- [ ] mine\n"

@@ -13,9 +13,8 @@ from openagent.plugins.recall import Recalled
 from openagent.protocol import events as e
 from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.messages import ToolResultPart
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import PlanItem, SessionInfo
-from openagent.protocol.tools import ToolList, ToolsList
+from openagent.protocol.tools import ToolsList
 from openagent.telemetry.counting import exact_tokens
 from openagent.tools.ask_user import ask_user
 from openagent.tools.registry import built_in_tools
@@ -107,7 +106,7 @@ async def test_a_tool_that_is_switched_off_is_neither_offered_nor_callable(tmp_p
         assert [name for name in offered(h) if name not in ("search_code", "recall", *TEAM_TOOLS)] == left
         assert not list(h.workspace.iterdir())
         async with await h.client() as client:
-            listed = await client.request(ToolsList(id=client.next_id()), ToolList)
+            listed = await client.request(ToolsList(id=client.next_id()))
         assert "git" not in [tool.name for tool in listed.tools]
 
 
@@ -154,7 +153,7 @@ async def test_an_answer_to_a_question_becomes_the_result(tmp_path: Path) -> Non
         assert isinstance(asked, e.QuestionAsked)
         assert asked.question.choices == ["yes", "no"]
         await client.request(
-            QuestionAnswer(id=client.next_id(), session=session, question=asked.question.id, answer="yes"), Done
+            QuestionAnswer(id=client.next_id(), session=session, question=asked.question.id, answer="yes")
         )
         completed, _ = await attachment.until_turn_ends()
         assert completed.text == "yes"

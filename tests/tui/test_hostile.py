@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openagent.client.text import clean
-from openagent.protocol.sessions import SessionInfo, SessionUpdate
+from openagent.protocol.sessions import SessionUpdate
 from openagent.tui.answer import LONGEST_LINE, Answer
 from openagent.tui.pager import Pager
 
@@ -31,7 +31,7 @@ async def test_nothing_of_it_reaches_the_terminal_from_any_side(tmp_path: Path) 
         {"text": f"# {NASTY}\n\n- {NASTY}\n\n```\n{NASTY}\n```\n\n| {NASTY} | b |\n|---|---|\n| {NASTY} | d |\n"},
     ]
     async with screens(tmp_path, script, size=(120, 40)) as seen:
-        await ask(seen.client, SessionUpdate, SessionInfo, session=seen.session, name=NASTY)
+        await ask(seen.client, SessionUpdate, session=seen.session, name=NASTY)
         await seen.write("go")
         await seen.until_shown("the agent asks", "which before red")
         await seen.pilot.press("ctrl+p")

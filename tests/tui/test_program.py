@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol.sessions import SessionGet, SessionInfo
+from openagent.protocol.sessions import SessionGet
 from openagent.tui.keys import load, translate
 
 from ..interaction.doing import ask, call, write
@@ -45,7 +45,7 @@ async def test_the_mode_is_chosen_and_always_in_sight(tmp_path: Path) -> None:
         await seen.until_shown("reads only, and makes a plan")
         await seen.write("plan")
         await seen.until_shown("scripted · plan · ")
-        info = await ask(seen.client, SessionGet, SessionInfo, session=seen.session)
+        info = await ask(seen.client, SessionGet, session=seen.session)
         assert info.settings.mode == "plan"
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.protocol import events as e
-from openagent.protocol.sessions import SessionCreate, SessionInfo, SessionUpdate, SettingsChange
-from openagent.protocol.usage import UsageAsk, UsageReport
+from openagent.protocol.sessions import SessionCreate, SessionUpdate, SettingsChange
+from openagent.protocol.usage import UsageAsk
 
 from ..models.place import only, place, provider, session, turn
 
@@ -31,7 +31,6 @@ async def test_eight_sub_agents_spending_at_once_never_pass_the_cap_of_their_tre
             children = [
                 await client.request(
                     SessionCreate(id=client.next_id(), cwd=str(house.workspace), parent=root, settings=change),
-                    SessionInfo,
                 )
                 for _ in range(8)
             ]
@@ -51,7 +50,7 @@ async def test_eight_sub_agents_spending_at_once_never_pass_the_cap_of_their_tre
             answered = sum(each.count("done") for each in ends)
             assert answered >= 3, "and until then they could work"
 
-            report = await client.request(UsageAsk(id=client.next_id(), by="session"), UsageReport)
+            report = await client.request(UsageAsk(id=client.next_id(), by="session"))
             assert report.total.cost_usd <= CAP
             assert report.total.requests == answered == len(sim.requests)
             assert report.total.usage.input_tokens == answered * READ
@@ -78,7 +77,7 @@ async def test_a_refused_request_costs_nothing_and_raising_the_budget_helps(tmp_
             assert "$0.00" in completed.error.message
             assert not sim.requests
             richer = SettingsChange(budget_usd=5.0)
-            await client.request(SessionUpdate(id=client.next_id(), session=poor, settings=richer), SessionInfo)
+            await client.request(SessionUpdate(id=client.next_id(), session=poor, settings=richer))
             completed, _ = await turn(client, poor)
             assert completed.reason == "done"
 
@@ -107,7 +106,7 @@ async def test_usage_is_summed_up_by_anything_asked_for(tmp_path: Path, by: str)
             await turn(client, paid, "use a tool")
             free = await session(house, client, "mine/llama")
             await turn(client, free, "hello")
-            report = await client.request(UsageAsk(id=client.next_id(), by=by), UsageReport)  # pyright: ignore[reportArgumentType]
+            report = await client.request(UsageAsk(id=client.next_id(), by=by))  # pyright: ignore[reportArgumentType]
             assert (report.total.requests, report.total.unpriced) == (3, 1)
             assert report.total.usage.input_tokens == 4100
             rows = {row.key: row for row in report.rows}
@@ -119,5 +118,5 @@ async def test_usage_is_summed_up_by_anything_asked_for(tmp_path: Path, by: str)
                 assert (rows["conversation"].requests, rows["tool_use"].requests) == (2, 1)
             elif by == "session":
                 assert set(rows) == {paid, free}
-            none = await client.request(UsageAsk(id=client.next_id(), until=1.0), UsageReport)
+            none = await client.request(UsageAsk(id=client.next_id(), until=1.0))
             assert none.rows == []

@@ -21,16 +21,16 @@ pytestmark = pytest.mark.anyio
 
 
 async def listed(client: Client, session: str, path: str = ".") -> FileEntries:
-    return await client.request(FilesList(id=client.next_id(), session=session, path=path), FileEntries)
+    return await client.request(FilesList(id=client.next_id(), session=session, path=path))
 
 
 async def read(client: Client, session: str, path: str) -> FileContent:
-    return await client.request(FilesRead(id=client.next_id(), session=session, path=path), FileContent)
+    return await client.request(FilesRead(id=client.next_id(), session=session, path=path))
 
 
 async def write(client: Client, session: str, path: str, text: str, version: str | None = None) -> FileWritten:
     op = FilesWrite(id=client.next_id(), session=session, path=path, text=text, version=version)
-    return await client.request(op, FileWritten)
+    return await client.request(op)
 
 
 async def test_files_are_listed_read_and_written_beneath_the_workspace(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ async def test_all_files_below_are_listed_without_what_is_ignored_or_the_daemons
 
         async def below(path: str, session: str = session) -> list[str]:
             op = FilesList(id=client.next_id(), session=session, path=path, below=True)
-            return [each.path for each in (await client.request(op, FileEntries)).entries]
+            return [each.path for each in (await client.request(op)).entries]
 
         assert await below(".") == [".gitignore", "src/a.py", "src/deep/b.py", "srcs/c.py"]
         assert await below("src") == ["src/a.py", "src/deep/b.py"]
@@ -124,11 +124,11 @@ async def test_the_daemons_own_files_are_not_shown_even_inside_a_workspace(tmp_p
 
 async def token_client(h: House, *scopes: str) -> Client:
     from openagent.client import connect
-    from openagent.protocol.tokens import TokenCreated, TokensCreate
+    from openagent.protocol.tokens import TokensCreate
 
     async with await h.client() as owner:
         op = TokensCreate(id=owner.next_id(), name=" ".join(scopes), scopes=list(scopes), roots=[str(h.workspace)])  # type: ignore[arg-type]
-        created = await owner.request(op, TokenCreated)
+        created = await owner.request(op)
     url = h.daemon.place.web_url.replace("http", "ws") + "/ws"
     return await connect(url=url, token=created.secret, env={}, interactive=True)
 

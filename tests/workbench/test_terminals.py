@@ -10,9 +10,8 @@ import pytest
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, TerminalExited, TerminalOutput
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionDelete
-from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalOpened, TerminalResize
+from openagent.protocol.terminals import TerminalClose, TerminalInput, TerminalOpen, TerminalResize
 
 from ..interaction.house import house, new_session
 
@@ -31,11 +30,11 @@ class Screen:
 
     async def open(self, session: str, terminal: str = "") -> None:
         op = TerminalOpen(id=self.client.next_id(), session=session, terminal=terminal, columns=100, rows=30)
-        opened = await self.client.request(op, TerminalOpened)
+        opened = await self.client.request(op)
         self.id, self.text = opened.terminal, opened.text
 
     async def type(self, text: str) -> None:
-        await self.client.request(TerminalInput(id=self.client.next_id(), terminal=self.id, text=text), Done)
+        await self.client.request(TerminalInput(id=self.client.next_id(), terminal=self.id, text=text))
 
     async def until(self, wanted: Callable[[], bool]) -> None:
         while not wanted():
@@ -63,7 +62,7 @@ async def test_a_person_works_in_a_terminal_behind_the_sessions_walls(tmp_path: 
         assert (h.workspace / "made.txt").read_text() == "gone\n"
         assert "api_key" not in screen.text
         op = TerminalResize(id=client.next_id(), terminal=screen.id, columns=132, rows=43)
-        await client.request(op, Done)
+        await client.request(op)
         await screen.type("(echo slee'ps'; sleep 60)\n")
         await screen.until(lambda: "sleeps\r\n" in screen.text)
         await screen.type("\x03")
@@ -122,9 +121,9 @@ async def test_what_runs_in_a_terminal_ends_with_it_and_with_its_session(tmp_pat
         await screen.type(f"(trap '' HUP TERM; exec sleep {marker}.5) & echo start'ed'\n")
         await screen.until(lambda: "started" in screen.text)
         if how == "deleted":
-            await client.request(SessionDelete(id=client.next_id(), session=session), Done)
+            await client.request(SessionDelete(id=client.next_id(), session=session))
         else:
-            await client.request(TerminalClose(id=client.next_id(), terminal=screen.id), Done)
+            await client.request(TerminalClose(id=client.next_id(), terminal=screen.id))
         await screen.until(lambda: screen.exit is not None)
         assert not sleeping(marker)
 

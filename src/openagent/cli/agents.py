@@ -60,7 +60,7 @@ def list_agents(session: str, limit: int, as_json: bool) -> None:
 
 async def _list(session: str, limit: int) -> AgentTree:
     async with daemon() as client:
-        return await client.request(AgentsList(id=client.next_id(), session=session, limit=limit), AgentTree)
+        return await client.request(AgentsList(id=client.next_id(), session=session, limit=limit))
 
 
 def _row(each: AgentInfo, now: float) -> tuple[str, ...]:

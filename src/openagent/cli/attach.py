@@ -16,7 +16,6 @@ from openagent.client import Attachment, Client, ConnectionLost, connect
 from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionDeleted
-from openagent.protocol.op import Done
 
 LAST_MESSAGES = 20
 REATTACH_SECONDS = 30.0
@@ -99,7 +98,7 @@ class View:
 
     async def _why_lost(self) -> OpenAgentError:
         try:
-            await self._client.request(Ping(id=self._client.next_id()), Done)
+            await self._client.request(Ping(id=self._client.next_id()))
         except OpenAgentError as problem:
             return problem
         return ConnectionLost()

@@ -13,7 +13,7 @@ import click
 from openagent.cli.command import command, complete, daemon, plain, say
 from openagent.cli.terminal import table
 from openagent.client.text import one_line
-from openagent.protocol.safety import AuditAsk, AuditPage, AuditRow
+from openagent.protocol.safety import AuditAsk, AuditRow
 
 PAGE = 1000
 NEWEST = 50
@@ -77,7 +77,7 @@ async def _rows(asked: AuditAsk, limit: int | None) -> AsyncGenerator[AuditRow, 
                 limit=PAGE if left is None else min(left, PAGE),
                 before=before,
             )
-            page = await client.request(op, AuditPage)
+            page = await client.request(op)
             for row in page.entries:
                 yield row
             left = None if left is None else left - len(page.entries)

@@ -17,7 +17,6 @@ from openagent.client import Client
 from openagent.client.text import ago
 from openagent.protocol.auth import (
     AuthAdd,
-    AuthEntries,
     AuthEntry,
     AuthList,
     AuthLogin,
@@ -27,7 +26,6 @@ from openagent.protocol.auth import (
     LoginStarted,
 )
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 
 
 @click.group("auth", epilog=examples("openagent auth add anthropic", "openagent auth list"))
@@ -57,7 +55,7 @@ def _read_key(name: str) -> str:
 
 async def _add(name: str, key: str, replace: bool) -> AuthEntry:
     async with daemon() as client:
-        return await client.request(AuthAdd(id=client.next_id(), name=name, key=key, replace=replace), AuthEntry)
+        return await client.request(AuthAdd(id=client.next_id(), name=name, key=key, replace=replace))
 
 
 @command("list", "openagent auth list", "openagent auth list --json")
@@ -76,7 +74,7 @@ def list_entries(as_json: bool) -> None:
 
 async def _list() -> list[AuthEntry]:
     async with daemon() as client:
-        return (await client.request(AuthList(id=client.next_id(), cwd=os.getcwd()), AuthEntries)).entries
+        return (await client.request(AuthList(id=client.next_id(), cwd=os.getcwd()))).entries
 
 
 def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
@@ -100,7 +98,7 @@ def remove(name: str, as_json: bool) -> None:
 
 async def _remove(name: str) -> None:
     async with daemon() as client:
-        await client.request(AuthRemove(id=client.next_id(), name=name), Done)
+        await client.request(AuthRemove(id=client.next_id(), name=name))
 
 
 @command("login", "openagent auth login anthropic")
@@ -120,7 +118,7 @@ def login(provider: str, as_json: bool) -> None:
 
 async def _login(provider: str) -> AuthEntry:
     async with daemon() as client:
-        started = await client.request(AuthLogin(id=client.next_id(), provider=provider, cwd=os.getcwd()), LoginStarted)
+        started = await client.request(AuthLogin(id=client.next_id(), provider=provider, cwd=os.getcwd()))
         click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
         if sys.stdin.isatty():
             click.echo("Waiting for the browser. Or paste here the address it ended at, or code#state:", err=True)
@@ -151,7 +149,7 @@ async def browser_or_paste(finish: Callable[[str], Coroutine[Any, Any, T]]) -> T
 
 async def _finish(client: Client, started: LoginStarted, answer: str) -> AuthEntry:
     op = AuthLoginFinish(id=client.next_id(), login=started.login, answer=answer)
-    return await client.request(op, AuthEntry)
+    return await client.request(op)
 
 
 def _line_from_stdin() -> "asyncio.Future[str]":
@@ -187,7 +185,7 @@ def refresh(provider: str, as_json: bool) -> None:
 
 async def _refresh(provider: str) -> AuthEntry:
     async with daemon() as client:
-        return await client.request(AuthRefresh(id=client.next_id(), provider=provider), AuthEntry)
+        return await client.request(AuthRefresh(id=client.next_id(), provider=provider))
 
 
 for _command in (add, list_entries, remove, login, refresh):

@@ -12,8 +12,8 @@ from openagent.cli.command import command, complete, daemon, say
 from openagent.cli.run import OPTIONS, OUTPUTS
 from openagent.client.text import one_line
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.models import ModelEntries, ModelsList
-from openagent.protocol.sessions import MODES, SessionList, SessionPage
+from openagent.protocol.models import ModelsList
+from openagent.protocol.sessions import MODES, SessionList
 
 _VARIABLE = "_OPENAGENT_COMPLETE"
 _PATIENCE = 1.0
@@ -74,7 +74,7 @@ def run_words(context: click.Context, _parameter: click.Parameter, incomplete: s
 def _sessions() -> list[CompletionItem]:
     async def ask() -> list[CompletionItem]:
         async with asyncio.timeout(_PATIENCE), daemon(auto_start=False) as client:
-            page = await client.request(SessionList(id=client.next_id(), limit=50), SessionPage)
+            page = await client.request(SessionList(id=client.next_id(), limit=50))
             return [CompletionItem(info.id, help=one_line(info.name) or info.cwd) for info in page.sessions]
 
     return _quietly(ask)
@@ -83,7 +83,7 @@ def _sessions() -> list[CompletionItem]:
 def _models() -> list[CompletionItem]:
     async def ask() -> list[CompletionItem]:
         async with asyncio.timeout(_PATIENCE), daemon(auto_start=False) as client:
-            entries = await client.request(ModelsList(id=client.next_id()), ModelEntries)
+            entries = await client.request(ModelsList(id=client.next_id()))
             return [CompletionItem(model.name, help=model.note) for model in entries.models]
 
     return _quietly(ask)

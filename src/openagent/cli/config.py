@@ -33,7 +33,7 @@ def show(cwd: str, as_json: bool) -> None:
 
 async def _show(cwd: str) -> ConfigList:
     async with daemon() as client:
-        return await client.request(ConfigShow(id=client.next_id(), cwd=cwd), ConfigList)
+        return await client.request(ConfigShow(id=client.next_id(), cwd=cwd))
 
 
 def _shown(value: object) -> str:

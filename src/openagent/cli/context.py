@@ -12,7 +12,6 @@ from openagent.client.text import ago, clean, one_line
 from openagent.protocol.context import (
     CollectionInfo,
     ContextCollect,
-    ContextGivenBack,
     ContextMessage,
     ContextPin,
     ContextProposal,
@@ -20,7 +19,7 @@ from openagent.protocol.context import (
     ContextRestore,
     ContextShow,
 )
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Op
 
 R = TypeVar("R", bound=Struct)
 _BAR = 40
@@ -38,7 +37,7 @@ def context() -> None:
 @as_json
 def show(session: str, everything: bool, as_json: bool) -> None:
     """Show what takes how many tokens of the model's window."""
-    report = complete(_ask(ContextShow(id="-", session=session), ContextReport))
+    report = complete(_ask(ContextShow(id="-", session=session)))
     if as_json:
         print_json(plain(report))
         return
@@ -125,7 +124,7 @@ def _say_collections(collections: list[CollectionInfo]) -> None:
 def collect(session: str, collector: str, dry_run: bool, as_json: bool) -> None:
     """Shrink what the model is shown, now. `restore` takes it back."""
     op = ContextCollect(id="-", session=session, collector=collector, dry_run=dry_run)
-    done = complete(_ask(op, ContextProposal))
+    done = complete(_ask(op))
     if as_json:
         print_json(plain(done))
     elif not done.hidden and not done.shortened:
@@ -170,7 +169,7 @@ def unpin(session: str, message: int, as_json: bool) -> None:
 
 
 def _switch(session: str, message: int, *, on: bool, as_json: bool) -> None:
-    complete(_ask(ContextPin(id="-", session=session, message=message, on=on), Done))
+    complete(_ask(ContextPin(id="-", session=session, message=message, on=on)))
     if as_json:
         print_json({"message": message, "pinned": on})
     else:
@@ -185,7 +184,7 @@ def _switch(session: str, message: int, *, on: bool, as_json: bool) -> None:
 def restore(session: str, collection: int, every: bool, as_json: bool) -> None:
     """Show the model again what a collection took away; without a number, the newest one."""
     op = ContextRestore(id="-", session=session, collection=collection, every=every)
-    back = complete(_ask(op, ContextGivenBack))
+    back = complete(_ask(op))
     if as_json:
         print_json(plain(back))
     else:
@@ -194,9 +193,9 @@ def restore(session: str, collection: int, every: bool, as_json: bool) -> None:
         say("It is collected again when it passes the threshold; pinned messages are not.")
 
 
-async def _ask(op: Op, kind: type[R]) -> R:
+async def _ask(op: Op[R]) -> R:
     async with daemon() as client:
-        return await client.request(op, kind)
+        return await client.request(op)
 
 
 for _command in (show, collect, pin, unpin, restore):

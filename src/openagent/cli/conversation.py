@@ -11,10 +11,9 @@ from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
 from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines, restored
 from openagent.protocol import events as e
-from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer, Sent
+from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
 from openagent.protocol.words import answer_told, call_to_come, choice_lines, subject_of, ways_to_allow
 
@@ -267,7 +266,7 @@ class Conversation:
         else:
             op = MessageSend(id=client.next_id(), session=self._session, text=line)
             self._own_ops.add(op.id)
-            await client.request(op, Sent)
+            await client.request(op)
 
     async def _answer_ask(self, ask: PermissionAsk, said: str, client: Client) -> None:
         ways = _ways(ask)
@@ -278,13 +277,13 @@ class Conversation:
         if said in ways:
             name, scope, _ = ways[said]
             op = replace(op, decision="allow", scope=cast("GrantScope", scope), choice=name if ask.choices else "")
-        await client.request(op, Done)
+        await client.request(op)
 
     async def _answer_question(self, question: Question, said: str, client: Client) -> None:
         if said.isdigit() and 0 < int(said) <= len(question.choices):
             said = question.choices[int(said) - 1]
         op = QuestionAnswer(id=client.next_id(), session=self._session, question=question.id, answer=said)
-        await client.request(op, Done)
+        await client.request(op)
 
 
 def _ways(ask: PermissionAsk) -> dict[str, tuple[str, str, str]]:

@@ -40,7 +40,7 @@ def commands_list(cwd: str, as_json: bool) -> None:
 
     async def ask() -> c.SlashCommands:
         async with daemon() as client:
-            return await client.request(c.CommandsList(id=client.next_id(), cwd=_directory(cwd)), c.SlashCommands)
+            return await client.request(c.CommandsList(id=client.next_id(), cwd=_directory(cwd)))
 
     found = complete(ask())
     if as_json:
@@ -73,7 +73,7 @@ def skills_list(cwd: str, as_json: bool) -> None:
 
     async def ask() -> c.Skills:
         async with daemon() as client:
-            return await client.request(c.SkillsList(id=client.next_id(), cwd=_directory(cwd)), c.Skills)
+            return await client.request(c.SkillsList(id=client.next_id(), cwd=_directory(cwd)))
 
     found = complete(ask())
     if as_json:
@@ -96,7 +96,7 @@ def skills_show(name: str, cwd: str, as_json: bool) -> None:
     async def ask() -> c.SkillContent:
         async with daemon() as client:
             op = c.SkillShow(id=client.next_id(), name=name, cwd=_directory(cwd))
-            return await client.request(op, c.SkillContent)
+            return await client.request(op)
 
     found = complete(ask())
     if as_json:
@@ -124,7 +124,7 @@ def hooks_list(cwd: str, as_json: bool) -> None:
 
     async def ask() -> c.Hooks:
         async with daemon() as client:
-            return await client.request(c.HooksList(id=client.next_id(), cwd=_directory(cwd)), c.Hooks)
+            return await client.request(c.HooksList(id=client.next_id(), cwd=_directory(cwd)))
 
     found = complete(ask())
     if as_json:
@@ -158,7 +158,7 @@ def hooks_test(event: str, tool: str, given: str, cwd: str, as_json: bool) -> in
     async def ask() -> c.HooksTried:
         async with daemon() as client:
             op = c.HooksTest(id=client.next_id(), event=event, cwd=_directory(cwd), tool=tool, input=fields)
-            return await client.request(op, c.HooksTried)
+            return await client.request(op)
 
     found = complete(ask())
     failed = any(tried.outcome in ("failed", "timeout") for tried in found.tried)
@@ -188,7 +188,7 @@ def plugins_list(as_json: bool) -> int:
 
     async def ask() -> c.Plugins:
         async with daemon() as client:
-            return await client.request(c.PluginsList(id=client.next_id()), c.Plugins)
+            return await client.request(c.PluginsList(id=client.next_id()))
 
     found = complete(ask())
     broken = any(plugin.error for plugin in found.plugins)

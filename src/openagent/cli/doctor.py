@@ -19,10 +19,10 @@ from openagent.client import elsewhere
 from openagent.client.text import clean
 from openagent.protocol import locations
 from openagent.protocol.configuration import ConfigList, ConfigShow
-from openagent.protocol.customizing import Plugin, Plugins, PluginsList
+from openagent.protocol.customizing import Plugin, PluginsList
 from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.safety import PolicyExplain, PolicyExplanation
+from openagent.protocol.safety import PolicyExplain
 
 OLDEST_PYTHON = (3, 11)
 KEYS = tuple(name for name in locations.FORWARDED_ENV if name.endswith(("_KEY", "_TOKEN", "_CREDENTIALS", "_HOST")))
@@ -171,13 +171,13 @@ async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError, list[s
     """How it is, and what it makes of the settings and the rules that hold here."""
     cwd = os.getcwd()
     async with daemon() as client:
-        info = await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
-        plugins = (await client.request(PluginsList(id=client.next_id()), Plugins)).plugins
+        info = await client.request(DaemonStatus(id=client.next_id()))
+        plugins = (await client.request(PluginsList(id=client.next_id()))).plugins
         broken = [plugin for plugin in plugins if plugin.error]
         try:
-            settings = await client.request(ConfigShow(id=client.next_id(), cwd=cwd), ConfigList)
+            settings = await client.request(ConfigShow(id=client.next_id(), cwd=cwd))
             explain = PolicyExplain(id=client.next_id(), command="true", cwd=cwd)
-            return info, settings, (await client.request(explain, PolicyExplanation)).notices, broken
+            return info, settings, (await client.request(explain)).notices, broken
         except OpenAgentError as problem:
             return info, problem, [], broken
 

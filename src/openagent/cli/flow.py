@@ -27,7 +27,6 @@ from openagent.protocol.flows import (
     FlowShow,
     FlowsList,
 )
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import MODES, Mode
 from openagent.protocol.words import call_to_come
 
@@ -71,7 +70,7 @@ def _about(each: FlowInfo) -> str:
 
 async def _list() -> FlowList:
     async with daemon() as client:
-        return await client.request(FlowsList(id=client.next_id(), cwd=os.getcwd()), FlowList)
+        return await client.request(FlowsList(id=client.next_id(), cwd=os.getcwd()))
 
 
 @command("check", "openagent flow check feature.toml")
@@ -98,7 +97,7 @@ def check(file: str, as_json: bool) -> int:
 
 async def _check(text: str, file: str) -> FlowInfo:
     async with daemon() as client:
-        return await client.request(FlowCheck(id=client.next_id(), text=text, file=file, cwd=os.getcwd()), FlowInfo)
+        return await client.request(FlowCheck(id=client.next_id(), text=text, file=file, cwd=os.getcwd()))
 
 
 def _read(file: str) -> tuple[str, str]:
@@ -183,13 +182,13 @@ def show(session: str, as_json: bool) -> None:
 
 async def _show(session: str) -> FlowReport:
     async with daemon() as client:
-        return await client.request(FlowShow(id=client.next_id(), session=session), FlowReport)
+        return await client.request(FlowShow(id=client.next_id(), session=session))
 
 
 async def _follow(start: Start, *, as_json: bool) -> int:
     may_ask = sys.stdin.isatty() and sys.stderr.isatty()
     async with daemon(interactive=may_ask) as client:
-        running = await client.request(start(client.next_id()), FlowRunning)
+        running = await client.request(start(client.next_id()))
         attachment = await client.attach(running.session, after=running.seq)
         progress = Progress(client, running, quiet=as_json, may_ask=may_ask)
         following = asyncio.create_task(progress.follow(attachment))
@@ -198,7 +197,7 @@ async def _follow(start: Start, *, as_json: bool) -> int:
         except asyncio.CancelledError:  # Ctrl-C
             await client.cancel(running.session)
             code = CANCELLED
-        report = await client.request(FlowShow(id=client.next_id(), session=running.session), FlowReport)
+        report = await client.request(FlowShow(id=client.next_id(), session=running.session))
     if as_json:
         print_json(plain(report))
     return code
@@ -278,7 +277,7 @@ class Progress:
             decision="allow" if allowed else "deny",
             scope="session" if said == "s" else "once",
         )
-        await self._client.request(answer, Done)
+        await self._client.request(answer)
 
     def _say(self, text: str, style: str) -> None:
         if not self._quiet:

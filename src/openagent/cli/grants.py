@@ -8,7 +8,6 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.terminal import complain, table
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.grants import Grant, Grants, GrantsList, GrantsRevoke
-from openagent.protocol.op import Done
 
 
 @click.group(
@@ -50,7 +49,7 @@ def _row(grant: Grant) -> tuple[str, ...]:
 
 async def _list(session: str) -> Grants:
     async with daemon() as client:
-        return await client.request(GrantsList(id=client.next_id(), session=session), Grants)
+        return await client.request(GrantsList(id=client.next_id(), session=session))
 
 
 @command("revoke", "openagent grants revoke 3f2a91c07b", "openagent grants revoke 3f2a91c07b 90ce11d2a4")
@@ -68,7 +67,7 @@ def revoke(ids: tuple[str, ...], as_json: bool) -> None:
 async def _revoke(ids: tuple[str, ...]) -> None:
     async with daemon() as client:
         for grant in ids:
-            await client.request(GrantsRevoke(id=client.next_id(), grant=grant), Done)
+            await client.request(GrantsRevoke(id=client.next_id(), grant=grant))
 
 
 for _command in (list_grants, revoke):

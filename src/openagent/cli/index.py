@@ -14,22 +14,17 @@ from openagent.cli.terminal import BOLD, DIM, paint, size
 from openagent.client.text import ago, clean
 from openagent.protocol.events import AnyEvent, IndexProgress, IndexUpdated
 from openagent.protocol.index import (
-    CodeHits,
-    CodeMap,
-    CodeSymbols,
     IndexAsk,
     IndexBuild,
     IndexBuilt,
-    IndexInfo,
     IndexMap,
-    IndexReady,
     IndexSearch,
     IndexSetup,
     IndexSymbols,
     IndexWatch,
     SearchBy,
 )
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Op
 
 R = TypeVar("R", bound=Struct)
 _BAR = 30
@@ -52,7 +47,7 @@ def index() -> None:
 def build(cwd: str, as_json: bool) -> None:
     """Read what is new or changed since the last time."""
     op = IndexBuild(id="-", cwd=_absolute(cwd))
-    built = complete(_with_progress(op, IndexBuilt, quiet=as_json))
+    built = complete(_with_progress(op, quiet=as_json))
     if as_json:
         print_json(plain(built))
     else:
@@ -68,7 +63,7 @@ def build(cwd: str, as_json: bool) -> None:
 def search(query: str, limit: int, by: str, cwd: str, as_json: bool) -> int:
     """Find pieces of code, best first. Exit code 1 when there are none."""
     op = IndexSearch(id="-", cwd=_absolute(cwd), query=query, limit=limit, by=cast("SearchBy", by))
-    found = complete(_request(op, CodeHits)).hits
+    found = complete(_request(op)).hits
     if as_json:
         print_json(plain(found))
     elif not found:
@@ -87,7 +82,7 @@ def search(query: str, limit: int, by: str, cwd: str, as_json: bool) -> int:
 @as_json
 def symbols(name: str, cwd: str, as_json: bool) -> int:
     """Show where a name is defined and where it is used. Exit code 1 when it is nowhere."""
-    found = complete(_request(IndexSymbols(id="-", cwd=_absolute(cwd), name=name), CodeSymbols))
+    found = complete(_request(IndexSymbols(id="-", cwd=_absolute(cwd), name=name)))
     if as_json:
         print_json(plain(found))
     else:
@@ -106,7 +101,7 @@ def symbols(name: str, cwd: str, as_json: bool) -> int:
 @as_json
 def show_map(tokens: int, cwd: str, as_json: bool) -> None:
     """Show what is used most, file by file."""
-    found = complete(_request(IndexMap(id="-", cwd=_absolute(cwd), max_tokens=tokens), CodeMap))
+    found = complete(_request(IndexMap(id="-", cwd=_absolute(cwd), max_tokens=tokens)))
     if as_json:
         print_json(plain(found))
     else:
@@ -118,7 +113,7 @@ def show_map(tokens: int, cwd: str, as_json: bool) -> None:
 @as_json
 def status(cwd: str, as_json: bool) -> None:
     """Tell what is indexed, and how old it is."""
-    info = complete(_request(IndexAsk(id="-", cwd=_absolute(cwd)), IndexInfo))
+    info = complete(_request(IndexAsk(id="-", cwd=_absolute(cwd))))
     if as_json:
         print_json(plain(info))
         return
@@ -144,7 +139,7 @@ def watch(cwd: str) -> None:
 
 async def _watch(cwd: str) -> None:
     async with daemon() as client, client.all_events() as events:
-        watching = asyncio.create_task(client.request(IndexWatch(id=client.next_id(), cwd=cwd), Done))
+        watching = asyncio.create_task(client.request(IndexWatch(id=client.next_id(), cwd=cwd)))
         watching.add_done_callback(lambda _: events.put_nowait(None))
         while (event := await events.get()) is not None:
             if isinstance(event, IndexUpdated):
@@ -157,23 +152,23 @@ async def _watch(cwd: str) -> None:
 @as_json
 def setup(as_json: bool) -> None:
     """Install the model that finds code by meaning. It runs on this machine; nothing is sent anywhere."""
-    ready = complete(_with_progress(IndexSetup(id="-"), IndexReady, quiet=as_json))
+    ready = complete(_with_progress(IndexSetup(id="-"), quiet=as_json))
     if as_json:
         print_json(plain(ready))
     else:
         say(f"Ready ({size(ready.size_bytes)} in {clean(ready.path)}). `openagent index build` uses it.")
 
 
-async def _request(op: Op, kind: type[R]) -> R:
+async def _request(op: Op[R]) -> R:
     async with daemon() as client:
-        return await client.request(op, kind)
+        return await client.request(op)
 
 
-async def _with_progress(op: Op, kind: type[R], *, quiet: bool) -> R:
+async def _with_progress(op: Op[R], *, quiet: bool) -> R:
     async with daemon() as client, client.all_events() as events:
         shown = None if quiet else asyncio.create_task(_show(events))
         try:
-            return await client.request(op, kind)
+            return await client.request(op)
         finally:
             if shown is not None:
                 shown.cancel()

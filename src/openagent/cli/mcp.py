@@ -14,11 +14,9 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.mcp_prompt import prompt
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean
-from openagent.protocol.auth import LoginStarted
 from openagent.protocol.mcp import (
     McpAdd,
     McpCatalog,
-    McpCatalogue,
     McpCatalogueEntry,
     McpImport,
     McpImported,
@@ -40,7 +38,7 @@ from openagent.protocol.mcp import (
     McpSwitch,
     McpTest,
 )
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Op
 
 _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
 
@@ -104,12 +102,12 @@ def test(name: str, as_json: bool) -> int:
 
 async def _list(session: str) -> McpServers:
     async with daemon() as client:
-        return await client.request(McpList(id=client.next_id(), cwd=os.getcwd(), session=session), McpServers)
+        return await client.request(McpList(id=client.next_id(), cwd=os.getcwd(), session=session))
 
 
 async def _test(name: str) -> McpServers:
     async with daemon() as client:
-        return await client.request(McpTest(id=client.next_id(), name=name, cwd=os.getcwd()), McpServers)
+        return await client.request(McpTest(id=client.next_id(), name=name, cwd=os.getcwd()))
 
 
 def _complain(notices: list[str]) -> None:
@@ -133,7 +131,7 @@ def catalog(name: str, as_json: bool) -> None:
 
 async def _catalogue(name: str) -> list[McpCatalogueEntry]:
     async with daemon() as client:
-        return (await client.request(McpCatalog(id=client.next_id(), name=name), McpCatalogue)).entries
+        return (await client.request(McpCatalog(id=client.next_id(), name=name))).entries
 
 
 def _known(entry: McpCatalogueEntry) -> tuple[str, ...]:
@@ -298,12 +296,12 @@ def login(name: str) -> None:
 
 async def _login(name: str) -> None:
     async with daemon() as client:
-        started = await client.request(McpLogin(id=client.next_id(), name=name, cwd=os.getcwd()), LoginStarted)
+        started = await client.request(McpLogin(id=client.next_id(), name=name, cwd=os.getcwd()))
         click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
         if sys.stdin.isatty():
             click.echo("Waiting for the browser. Or paste here the address it ended at:", err=True)
         await browser_or_paste(
-            lambda answer: client.request(McpLoginFinish(id=client.next_id(), login=started.login, answer=answer), Done)
+            lambda answer: client.request(McpLoginFinish(id=client.next_id(), login=started.login, answer=answer))
         )
 
 
@@ -340,7 +338,7 @@ def _arguments(prompt: McpPrompt) -> str:
 
 async def _prompts(server: str) -> McpPromptList:
     async with daemon() as client:
-        return await client.request(McpPrompts(id=client.next_id(), cwd=os.getcwd(), server=server), McpPromptList)
+        return await client.request(McpPrompts(id=client.next_id(), cwd=os.getcwd(), server=server))
 
 
 @command(
@@ -377,23 +375,23 @@ def resources(server: str, uri: str, as_json: bool) -> None:
 
 async def _resources(server: str) -> McpResourceList:
     async with daemon() as client:
-        return await client.request(McpResources(id=client.next_id(), cwd=os.getcwd(), server=server), McpResourceList)
+        return await client.request(McpResources(id=client.next_id(), cwd=os.getcwd(), server=server))
 
 
 async def _read(server: str, uri: str) -> McpResourceContents:
     async with daemon() as client:
         op = McpResourceRead(id=client.next_id(), cwd=os.getcwd(), server=server, uri=uri)
-        return await client.request(op, McpResourceContents)
+        return await client.request(op)
 
 
 async def _import(path: str) -> McpImported:
     async with daemon() as client:
-        return await client.request(McpImport(id=client.next_id(), path=path), McpImported)
+        return await client.request(McpImport(id=client.next_id(), path=path))
 
 
 async def _send(make: Callable[[str], Op]) -> None:
     async with daemon() as client:
-        await client.request(make(client.next_id()), Done)
+        await client.request(make(client.next_id()))
 
 
 @command("serve", "openagent mcp serve", "openagent mcp add team openagent mcp serve")

@@ -34,4 +34,4 @@ def prompt(server: str, name: str, arguments: tuple[str, ...], as_json: bool) ->
 async def _get(server: str, name: str, arguments: dict[str, str]) -> McpPromptMessages:
     async with daemon() as client:
         op = McpPromptGet(id=client.next_id(), cwd=os.getcwd(), server=server, name=name, arguments=arguments)
-        return await client.request(op, McpPromptMessages)
+        return await client.request(op)

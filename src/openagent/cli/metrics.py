@@ -51,7 +51,7 @@ def _row(each: AgentMetrics) -> tuple[str, ...]:
 
 async def _agents(limit: int) -> AgentsMetrics:
     async with daemon() as client:
-        return await client.request(MetricsAgents(id=client.next_id(), limit=limit), AgentsMetrics)
+        return await client.request(MetricsAgents(id=client.next_id(), limit=limit))
 
 
 @command("cost", "openagent metrics cost", "openagent metrics cost --days 7 --json")
@@ -74,7 +74,7 @@ def cost(days: int, as_json: bool) -> None:
 
 async def _cost(days: int) -> CostAnalysis:
     async with daemon() as client:
-        return await client.request(MetricsCost(id=client.next_id(), days=days), CostAnalysis)
+        return await client.request(MetricsCost(id=client.next_id(), days=days))
 
 
 @command("failures", "openagent metrics failures", "openagent metrics failures --days 7 --json")
@@ -94,7 +94,7 @@ def failures(days: float | None, as_json: bool) -> None:
 
 async def _failures(since: float) -> FailureReport:
     async with daemon() as client:
-        return await client.request(UsageFailures(id=client.next_id(), since=since), FailureReport)
+        return await client.request(UsageFailures(id=client.next_id(), since=since))
 
 
 for _command in (agents, cost, failures):

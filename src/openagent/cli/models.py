@@ -18,7 +18,6 @@ from openagent.protocol.models import (
     ModelsPull,
     ModelsTest,
     ModelTest,
-    ModelTests,
 )
 
 _BAR = 30
@@ -51,7 +50,7 @@ def list_models(provider: str, as_json: bool) -> int:
 async def _list(provider: str) -> ModelEntries:
     async with daemon() as client:
         op = ModelsList(id=client.next_id(), provider=provider, cwd=os.getcwd())
-        return await client.request(op, ModelEntries)
+        return await client.request(op)
 
 
 def _row(model: ModelEntry) -> tuple[str, ...]:
@@ -81,7 +80,7 @@ def test(name: str, as_json: bool) -> int:
 async def _test(name: str) -> list[ModelTest]:
     async with daemon() as client:
         op = ModelsTest(id=client.next_id(), name=name, cwd=os.getcwd())
-        return (await client.request(op, ModelTests)).tests
+        return (await client.request(op)).tests
 
 
 def _verdict(test: ModelTest) -> str:
@@ -107,7 +106,7 @@ async def _pull(name: str, *, quiet: bool) -> ModelPulled:
     async with daemon() as client, client.all_events() as events:
         shown = None if quiet else asyncio.create_task(_show(events))
         try:
-            return await client.request(ModelsPull(id=client.next_id(), name=name), ModelPulled)
+            return await client.request(ModelsPull(id=client.next_id(), name=name))
         finally:
             if shown is not None:
                 shown.cancel()

@@ -48,7 +48,7 @@ def explain(words: tuple[str, ...], mode: str | None, cwd: str, as_json: bool) -
 async def _explain(text: str, mode: Mode | None, cwd: str) -> PolicyExplanation:
     async with daemon() as client:
         op = PolicyExplain(id=client.next_id(), command=text, mode=mode, cwd=cwd)
-        return await client.request(op, PolicyExplanation)
+        return await client.request(op)
 
 
 def _told(ruling: Ruling) -> str:
@@ -81,7 +81,7 @@ def test(cwd: str, as_json: bool) -> int:
 
 async def _test(cwd: str) -> PolicyTested:
     async with daemon() as client:
-        return await client.request(PolicyTest(id=client.next_id(), cwd=cwd), PolicyTested)
+        return await client.request(PolicyTest(id=client.next_id(), cwd=cwd))
 
 
 def _directory(cwd: str) -> str:

@@ -35,7 +35,7 @@ def queue(
     as_json: bool,
 ) -> None:
     """Show the messages that wait for a session's turn to end; edit, remove or move them."""
-    ops: list[Op] = [QueueRemove(id="-", session=session, queued=each) for each in remove]
+    ops: list[Op[Queue]] = [QueueRemove(id="-", session=session, queued=each) for each in remove]
     ops += [QueueEdit(id="-", session=session, queued=each, text=text) for each, text in edit]
     ops += [QueueMove(id="-", session=session, queued=each, position=position) for each, position in move]
     if resume:
@@ -52,11 +52,11 @@ def queue(
         say("They wait until you go on: with the next message, or `--resume`.")
 
 
-async def _ask(ops: list[Op]) -> Queue:
+async def _ask(ops: list[Op[Queue]]) -> Queue:
     found = Queue([])
     async with daemon() as client:
         for op in ops:
-            found = await client.request(op, Queue)
+            found = await client.request(op)
     return found
 
 

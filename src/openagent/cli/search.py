@@ -40,7 +40,7 @@ def search(words: tuple[str, ...], session: str, limit: int, as_json: bool) -> N
 async def _search(query: str, session: str, limit: int) -> FoundMessages:
     async with daemon() as client:
         op = MessagesSearch(id=client.next_id(), query=query, session=session, limit=limit)
-        return await client.request(op, FoundMessages)
+        return await client.request(op)
 
 
 def _print(each: FoundMessage, now: float) -> None:

@@ -80,7 +80,7 @@ def _change(settings: tuple[str, ...]) -> SettingsChange:
 async def _update(session: str, name: str | None, change: SettingsChange) -> SessionInfo:
     async with daemon() as client:
         op = SessionUpdate(id=client.next_id(), session=session, name=name, settings=change)
-        return await client.request(op, SessionInfo)
+        return await client.request(op)
 
 
 @command("raw", "openagent sessions raw 06gx 2", "openagent sessions raw 06gx 2 --json | jq -r .request")
@@ -101,4 +101,4 @@ def raw(session: str, number: int, as_json: bool) -> None:
 
 async def _raw(session: str, number: int) -> RawExchange:
     async with daemon() as client:
-        return await client.request(MessageRaw(id=client.next_id(), session=session, number=number), RawExchange)
+        return await client.request(MessageRaw(id=client.next_id(), session=session, number=number))

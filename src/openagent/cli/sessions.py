@@ -22,7 +22,6 @@ from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import (
     EndedTurn,
     SessionDelete,
@@ -30,7 +29,6 @@ from openagent.protocol.sessions import (
     SessionGet,
     SessionInfo,
     SessionList,
-    SessionPage,
 )
 
 PAGE = 200
@@ -100,7 +98,7 @@ async def _list(cwd: str, query: str, limit: int | None) -> list[SessionInfo]:
             op = SessionList(
                 id=client.next_id(), limit=size, before=before, cwd=cwd, query=query, roots=limit is not None
             )
-            page = await client.request(op, SessionPage)
+            page = await client.request(op)
             found += page.sessions
             before = page.next
             if before is None:
@@ -203,7 +201,7 @@ async def _delete(names: Sequence[str], *, ask: bool, as_json: bool) -> None:
                 say(f"{info.id}  {one_line(info.name)}  ({info.message_count} messages)")
             click.confirm("Delete this for good?", abort=True)
         for info in found:
-            await client.request(SessionDelete(id=client.next_id(), session=info.id), Done)
+            await client.request(SessionDelete(id=client.next_id(), session=info.id))
             if not as_json:
                 say(f"Deleted {info.id}.")
     if as_json:
@@ -227,18 +225,18 @@ def fork(session: str, through: int | None, name: str, as_json: bool) -> None:
 async def _fork(session: str, through: int | None, name: str) -> SessionInfo:
     async with daemon() as client:
         op = SessionFork(id=client.next_id(), session=session, through=through, name=name)
-        return await client.request(op, SessionInfo)
+        return await client.request(op)
 
 
 async def _get(client: Client, session: str) -> SessionInfo:
-    return await client.request(SessionGet(id=client.next_id(), session=session), SessionInfo)
+    return await client.request(SessionGet(id=client.next_id(), session=session))
 
 
 async def _pages(client: Client, session: str) -> AsyncGenerator[MessagePage, None]:
     after, has_more = 0, True
     while has_more:
         op = MessagesPage(id=client.next_id(), session=session, after=after, limit=PAGE)
-        page = await client.request(op, MessagePage)
+        page = await client.request(op)
         if page.messages:
             yield page
             after = page.messages[-1].number

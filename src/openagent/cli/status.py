@@ -32,7 +32,7 @@ def show_status(socket: str, as_json: bool) -> int:
 
 async def ask_status(socket: str) -> DaemonInfo:
     async with daemon(auto_start=False, socket=socket) as client:
-        return await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
+        return await client.request(DaemonStatus(id=client.next_id()))
 
 
 def _with_pid(problem: OpenAgentError) -> OpenAgentError:

@@ -9,7 +9,6 @@ from openagent.cli.process import Process, daemon_pid
 from openagent.client import elsewhere
 from openagent.protocol.daemon import DaemonStop
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 
 STOP_SECONDS = 15.0
 
@@ -58,7 +57,7 @@ async def _ask_to_stop(socket: str) -> Process:
     async with daemon(auto_start=False, socket=socket) as client:
         assert client.welcome is not None
         process = Process(client.welcome.pid)
-        await client.request(DaemonStop(id=client.next_id()), Done)
+        await client.request(DaemonStop(id=client.next_id()))
         return process
 
 

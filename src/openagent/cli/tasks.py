@@ -4,10 +4,11 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 import msgspec
+from msgspec import Struct
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.task_cache import SeenTasks, remember_tasks, seen_tasks
@@ -15,19 +16,19 @@ from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
+from openagent.protocol.op import Op
 from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
     TaskGet,
     TaskInfo,
-    TaskList,
     TasksList,
     TasksSync,
-    TasksSynced,
     TaskState,
     TaskUpdate,
 )
+
+R = TypeVar("R", bound=Struct)
 
 _STATES = ("doing", "blocked", "todo", "done")
 _STATE = click.Choice(["todo", "doing", "blocked", "done"])
@@ -160,7 +161,7 @@ def add(  # noqa: PLR0917
         session=session,
         cwd=_workspace(cwd),
     )
-    _tell(complete(_ask(url, op, TaskInfo)), "Added", as_json)
+    _tell(complete(_ask(url, op)), "Added", as_json)
 
 
 @command(
@@ -238,7 +239,7 @@ def sync(cwd: str | None, url: str, as_json: bool) -> None:
     Edits on either side survive. Where both changed the same, the newer counts, and what the older said is kept in the
     task's detail. The file is made when there is none; what else stands in it is left alone.
     """
-    synced = complete(_ask(url, TasksSync(id="sync", cwd=_workspace(cwd)), TasksSynced))
+    synced = complete(_ask(url, TasksSync(id="sync", cwd=_workspace(cwd))))
     if as_json:
         print_json(plain(synced))
         return
@@ -272,7 +273,7 @@ def _one(tasks: list[TaskInfo], start: str) -> TaskInfo:
 
 
 async def _all(client: Client, url: str) -> list[TaskInfo]:
-    tasks = (await client.request(TasksList(id=client.next_id()), TaskList)).tasks
+    tasks = (await client.request(TasksList(id=client.next_id()))).tasks
     remember_tasks(url, tasks)
     return tasks
 
@@ -289,9 +290,9 @@ async def _seen(url: str, *, fresh: bool) -> Seen:
         return Seen(last.tasks, last.at, offline=True, reason=str(problem))
 
 
-async def _ask(url: str, op: Any, kind: Any) -> Any:
+async def _ask(url: str, op: Op[R]) -> R:
     async with daemon() as client:
-        done = await client.request(msgspec.structs.replace(op, id=client.next_id()), kind)
+        done = await client.request(msgspec.structs.replace(op, id=client.next_id()))
         await _all(client, url)
         return done
 
@@ -299,14 +300,14 @@ async def _ask(url: str, op: Any, kind: Any) -> Any:
 async def _get(url: str, start: str) -> TaskInfo:
     async with daemon() as client:
         found = _one(await _all(client, url), start)
-        return await client.request(TaskGet(id=client.next_id(), task=found.id), TaskInfo)
+        return await client.request(TaskGet(id=client.next_id(), task=found.id))
 
 
 async def _update(url: str, start: str, changes: dict[str, Any]) -> TaskInfo:
     async with daemon() as client:
         found = _one(await _all(client, url), start)
         op = msgspec.structs.replace(TaskUpdate(id=client.next_id(), task=found.id), **changes)
-        changed = await client.request(op, TaskInfo)
+        changed = await client.request(op)
         await _all(client, url)
         return changed
 
@@ -325,7 +326,7 @@ async def _remove(url: str, starts: tuple[str, ...]) -> list[TaskInfo]:
         tasks = await _all(client, url)
         found = [_one(tasks, start) for start in starts]
         for each in found:
-            await client.request(TaskDelete(id=client.next_id(), task=each.id), Done)
+            await client.request(TaskDelete(id=client.next_id(), task=each.id))
         await _all(client, url)
         return found
 

@@ -12,7 +12,6 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import MODES
 from openagent.protocol.templates import (
     Template,
@@ -64,7 +63,7 @@ def list_templates(as_json: bool) -> None:
 
 async def _list() -> TemplateList:
     async with daemon() as client:
-        return await client.request(TemplatesList(id=client.next_id(), cwd=os.getcwd()), TemplateList)
+        return await client.request(TemplatesList(id=client.next_id(), cwd=os.getcwd()))
 
 
 def _row(info: TemplateInfo) -> tuple[str, ...]:
@@ -91,9 +90,9 @@ def show(name: str, as_json: bool) -> None:
 
 async def _show(name: str) -> tuple[TemplateInfo, TemplateText]:
     async with daemon() as client:
-        info = await client.request(TemplatesGet(id=client.next_id(), name=name, cwd=os.getcwd()), TemplateInfo)
+        info = await client.request(TemplatesGet(id=client.next_id(), name=name, cwd=os.getcwd()))
         op = TemplatesExport(id=client.next_id(), name=name, cwd=os.getcwd())
-        return info, await client.request(op, TemplateText)
+        return info, await client.request(op)
 
 
 @command(
@@ -157,7 +156,7 @@ def _names(given: str | None) -> list[str] | None:
 async def _save(template: Template, replace: bool) -> TemplateInfo:
     async with daemon() as client:
         op = TemplatesSave(id=client.next_id(), template=template, replace=replace)
-        return await client.request(op, TemplateInfo)
+        return await client.request(op)
 
 
 def _told(info: TemplateInfo, done: str, as_json: bool) -> None:
@@ -200,7 +199,7 @@ def remove(name: str, as_json: bool) -> None:
 
 async def _remove(name: str) -> None:
     async with daemon() as client:
-        await client.request(TemplatesRemove(id=client.next_id(), name=name, cwd=os.getcwd()), Done)
+        await client.request(TemplatesRemove(id=client.next_id(), name=name, cwd=os.getcwd()))
 
 
 @command("import", "openagent templates import reviewer.md", "openagent templates import ~/.claude/agents/*.md")
@@ -231,7 +230,7 @@ def import_templates(files: tuple[str, ...], replace: bool, as_json: bool) -> in
 async def _import(text: str, file: str, *, replace: bool) -> TemplateInfo:
     async with daemon() as client:
         op = TemplatesImport(id=client.next_id(), text=text, file=file, replace=replace)
-        return await client.request(op, TemplateInfo)
+        return await client.request(op)
 
 
 @command(

@@ -9,7 +9,6 @@ import click
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
-from openagent.protocol.op import Done
 from openagent.protocol.scopes import Scope
 from openagent.protocol.tokens import TokenCreated, TokenInfo, TokenList, TokensCreate, TokensList, TokensRevoke
 
@@ -129,14 +128,14 @@ def _describe(info: TokenInfo) -> str:
 async def _create(name: str, scopes: list[Scope], roots: list[str], expires_in: float | None) -> TokenCreated:
     async with daemon() as client:
         op = TokensCreate(id=client.next_id(), name=name, scopes=scopes, roots=roots, expires_in=expires_in)
-        return await client.request(op, TokenCreated)
+        return await client.request(op)
 
 
 async def _list() -> TokenList:
     async with daemon() as client:
-        return await client.request(TokensList(id=client.next_id()), TokenList)
+        return await client.request(TokensList(id=client.next_id()))
 
 
 async def _revoke(token: str) -> None:
     async with daemon() as client:
-        await client.request(TokensRevoke(id=client.next_id(), token=token), Done)
+        await client.request(TokensRevoke(id=client.next_id(), token=token))

@@ -9,7 +9,6 @@ from openagent.cli.command import as_json, command, complete, daemon, examples, 
 from openagent.cli.terminal import table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.tools import ToolInfo, ToolList, ToolRan, ToolRun, ToolsList, ToolsSwitch
 
 _in_session = click.option("--session", default="", metavar="ID", help="Of this session alone.")
@@ -49,7 +48,7 @@ def _row(tool: ToolInfo) -> tuple[str, ...]:
 
 async def _list(session: str) -> ToolList:
     async with daemon() as client:
-        return await client.request(ToolsList(id=client.next_id(), session=session), ToolList)
+        return await client.request(ToolsList(id=client.next_id(), session=session))
 
 
 @command("enable", "openagent tools enable web_fetch", "openagent tools enable web_fetch --session 06gx")
@@ -81,7 +80,7 @@ def _switch(name: str, session: str, *, on: bool, as_json: bool) -> None:
 
 async def _send_switch(name: str, session: str, on: bool) -> None:
     async with daemon() as client:
-        await client.request(ToolsSwitch(id=client.next_id(), name=name, on=on, session=session), Done)
+        await client.request(ToolsSwitch(id=client.next_id(), name=name, on=on, session=session))
 
 
 @command(
@@ -130,9 +129,7 @@ def _value(text: str) -> Any:
 
 async def _run(session: str, tool: str, arguments: dict[str, Any]) -> ToolRan:
     async with daemon() as client:
-        return await client.request(
-            ToolRun(id=client.next_id(), session=session, tool=tool, arguments=arguments), ToolRan
-        )
+        return await client.request(ToolRun(id=client.next_id(), session=session, tool=tool, arguments=arguments))
 
 
 for _command in (list_tools, enable, disable, run):

@@ -8,7 +8,6 @@ import click
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
-from openagent.protocol.op import Done
 from openagent.protocol.safety import TrustAdd, TrustEntries, TrustEntry, TrustRemove, TrustShow
 
 
@@ -62,14 +61,14 @@ def _state(entry: TrustEntry) -> str:
 
 async def _add(folder: str) -> TrustEntry:
     async with daemon() as client:
-        return await client.request(TrustAdd(id=client.next_id(), cwd=folder), TrustEntry)
+        return await client.request(TrustAdd(id=client.next_id(), cwd=folder))
 
 
 async def _remove(folder: str) -> None:
     async with daemon() as client:
-        await client.request(TrustRemove(id=client.next_id(), folder=folder), Done)
+        await client.request(TrustRemove(id=client.next_id(), folder=folder))
 
 
 async def _list() -> TrustEntries:
     async with daemon() as client:
-        return await client.request(TrustShow(id=client.next_id()), TrustEntries)
+        return await client.request(TrustShow(id=client.next_id()))

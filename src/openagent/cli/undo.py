@@ -105,9 +105,9 @@ def _show(done: Rewound, *, nothing: str) -> None:
         say(clean(f"At work in the same folder, and untouched: {', '.join(done.beside)}."))
 
 
-async def _ask(op: Op) -> Rewound:
+async def _ask(op: Op[Rewound]) -> Rewound:
     async with daemon() as client:
-        return await client.request(msgspec.structs.replace(op, id=client.next_id()), Rewound)
+        return await client.request(msgspec.structs.replace(op, id=client.next_id()))
 
 
 @command("diff", "openagent sessions diff 06gx", "openagent sessions diff 06gx --turn 3 --names")
@@ -126,4 +126,4 @@ def diff(session: str, turn: int | None, names: bool, as_json: bool) -> None:
 
 async def _changes(session: str, turn: int | None) -> Changes:
     async with daemon() as client:
-        return await client.request(SessionChanges(id=client.next_id(), session=session, turn=turn), Changes)
+        return await client.request(SessionChanges(id=client.next_id(), session=session, turn=turn))

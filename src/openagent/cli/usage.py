@@ -43,7 +43,7 @@ def usage(by: str, days: float | None, as_json: bool) -> None:
 
 async def _report(by: GroupBy, since: float) -> UsageReport:
     async with daemon() as client:
-        return await client.request(UsageAsk(id=client.next_id(), by=by, since=since), UsageReport)
+        return await client.request(UsageAsk(id=client.next_id(), by=by, since=since))
 
 
 def _row(row: UsageRow) -> tuple[str, ...]:

@@ -25,4 +25,4 @@ def web(opens: bool | None, as_json: bool) -> None:
 
 async def _address() -> LoginAddress:
     async with daemon() as client:
-        return await client.request(WebLogin(id=client.next_id()), LoginAddress)
+        return await client.request(WebLogin(id=client.next_id()))

@@ -13,17 +13,12 @@ from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import size, table
 from openagent.client.text import ago, clean
-from openagent.protocol.op import Done, Op
-from openagent.protocol.undo import Changes
+from openagent.protocol.op import Op
 from openagent.protocol.workspaces import (
     CopyMethod,
     WorkspaceBackup,
-    WorkspaceCopies,
-    WorkspaceCopy,
-    WorkspaceMerged,
     WorkspacesBackup,
     WorkspacesCollect,
-    WorkspacesCollected,
     WorkspacesCreate,
     WorkspacesDiff,
     WorkspacesList,
@@ -57,7 +52,7 @@ def workspaces(ctx: click.Context) -> None:
 @as_json
 def list_copies(cwd: str | None, as_json: bool) -> None:
     """List the copies there are."""
-    found = _ask(WorkspacesList(id="-", cwd=_absolute(cwd) if cwd else ""), WorkspaceCopies).copies
+    found = _ask(WorkspacesList(id="-", cwd=_absolute(cwd) if cwd else "")).copies
     if as_json:
         print_json(plain(found))
     elif found:
@@ -89,7 +84,7 @@ def create(
         max_bytes=_bytes(max_size) if max_size else None,
         max_files=max_files,
     )
-    copy = _ask(op, WorkspaceCopy)
+    copy = _ask(op)
     if as_json:
         print_json(plain(copy))
         return
@@ -103,7 +98,7 @@ def create(
 @as_json
 def diff(copy: str, names: bool, as_json: bool) -> None:
     """Show what a copy has changed since it was made or last merged."""
-    changes = _ask(WorkspacesDiff(id="-", copy=copy), Changes)
+    changes = _ask(WorkspacesDiff(id="-", copy=copy))
     if as_json:
         print_json(plain(changes.files))
     else:
@@ -115,7 +110,7 @@ def diff(copy: str, names: bool, as_json: bool) -> None:
 @as_json
 def merge(copy: str, as_json: bool) -> int:
     """Bring a copy's changes back. Exit code 1 when some conflict: those stay as they are on both sides."""
-    merged = _ask(WorkspacesMerge(id="-", copy=copy), WorkspaceMerged)
+    merged = _ask(WorkspacesMerge(id="-", copy=copy))
     if as_json:
         print_json(plain(merged))
         return int(bool(merged.conflicts))
@@ -136,7 +131,7 @@ def merge(copy: str, as_json: bool) -> int:
 @as_json
 def remove(copy: str, force: bool, as_json: bool) -> None:
     """Delete a copy."""
-    _ask(WorkspacesRemove(id="-", copy=copy, force=force), Done)
+    _ask(WorkspacesRemove(id="-", copy=copy, force=force))
     if as_json:
         print_json({"removed": copy})
     else:
@@ -149,9 +144,7 @@ def remove(copy: str, force: bool, as_json: bool) -> None:
 @as_json
 def backup(cwd: str, archive: str, as_json: bool) -> None:
     """Write all of DIR into an archive."""
-    _show_backup(
-        _ask(WorkspacesBackup(id="-", cwd=_absolute(cwd), archive=_absolute(archive)), WorkspaceBackup), as_json
-    )
+    _show_backup(_ask(WorkspacesBackup(id="-", cwd=_absolute(cwd), archive=_absolute(archive))), as_json)
 
 
 @command("restore", "openagent workspaces restore ~/project.tar.gz ~/project-restored")
@@ -160,9 +153,7 @@ def backup(cwd: str, archive: str, as_json: bool) -> None:
 @as_json
 def restore(archive: str, to: str, as_json: bool) -> None:
     """Unpack an archive into DIR, which must be empty or not exist yet."""
-    _show_backup(
-        _ask(WorkspacesRestore(id="-", archive=_absolute(archive), to=_absolute(to)), WorkspaceBackup), as_json
-    )
+    _show_backup(_ask(WorkspacesRestore(id="-", archive=_absolute(archive), to=_absolute(to))), as_json)
 
 
 @command("gc", "openagent workspaces gc", "openagent workspaces gc --keep 50")
@@ -170,20 +161,20 @@ def restore(archive: str, to: str, as_json: bool) -> None:
 @as_json
 def gc(keep: int, as_json: bool) -> None:
     """Give back the space of old checkpoints, of deleted sessions and of copies that were left behind."""
-    done = _ask(WorkspacesCollect(id="-", keep=keep), WorkspacesCollected)
+    done = _ask(WorkspacesCollect(id="-", keep=keep))
     if as_json:
         print_json(plain(done))
     else:
         say(f"{size(done.freed_bytes)} freed: {done.checkpoints} checkpoints, {done.copies} copies.")
 
 
-def _ask(op: Op, kind: type[R]) -> R:
-    return complete(_request(op, kind))
+def _ask(op: Op[R]) -> R:
+    return complete(_request(op))
 
 
-async def _request(op: Op, kind: type[R]) -> R:
+async def _request(op: Op[R]) -> R:
     async with daemon() as client:
-        return await client.request(op, kind)
+        return await client.request(op)
 
 
 def _show_backup(done: WorkspaceBackup, as_json: bool) -> None:

@@ -20,7 +20,7 @@ from openagent.protocol.conversation import MessageSend, PermissionAnswer, Sent,
 from openagent.protocol.daemon import DaemonFollow, Hello, Welcome
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, ConnectionClosing, Event, Failed, Reply, SessionDeleted, TurnCompleted
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Op
 from openagent.protocol.sessions import (
     Attached,
     SessionAttach,
@@ -67,23 +67,22 @@ class Client:
     async def greet(self, name: str, *, interactive: bool, env: Mapping[str, str]) -> Welcome:
         hello = Hello(id=self.next_id(), protocol=PROTOCOL_VERSION, client=name, interactive=interactive, env=dict(env))
         self._hello = hello
-        self.welcome = await self.request(hello, Welcome)
+        self.welcome = await self.request(hello)
         return self.welcome
 
     def next_id(self) -> str:
         self._count += 1
         return f"{self._prefix}-{self._count}"
 
-    async def request(self, op: Op, kind: type[R]) -> R:
+    async def request(self, op: Op[R]) -> R:
         """Send an op and wait for its reply. Raises OpenAgentError when it is refused."""
-        assert type(op).result() is kind
         if self._reader.done():
             raise ConnectionLost(self._closing_reason)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[op.id] = future
         try:
             await self._transport.send(encode_op(op))
-            result = msgspec.convert(await future, kind)
+            result = msgspec.convert(await future, type(op).result())
             if isinstance(op, DaemonFollow):
                 self._follows = op.on
             return result
@@ -95,15 +94,14 @@ class Client:
     async def create_session(self, cwd: str, *, name: str = "", session: str = "", **settings: Any) -> SessionInfo:
         change = msgspec.convert(settings, SettingsChange)
         op = SessionCreate(id=self.next_id(), cwd=cwd, name=name, session=session, settings=change)
-        return await self.request(op, SessionInfo)
+        return await self.request(op)
 
     async def send(self, session: str, text: str) -> Sent:
-        return await self.request(MessageSend(id=self.next_id(), session=session, text=text), Sent)
+        return await self.request(MessageSend(id=self.next_id(), session=session, text=text))
 
     async def cancel(self, session: str) -> bool:
-        from openagent.protocol.conversation import Cancelled
 
-        return (await self.request(TurnCancel(id=self.next_id(), session=session), Cancelled)).was_running
+        return (await self.request(TurnCancel(id=self.next_id(), session=session))).was_running
 
     async def answer_permission(self, session: str, ask: str, *, allow: bool, scope: str = "once") -> None:
         op = PermissionAnswer(
@@ -113,14 +111,14 @@ class Client:
             decision="allow" if allow else "deny",
             scope=cast(Any, scope),
         )
-        await self.request(op, Done)
+        await self.request(op)
 
     async def attach(self, session: str, *, after: int | None = None, messages: int = 50) -> "Attachment":
         queue: asyncio.Queue[AnyEvent | None] = asyncio.Queue()
         op = SessionAttach(id=self.next_id(), session=session, after=after, messages=messages)
         self._attaching[op.id] = queue
         try:
-            attached = await self.request(op, Attached)
+            attached = await self.request(op)
         except BaseException:
             for queues in self._listeners.values():
                 queues.discard(queue)
@@ -138,7 +136,7 @@ class Client:
             self._listeners.pop(attachment.session, None)
             self._seqs.pop(attachment.session, None)
         if not listeners and not self._reader.done():
-            await self.request(SessionDetach(id=self.next_id(), session=attachment.session), Done)
+            await self.request(SessionDetach(id=self.next_id(), session=attachment.session))
 
     @asynccontextmanager
     async def all_events(self) -> AsyncGenerator["asyncio.Queue[AnyEvent | None]", None]:
@@ -199,9 +197,9 @@ class Client:
 
     async def _come_back(self, hello: Hello) -> None:
         try:
-            await self.request(msgspec.structs.replace(hello, id=self.next_id()), Welcome)
+            await self.request(msgspec.structs.replace(hello, id=self.next_id()))
             if self._follows:
-                await self.request(DaemonFollow(id=self.next_id()), Done)
+                await self.request(DaemonFollow(id=self.next_id()))
             for session, queues in list(self._listeners.items()):
                 if queues and not await self._attach_again(session):
                     for queue in queues:
@@ -213,7 +211,7 @@ class Client:
         """False: it is gone, or so much was missed that it is not repeated."""
         op = SessionAttach(id=self.next_id(), session=session, after=self._seqs.get(session), messages=0)
         try:
-            return (await self.request(op, Attached)).snapshot is None
+            return (await self.request(op)).snapshot is None
         except ConnectionLost:
             raise
         except OpenAgentError:

@@ -48,8 +48,8 @@ class Line:
     def next_id(self) -> str:
         return f"{self._prefix}-{next(self._numbers)}"
 
-    async def request(self, op: Op, kind: type[R]) -> R:
-        return await (await self._open(may_start=True)).request(op, kind)
+    async def request(self, op: Op[R]) -> R:
+        return await (await self._open(may_start=True)).request(op)
 
     async def close(self) -> None:
         if self._following is not None:
@@ -66,7 +66,7 @@ class Line:
                 self._following = asyncio.create_task(self._follow(client))
                 for attach in self.follower.attachments():
                     try:
-                        self.follower.attached_again(await client.request(attach, Attached))
+                        self.follower.attached_again(await client.request(attach))
                     except OpenAgentError as problem:
                         if problem.info.code == "not_found":
                             self.follower.gone(attach.session)

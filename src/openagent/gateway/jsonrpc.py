@@ -13,12 +13,11 @@ from msgspec import UNSET, Struct
 from openagent.gateway.jsonrpc_wire import INVALID_PARAMS, REFUSED, Later, Method, RpcError
 from openagent.protocol import conversation, sessions
 from openagent.protocol import events as e
-from openagent.protocol.conversation import Cancelled, MessageSend, Sent, TurnCancel
+from openagent.protocol.conversation import MessageSend, TurnCancel
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Op
 from openagent.protocol.sessions import (
-    Attached,
     Mode,
     PermissionAsk,
     SessionAttach,
@@ -26,11 +25,10 @@ from openagent.protocol.sessions import (
     SessionGet,
     SessionInfo,
     SessionList,
-    SessionPage,
     SessionUpdate,
     SettingsChange,
 )
-from openagent.protocol.tools import ToolList, ToolRan, ToolRun, ToolsList
+from openagent.protocol.tools import ToolRun, ToolsList
 from openagent.protocol.usage import SessionUsage
 
 R = TypeVar("R", bound=Struct)
@@ -43,7 +41,7 @@ class Link(Protocol):
 
     def next_id(self) -> str: ...
 
-    async def request(self, op: Op, kind: type[R]) -> R: ...
+    async def request(self, op: Op[R]) -> R: ...
 
 
 class InSession(Struct, forbid_unknown_fields=True):
@@ -133,7 +131,7 @@ class Bridge:
         ended: asyncio.Future[e.TurnCompleted] = asyncio.get_running_loop().create_future()
         self._turns[op.id] = (session, ended)
         try:
-            await self._link.request(op, Sent)
+            await self._link.request(op)
         except BaseException:
             del self._turns[op.id]
             raise
@@ -148,14 +146,14 @@ class Bridge:
 
     async def _chat_cancel(self, params: InSession) -> bool:
         op = TurnCancel(id=self._link.next_id(), session=self._named(params.session))
-        return (await self._link.request(op, Cancelled)).was_running
+        return (await self._link.request(op)).was_running
 
     async def _session_create(self, params: SessionCreate) -> dict[str, Any]:
         settings = SettingsChange(model=params.model or UNSET, mode=params.mode or UNSET)
         op = sessions.SessionCreate(
             id=self._link.next_id(), name=params.name or "", cwd=params.codebase_path or self._cwd, settings=settings
         )
-        info = await self._link.request(op, SessionInfo)
+        info = await self._link.request(op)
         await self._enter(info.id)
         return _session(info)
 
@@ -167,7 +165,7 @@ class Bridge:
         before: float | None = None
         while True:
             op = SessionList(id=self._link.next_id(), limit=PAGE, before=before)
-            page = await self._link.request(op, SessionPage)
+            page = await self._link.request(op)
             found += map(_session, page.sessions)
             before = page.next
             if before is None:
@@ -175,7 +173,7 @@ class Bridge:
 
     async def _session_delete(self, params: SessionId) -> bool:
         info = await self._info(params.id)
-        await self._link.request(SessionDelete(id=self._link.next_id(), session=info.id), Done)
+        await self._link.request(SessionDelete(id=self._link.next_id(), session=info.id))
         self._forget(info.id)
         return True
 
@@ -202,12 +200,12 @@ class Bridge:
             session=self._named(params.session),
             settings=SettingsChange(budget_tokens=params.tokens),
         )
-        await self._link.request(op, SessionInfo)
+        await self._link.request(op)
         return True
 
     async def _tools_list(self, params: InSession) -> list[dict[str, Any]]:
         op = ToolsList(id=self._link.next_id(), session=params.session or self._current)
-        tools = (await self._link.request(op, ToolList)).tools
+        tools = (await self._link.request(op)).tools
         return [{name: getattr(tool, name) for name in tool.__struct_fields__} for tool in tools]
 
     async def _tools_call(self, params: ToolsCall) -> Later:
@@ -216,7 +214,7 @@ class Bridge:
         return Later(self._tool_result(op))
 
     async def _tool_result(self, op: ToolRun) -> dict[str, Any]:
-        ran = await self._link.request(op, ToolRan)
+        ran = await self._link.request(op)
         return {"text": ran.text, "is_error": ran.is_error, "display": ran.display}
 
     async def _permission_answer(self, params: PermissionAnswer) -> bool:
@@ -229,7 +227,7 @@ class Bridge:
             reason=params.reason,
             choice=params.choice,
         )
-        await self._link.request(op, Done)
+        await self._link.request(op)
         return True
 
     async def _question_answer(self, params: QuestionAnswer) -> bool:
@@ -237,7 +235,7 @@ class Bridge:
         op = conversation.QuestionAnswer(
             id=self._link.next_id(), session=session, question=params.id, answer=params.answer
         )
-        await self._link.request(op, Done)
+        await self._link.request(op)
         return True
 
     # Sessions
@@ -247,10 +245,10 @@ class Bridge:
         session = session or self._current
         if not session and create:
             op = sessions.SessionCreate(id=self._link.next_id(), cwd=self._cwd)
-            session = (await self._link.request(op, SessionInfo)).id
+            session = (await self._link.request(op)).id
         if session not in self._attached:
             attach = SessionAttach(id=self._link.next_id(), session=session, messages=0)
-            session = (await self._link.request(attach, Attached)).session
+            session = (await self._link.request(attach)).session
             self._attached.add(session)
         self._current = session
         return session
@@ -261,7 +259,7 @@ class Bridge:
         raise RpcError(INVALID_PARAMS, "There is no session yet: create or load one, or name it in `session`.")
 
     async def _info(self, session: str) -> SessionInfo:
-        return await self._link.request(SessionGet(id=self._link.next_id(), session=session), SessionInfo)
+        return await self._link.request(SessionGet(id=self._link.next_id(), session=session))
 
     def _forget(self, session: str) -> None:
         self._attached.discard(session)
@@ -312,7 +310,7 @@ class Bridge:
             id=self._link.next_id(), session=session, ask=ask, decision="deny", reason=reason
         )
         try:
-            await self._link.request(op, Done)
+            await self._link.request(op)
         except OpenAgentError:
             return  # somebody else answered, or the turn has ended
 

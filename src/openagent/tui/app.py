@@ -16,23 +16,20 @@ from textual.widgets import Static
 
 from openagent.client import Client
 from openagent.client.text import clean
-from openagent.protocol.context import ContextReport, ContextShow
-from openagent.protocol.daemon import DaemonInfo, DaemonStatus
+from openagent.protocol.context import ContextShow
+from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.grants import GrantsRevoke
 from openagent.protocol.mcp import McpSwitch
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import (
     Mode,
     SessionCreate,
-    SessionInfo,
     SessionList,
-    SessionPage,
     SessionUpdate,
     SettingsChange,
 )
-from openagent.protocol.tools import ToolList, ToolsList
-from openagent.protocol.undo import Changes, LeftAlone, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.tools import ToolsList
+from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRewind, SessionUnrewind
 from openagent.tui import keys, preferences
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, named
@@ -154,7 +151,7 @@ class OpenAgent(App[None]):
         try:
             client = await self.link.open()
             session = self._wanted.session or await self._choose()
-            daemon = await client.request(DaemonStatus(id=client.next_id()), DaemonInfo)
+            daemon = await client.request(DaemonStatus(id=client.next_id()))
         except (OpenAgentError, OSError) as problem:
             self.failure = problem
             self.exit(return_code=1)
@@ -167,7 +164,7 @@ class OpenAgent(App[None]):
         client = self.link.client
         folder = "" if self.link.remote else self.cwd
         newest = SessionList(id=client.next_id(), cwd=folder, limit=1)
-        page = await client.request(newest, SessionPage)
+        page = await client.request(newest)
         if page.sessions and not self._wanted.new:
             return page.sessions[0].id
         # A folder of another machine is known only from its sessions.
@@ -265,9 +262,7 @@ class OpenAgent(App[None]):
 
     async def start_session(self, template: str = "") -> None:
         folder = self.view.info.cwd if self.link.remote and self.view.info else self.cwd
-        info = await self.view.ask(
-            lambda client: SessionCreate(id=client.next_id(), cwd=folder, template=template), SessionInfo
-        )
+        info = await self.view.ask(lambda client: SessionCreate(id=client.next_id(), cwd=folder, template=template))
         if info is not None:
             await self.open_session(info.id)
 
@@ -279,9 +274,7 @@ class OpenAgent(App[None]):
         rest, view = rest.strip(), self.view
         match name, rest:
             case "rename", _ if rest:
-                await view.ask(
-                    lambda client: SessionUpdate(id=client.next_id(), session=view.session, name=rest), SessionInfo
-                )
+                await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, name=rest))
             case "keybindings", "reload":
                 self.action_reload_keys()
             case "copy", _ if rest:
@@ -389,7 +382,7 @@ class OpenAgent(App[None]):
     async def action_panel(self, panel: str) -> None:
         view = self.view
         if view.side.toggle(panel) and panel == "tools":
-            found = await view.ask(lambda client: ToolsList(id=client.next_id(), session=view.session), ToolList)
+            found = await view.ask(lambda client: ToolsList(id=client.next_id(), session=view.session))
             if found is not None:
                 view.side.show_tools(found.tools)
 
@@ -398,7 +391,7 @@ class OpenAgent(App[None]):
         from openagent.tui.pager import Pager
 
         view = self.view
-        report = await view.ask(lambda client: ContextShow(id=client.next_id(), session=view.session), ContextReport)
+        report = await view.ask(lambda client: ContextShow(id=client.next_id(), session=view.session))
         if report is not None:
             self.push_screen(Pager("What the model is shown", told(report), self.keys))
 
@@ -428,7 +421,7 @@ class OpenAgent(App[None]):
         if not panel.has_class("shown"):
             view.prompt.focus()
             return
-        changed = await view.ask(lambda client: SessionChanges(id=client.next_id(), session=view.session), Changes)
+        changed = await view.ask(lambda client: SessionChanges(id=client.next_id(), session=view.session))
         await panel.read_again({file.path: file.status for file in changed.files} if changed else {})
         panel.focus()
 
@@ -470,7 +463,7 @@ class OpenAgent(App[None]):
         self._pick(picker.Picker("Allowed without asking: Enter revokes", load, empty=empty), self._revoke)
 
     async def _revoke(self, grant: str) -> None:
-        done = await self.view.ask(lambda client: GrantsRevoke(id=client.next_id(), grant=grant), Done)
+        done = await self.view.ask(lambda client: GrantsRevoke(id=client.next_id(), grant=grant))
         if done is not None:
             self.notify("Revoked: the agent asks for it again from now on.", markup=False)
 
@@ -491,7 +484,6 @@ class OpenAgent(App[None]):
             lambda client: McpSwitch(
                 id=client.next_id(), name=name, on=on_or_off == "on", cwd=cwd, session=view.session
             ),
-            Done,
         )
         if done is not None:
             self.notify(clean(f"{name} is {on_or_off}, from the next turn on."), markup=False)
@@ -522,14 +514,10 @@ class OpenAgent(App[None]):
 
     async def _change(self, change: SettingsChange) -> None:
         view = self.view
-        await view.ask(
-            lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change), SessionInfo
-        )
+        await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change))
 
     async def _rewind(self, view: SessionView, turn: str) -> None:
-        done = await view.ask(
-            lambda client: SessionRewind(id=client.next_id(), session=view.session, turn=int(turn)), Rewound
-        )
+        done = await view.ask(lambda client: SessionRewind(id=client.next_id(), session=view.session, turn=int(turn)))
         if done is not None:
             files = len(done.written) + len(done.removed)
             self.notify(clean(f"Back to before turn {turn}; {files} files restored."), markup=False)
@@ -553,7 +541,6 @@ class OpenAgent(App[None]):
                 others="keep" if chosen else "overwrite",
                 paths=[chosen] if chosen else [],
             ),
-            Rewound,
         )
 
     async def action_unrewind(self) -> None:
@@ -561,9 +548,7 @@ class OpenAgent(App[None]):
         if not view.undo:
             self.notify("No rewind was made since this session was opened here.", severity="warning", markup=False)
             return
-        done = await view.ask(
-            lambda client: SessionUnrewind(id=client.next_id(), session=view.session, undo=view.undo), Rewound
-        )
+        done = await view.ask(lambda client: SessionUnrewind(id=client.next_id(), session=view.session, undo=view.undo))
         if done is not None:
             self.notify("The rewind is taken back.", markup=False)
 

@@ -8,13 +8,13 @@ from textual.content import Content
 
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
-from openagent.protocol.conversation import MessagePage, MessagesPage
-from openagent.protocol.grants import Grant, Grants, GrantsList
-from openagent.protocol.mcp import McpList, McpServerInfo, McpServers
-from openagent.protocol.models import ModelEntries, ModelEntry, ModelsList
-from openagent.protocol.sessions import SessionInfo, SessionList, SessionPage
-from openagent.protocol.templates import TemplateInfo, TemplateList, TemplatesList
-from openagent.protocol.undo import ChangedFile, Changes, LeftAlone, SessionChanges
+from openagent.protocol.conversation import MessagesPage
+from openagent.protocol.grants import Grant, GrantsList
+from openagent.protocol.mcp import McpList, McpServerInfo
+from openagent.protocol.models import ModelEntry, ModelsList
+from openagent.protocol.sessions import SessionInfo, SessionList
+from openagent.protocol.templates import TemplateInfo, TemplatesList
+from openagent.protocol.undo import ChangedFile, LeftAlone, SessionChanges
 from openagent.tui.diff import coloured
 from openagent.tui.figures import money, tokens
 from openagent.tui.picker import Choice, Load, Preview
@@ -31,7 +31,7 @@ MODES = {
 
 def sessions(client: Current) -> Load:
     async def load() -> Sequence[Choice]:
-        page = await client().request(SessionList(id=client().next_id(), limit=200), SessionPage)
+        page = await client().request(SessionList(id=client().next_id(), limit=200))
         return [_session(info) for info in page.sessions]
 
     return load
@@ -50,7 +50,7 @@ def _session(info: SessionInfo) -> Choice:
 
 def models(client: Current, cwd: str) -> Load:
     async def load() -> Sequence[Choice]:
-        found = await client().request(ModelsList(id=client().next_id(), cwd=cwd), ModelEntries)
+        found = await client().request(ModelsList(id=client().next_id(), cwd=cwd))
         return [_model(entry) for entry in found.models]
 
     return load
@@ -79,7 +79,7 @@ def modes() -> Load:
 
 def turns(client: Current, session: str) -> Load:
     async def load() -> Sequence[Choice]:
-        page = await client().request(MessagesPage(id=client().next_id(), session=session, limit=500), MessagePage)
+        page = await client().request(MessagesPage(id=client().next_id(), session=session, limit=500))
         asked = [message for message in page.messages if message.role == "user" and message.turn]
         return [
             Choice(
@@ -115,9 +115,7 @@ def left_alone(others: Sequence[LeftAlone]) -> Load:
 
 def changes(client: Current, session: str) -> Preview:
     async def preview(turn: str) -> Content:
-        changed = await client().request(
-            SessionChanges(id=client().next_id(), session=session, turn=int(turn)), Changes
-        )
+        changed = await client().request(SessionChanges(id=client().next_id(), session=session, turn=int(turn)))
         if not changed.files:
             return Content.styled("This turn changed no files.", "$foreground-muted")
         blocks = [
@@ -141,7 +139,7 @@ def _note(file: ChangedFile) -> str:
 
 def templates(client: Current, cwd: str) -> Load:
     async def load() -> Sequence[Choice]:
-        found = await client().request(TemplatesList(id=client().next_id(), cwd=cwd), TemplateList)
+        found = await client().request(TemplatesList(id=client().next_id(), cwd=cwd))
         return [_template(info) for info in found.templates]
 
     return load
@@ -159,7 +157,7 @@ def _template(info: TemplateInfo) -> Choice:
 
 def grants(client: Current, session: str) -> Load:
     async def load() -> Sequence[Choice]:
-        found = await client().request(GrantsList(id=client().next_id(), session=session), Grants)
+        found = await client().request(GrantsList(id=client().next_id(), session=session))
         return [_grant(grant) for grant in found.grants]
 
     return load
@@ -179,7 +177,7 @@ _MCP_STATES = {"up": "$success", "failed": "$error", "down": "$error", "starting
 
 def mcp_servers(client: Current, cwd: str) -> Load:
     async def load() -> Sequence[Choice]:
-        found = await client().request(McpList(id=client().next_id(), cwd=cwd), McpServers)
+        found = await client().request(McpList(id=client().next_id(), cwd=cwd))
         return [_mcp_server(server) for server in found.servers]
 
     return load

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from openagent.client import Client, ConnectionLost
 from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0
 Open = Callable[[bool], Awaitable[Client]]
@@ -59,7 +58,7 @@ class Link:
 
 async def why_lost(client: Client) -> OpenAgentError:
     try:
-        await client.request(Ping(id=client.next_id()), Done)
+        await client.request(Ping(id=client.next_id()))
     except OpenAgentError as problem:
         return problem
     return ConnectionLost()

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from itertools import count
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
@@ -17,24 +18,21 @@ from textual.widgets import Static
 from openagent.client import Attachment, Client, ConnectionLost
 from openagent.client.text import clean, one_line, restored
 from openagent.protocol import events as e
-from openagent.protocol.agents import AgentsList, AgentTree
+from openagent.protocol.agents import AgentsList
 from openagent.protocol.conversation import (
-    Cancelled,
-    MessagePage,
     MessageSend,
     MessagesPage,
     PermissionAnswer,
     QuestionAnswer,
-    Sent,
     TurnCancel,
 )
-from openagent.protocol.customizing import CommandsList, SlashCommands
+from openagent.protocol.customizing import CommandsList
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead
+from openagent.protocol.files import FileEntries, FilesList, FilesRead
 from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
-from openagent.protocol.op import Done, Op
+from openagent.protocol.op import Op
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
-from openagent.protocol.tools import ToolRan, ToolRun
+from openagent.protocol.tools import ToolRun
 from openagent.tui.agents import Agents
 from openagent.tui.asks import Asks
 from openagent.tui.bare import Columns, Rows
@@ -50,6 +48,8 @@ from openagent.tui.prompt import Prompt
 from openagent.tui.question import QuestionPanel
 from openagent.tui.side import SidePanel
 from openagent.tui.status_bar import StatusBar
+
+R = TypeVar("R", bound=Struct)
 
 PAGE = 50
 _numbers = count(1)
@@ -165,11 +165,11 @@ class SessionView(Rows):
         """The session was attached to, and its state is known."""
         return self._attached.is_set()
 
-    async def ask(self, make: Callable[[Client], Op], kind: type[Any]) -> Any:
+    async def ask(self, make: Callable[[Client], Op[R]]) -> R | None:
         """One op; None, and a word to the person, when it is refused."""
         try:
             client = self._link.client
-            return await client.request(make(client), kind)
+            return await client.request(make(client))
         except OpenAgentError as problem:
             self.notify(clean(str(problem)), severity="error", markup=False)
             return None
@@ -240,11 +240,11 @@ class SessionView(Rows):
         """What a first look at a session does without: who works for it, and the commands of its workspace."""
         client = self._link.client
         with suppress(OpenAgentError):
-            tree = await client.request(AgentsList(id=client.next_id(), session=self.session), AgentTree)
+            tree = await client.request(AgentsList(id=client.next_id(), session=self.session))
             self.agents.load(tree, self.session)
             for agent in self.agents.working:
                 self.run_worker(partial(self.agents.follow, agent), group="agents")
-            found = await client.request(CommandsList(id=client.next_id(), cwd=cwd), SlashCommands)
+            found = await client.request(CommandsList(id=client.next_id(), cwd=cwd))
             theirs = [Command(each.name, each.description, "", each.arguments) for each in found.commands]
             self.completion.commands = [*COMMANDS, *(each for each in theirs if named(each.name) is None)]
 
@@ -253,13 +253,13 @@ class SessionView(Rows):
         with suppress(OpenAgentError):
             if self._link.remote:
                 head = FilesRead(id=client.next_id(), session=self.session, path=".git/HEAD")
-                self._branch = branch_in((await client.request(head, FileContent)).text)
+                self._branch = branch_in((await client.request(head)).text)
             else:
                 self._branch = await asyncio.to_thread(branch_of, cwd)
         self._show_info()
         with suppress(OpenAgentError):
             files = FilesList(id=client.next_id(), session=self.session, below=True)
-            self.completion.files = [each.path for each in (await client.request(files, FileEntries)).entries]
+            self.completion.files = [each.path for each in (await client.request(files)).entries]
 
     async def _take(self, event: e.AnyEvent) -> None:
         if self.info is not None:
@@ -385,7 +385,6 @@ class SessionView(Rows):
                 reason=event.reason,
                 choice=event.choice,
             ),
-            Done,
         )
 
     @on(Prompt.Submitted)
@@ -405,7 +404,7 @@ class SessionView(Rows):
         await self._attached.wait()
         parts: list[UserPart] = [*images]
         sent = await self.ask(
-            lambda client: MessageSend(id=client.next_id(), session=self.session, text=text, parts=parts), Sent
+            lambda client: MessageSend(id=client.next_id(), session=self.session, text=text, parts=parts)
         )
         if sent is not None:
             self.prompt.pasted.clear()
@@ -417,19 +416,18 @@ class SessionView(Rows):
             lambda client: QuestionAnswer(
                 id=client.next_id(), session=self.session, question=panel.question.id, answer=panel.answer_for(said)
             ),
-            Done,
         )
 
     async def _run(self, command: str) -> None:
         await self._attached.wait()
         made: list[str] = []
 
-        def make(client: Client) -> Op:
+        def make(client: Client) -> ToolRun:
             made.append(client.next_id())
             self._runs[made[0]] = ""
             return ToolRun(id=made[0], session=self.session, tool="shell", arguments={"command": command})
 
-        ran = cast("ToolRan | None", await self.ask(make, ToolRan))
+        ran = await self.ask(make)
         call = self._runs.pop(made[0], "") if made else ""
         if ran is None:
             return
@@ -441,9 +439,7 @@ class SessionView(Rows):
             await self.chat.note(ran.text, "error" if ran.is_error else "")
 
     async def list_files(self, folder: str) -> FileEntries | None:
-        return await self.ask(
-            lambda client: FilesList(id=client.next_id(), session=self.session, path=folder), FileEntries
-        )
+        return await self.ask(lambda client: FilesList(id=client.next_id(), session=self.session, path=folder))
 
     def say(self, text: str) -> None:
         """A message, or a command of the workspace: the daemon expands those."""
@@ -451,7 +447,7 @@ class SessionView(Rows):
         self.run_worker(self._send(text, [], text), group="send")
 
     async def cancel(self) -> None:
-        await self.ask(lambda client: TurnCancel(id=client.next_id(), session=self.session), Cancelled)
+        await self.ask(lambda client: TurnCancel(id=client.next_id(), session=self.session))
 
     @on(Prompt.Escaped)
     async def escape(self) -> None:
@@ -496,7 +492,6 @@ class SessionView(Rows):
                 lambda client: MessagesPage(
                     id=client.next_id(), session=self.session, before=self.chat.oldest or None, limit=PAGE
                 ),
-                MessagePage,
             )
             if page is not None:
                 await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)

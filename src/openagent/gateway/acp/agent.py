@@ -16,12 +16,11 @@ from openagent.gateway.acp.options import change, config_options, session_state
 from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import INTERNAL_ERROR, INVALID_PARAMS, Later, Method, RpcError
 from openagent.protocol import events as e
-from openagent.protocol.conversation import Cancelled, MessagePage, MessageSend, MessagesPage, Sent, TurnCancel
-from openagent.protocol.customizing import CommandsList, SlashCommand, SlashCommands
+from openagent.protocol.conversation import MessageSend, MessagesPage, TurnCancel
+from openagent.protocol.customizing import CommandsList, SlashCommand
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpSessionServers
-from openagent.protocol.models import ModelEntries, ModelsList
-from openagent.protocol.op import Done
+from openagent.protocol.models import ModelsList
 from openagent.protocol.sessions import (
     Attached,
     EndedTurn,
@@ -33,7 +32,6 @@ from openagent.protocol.sessions import (
     SessionGet,
     SessionInfo,
     SessionList,
-    SessionPage,
     SessionUpdate,
     SettingsChange,
     Snapshot,
@@ -156,7 +154,7 @@ class Agent:
 
     async def _new(self, params: wire.NewSession) -> dict[str, Any]:
         op = SessionCreate(id=self._link.next_id(), cwd=params.cwd)
-        info = await self._link.request(op, SessionInfo)
+        info = await self._link.request(op)
         opened, _ = await self._enter(info)
         return {"sessionId": info.id, **await self._ready(opened, params.mcp_servers)}
 
@@ -171,7 +169,7 @@ class Agent:
 
     async def _fork(self, params: wire.OpenSession) -> dict[str, Any]:
         op = SessionFork(id=self._link.next_id(), session=params.session_id)
-        info = await self._link.request(op, SessionInfo)
+        info = await self._link.request(op)
         opened, _ = await self._enter(info)
         return {"sessionId": info.id, **await self._ready(opened, params.mcp_servers)}
 
@@ -181,7 +179,7 @@ class Agent:
         except ValueError:
             raise RpcError(INVALID_PARAMS, "The cursor is not one that was given out.") from None
         op = SessionList(id=self._link.next_id(), limit=PAGE, before=before, cwd=params.cwd or "")
-        page = await self._link.request(op, SessionPage)
+        page = await self._link.request(op)
         sessions = [
             {"sessionId": info.id, "cwd": info.cwd, "title": info.name, "updatedAt": iso(info.updated_at)}
             for info in page.sessions
@@ -197,17 +195,17 @@ class Agent:
         if opened:
             del self._sessions[params.session_id]
             await self._pass_on(params.session_id, [])
-            await self._link.request(SessionDetach(id=self._link.next_id(), session=params.session_id), Done)
+            await self._link.request(SessionDetach(id=self._link.next_id(), session=params.session_id))
         return {}
 
     async def _delete(self, params: wire.InSession) -> dict[str, Any]:
         await self._pass_on(params.session_id, [])
-        await self._link.request(SessionDelete(id=self._link.next_id(), session=params.session_id), Done)
+        await self._link.request(SessionDelete(id=self._link.next_id(), session=params.session_id))
         self._forget(params.session_id)
         return {}
 
     async def _info(self, session: str) -> SessionInfo:
-        return await self._link.request(SessionGet(id=self._link.next_id(), session=session), SessionInfo)
+        return await self._link.request(SessionGet(id=self._link.next_id(), session=session))
 
     async def _enter(self, info: SessionInfo, *, replay: bool = False) -> tuple[_Open, Snapshot]:
         opened = self._sessions.get(info.id)
@@ -216,7 +214,7 @@ class Agent:
         opened.held = []
         try:
             attach = SessionAttach(id=self._link.next_id(), session=info.id, messages=1)
-            attached = await self._link.request(attach, Attached)
+            attached = await self._link.request(attach)
             assert attached.snapshot is not None
             opened.seq = attached.seq
             if replay:
@@ -236,7 +234,7 @@ class Agent:
         ends: dict[int, EndedTurn] = {}
         while number < last:
             op = MessagesPage(id=self._link.next_id(), session=feed.info.id, after=number, limit=PAGE)
-            page = await self._link.request(op, MessagePage)
+            page = await self._link.request(op)
             ends |= {end.turn: end for end in page.turns}
             for message in page.messages:
                 if message.turn != turn and (end := ends.get(turn)):
@@ -267,7 +265,7 @@ class Agent:
         """The editor's servers are for this session alone, and only as long as it is open."""
         entries = dict(wire.server_entry(server) for server in servers)
         op = McpSessionServers(id=self._link.next_id(), session=session, servers=entries)
-        await self._link.request(op, Done)
+        await self._link.request(op)
 
     async def _introduce(self, opened: _Open) -> None:
         opened.feed.usage(opened.feed.info.usage)
@@ -278,14 +276,14 @@ class Agent:
 
     async def _find_commands(self, feed: Feed) -> None:
         try:
-            found = await self._link.request(CommandsList(id=self._link.next_id(), cwd=feed.info.cwd), SlashCommands)
+            found = await self._link.request(CommandsList(id=self._link.next_id(), cwd=feed.info.cwd))
         except OpenAgentError:
             return
         feed.update("available_commands_update", availableCommands=[_command(each) for each in found.commands])
 
     async def _find_models(self, cwd: str) -> None:
         try:
-            found = await self._link.request(ModelsList(id=self._link.next_id(), cwd=cwd), ModelEntries)
+            found = await self._link.request(ModelsList(id=self._link.next_id(), cwd=cwd))
         except OpenAgentError:
             self._asked_for_models = False
             return
@@ -304,7 +302,7 @@ class Agent:
 
     async def _update(self, session: str, settings: SettingsChange) -> SessionInfo:
         op = SessionUpdate(id=self._link.next_id(), session=session, settings=settings)
-        return await self._link.request(op, SessionInfo)
+        return await self._link.request(op)
 
     # Turns
 
@@ -322,7 +320,7 @@ class Agent:
         try:
             parts = await parts_of(params.prompt, self._reader(session) if self._can.reads_files else None)
             op = MessageSend(id=prompt.op_id, session=session, parts=parts)
-            sent = await self._link.request(op, Sent)
+            sent = await self._link.request(op)
             prompt.turn = prompt.turn or sent.turn
             completed = await prompt.ended
         except asyncio.CancelledError:
@@ -365,7 +363,7 @@ class Agent:
 
     async def _cancel_turn(self, session: str) -> None:
         try:
-            await self._link.request(TurnCancel(id=self._link.next_id(), session=session), Cancelled)
+            await self._link.request(TurnCancel(id=self._link.next_id(), session=session))
         except OpenAgentError:
             return  # the session or the daemon has gone, and the turn with it
 

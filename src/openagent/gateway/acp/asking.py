@@ -12,7 +12,6 @@ from openagent.gateway.jsonrpc import Link
 from openagent.gateway.jsonrpc_wire import RpcError
 from openagent.protocol.conversation import PermissionAnswer, QuestionAnswer
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import PermissionAsk, PermissionChoice, Question
 
 _REJECT = {"optionId": "reject", "name": "Reject", "kind": "reject_once"}
@@ -108,7 +107,7 @@ class Asking:
     async def _answer(self, ask: str, op: PermissionAnswer | QuestionAnswer) -> None:
         self._open.pop(ask, None)
         try:
-            await self._link.request(op, Done)
+            await self._link.request(op)
         except OpenAgentError:
             return  # somebody else answered, the turn has ended, or the daemon has gone
 

@@ -11,18 +11,14 @@ from msgspec import Struct
 from openagent.gateway.jsonrpc import Link
 from openagent.protocol import events as e
 from openagent.protocol.conversation import (
-    Cancelled,
-    MessagePage,
     MessageSend,
     MessagesPage,
     PermissionAnswer,
     QuestionAnswer,
-    Sent,
     TurnCancel,
 )
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from openagent.protocol.op import Done
 from openagent.protocol.sessions import (
     Attached,
     EndedTurn,
@@ -33,7 +29,6 @@ from openagent.protocol.sessions import (
     SessionGet,
     SessionInfo,
     SessionList,
-    SessionPage,
     SettingsChange,
     Snapshot,
 )
@@ -77,18 +72,18 @@ class Sessions:
 
     async def start(self, cwd: str, name: str, settings: SettingsChange) -> SessionInfo:
         op = SessionCreate(id=self._link.next_id(), cwd=cwd, name=name, settings=settings)
-        return await self._link.request(op, SessionInfo)
+        return await self._link.request(op)
 
     async def list(self, cwd: str = "", limit: int = PAGE) -> "list[SessionInfo]":
         op = SessionList(id=self._link.next_id(), cwd=cwd, limit=limit)
-        return (await self._link.request(op, SessionPage)).sessions
+        return (await self._link.request(op)).sessions
 
     async def info(self, session: str) -> SessionInfo:
-        return await self._link.request(SessionGet(id=self._link.next_id(), session=session), SessionInfo)
+        return await self._link.request(SessionGet(id=self._link.next_id(), session=session))
 
     async def cancel(self, session: str) -> bool:
         op = TurnCancel(id=self._link.next_id(), session=session)
-        return (await self._link.request(op, Cancelled)).was_running
+        return (await self._link.request(op)).was_running
 
     async def answer(self, session: str, ask: Ask, answer: str) -> None:
         """Raises when it is too late."""
@@ -99,11 +94,11 @@ class Sessions:
         """A permission is allowed once by `allow` and denied by everything else."""
         if isinstance(ask, Question):
             told = QuestionAnswer(id=self._link.next_id(), session=session, question=ask.id, answer=answer)
-            await self._link.request(told, Done)
+            await self._link.request(told)
             return
         decision: Literal["allow", "deny"] = "allow" if answer == "allow" else "deny"
         op = PermissionAnswer(id=self._link.next_id(), session=session, ask=ask.id, decision=decision)
-        await self._link.request(op, Done)
+        await self._link.request(op)
 
     async def open_asks(self, session: str) -> "list[Ask]":
         return list((await self._follow(session)).open.values())
@@ -121,7 +116,7 @@ class Sessions:
         followed = await self._follow(session)
         with self._listening(followed) as queue:
             op = MessageSend(id=self._link.next_id(), session=session, text=text)
-            sent = await self._link.request(op, Sent)
+            sent = await self._link.request(op)
             awaited = Awaited(session, op.id, sent.turn)
             yield awaited
             async for event in self._until_ended(queue, awaited):
@@ -154,7 +149,7 @@ class Sessions:
             op = MessagesPage(
                 id=self._link.next_id(), session=session, before=before, limit=min(PAGE, last - len(found))
             )
-            page = await self._link.request(op, MessagePage)
+            page = await self._link.request(op)
             found = [*page.messages, *found]
             ends |= {end.turn: end for end in page.turns}
             if not page.has_more or not page.messages:
@@ -186,7 +181,7 @@ class Sessions:
             followed = self._followed[session] = _Followed(0)
             try:
                 op = SessionAttach(id=self._link.next_id(), session=session, messages=1)
-                attached = await self._link.request(op, Attached)
+                attached = await self._link.request(op)
             except BaseException:
                 del self._followed[session]
                 raise

@@ -69,6 +69,27 @@ async def test_the_document_is_openapi_3_1_and_has_every_promised_address(tmp_pa
         assert referenced <= set(document["components"]["schemas"])
 
 
+async def test_the_document_says_what_every_field_and_parameter_means(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}], web=True) as h, rest(h) as owner:
+        document = (await owner("GET", OPENAPI)).json()
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    of_fields = {
+        f"{name}.{field}": schema.get("description")
+        for name, kind in schemas.items()
+        for field, schema in kind.get("properties", {}).items()
+    }
+    of_parameters = {
+        f"{method} {path} {parameter['name']}": parameter["description"]
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        for parameter in operation["parameters"]
+    }
+    assert len(of_fields) > 1000
+    assert len(of_parameters) > 100
+    assert [name for name, said in (of_fields | of_parameters).items() if not said] == [], "a docstring below each"
+    assert [name for name, kind in schemas.items() if "properties" in kind and not kind.get("description")] == []
+
+
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_no_request_that_the_document_allows_or_forbids_meets_a_defect(tmp_path: Path, allowed: bool) -> None:
     async with house(tmp_path, {"loop": True, "steps": [{"text": "hi"}]}, web=True) as h, rest(h) as owner:

@@ -11,9 +11,11 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True):
     """One session of a tree."""
 
     session: SessionInfo
+    """The session as it stands."""
     depth: int = 0
     """0: the one that works for nobody."""
     running: bool = False
+    """A turn of it is running."""
     background: bool = False
     """Its caller does not wait for it."""
     tree_cost_usd: float = 0.0
@@ -28,6 +30,8 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True):
 
 
 class AgentTree(Struct, frozen=True):
+    """Sessions with those that work for them."""
+
     agents: list[AgentInfo]
     """A caller stands before those that work for it."""
 

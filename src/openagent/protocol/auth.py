@@ -12,22 +12,35 @@ class AuthEntry(Struct, frozen=True, omit_defaults=True):
     """A credential, as far as anybody may see it."""
 
     name: str
+    """The provider it is for."""
     kind: Literal["api_key", "oauth"]
+    """A key, or a login."""
     source: Literal["vault", "config", "environment"] = "vault"
+    """Where it is kept."""
     created_at: float = 0.0
+    """When it was first kept, in seconds since 1970."""
     updated_at: float = 0.0
+    """When it was last changed, in seconds since 1970."""
     last_used_at: float | None = None
+    """When it was last used, in seconds since 1970."""
     use_count: int = 0
+    """How often it was used."""
     expires_at: float | None = None
     """Of a login that was used since the daemon started: when its token ends, unless renewed before."""
 
 
 class AuthEntries(Struct, frozen=True):
+    """Credentials."""
+
     entries: list[AuthEntry]
+    """One for each key and login."""
 
 
 class LoginStarted(Struct, frozen=True):
+    """A login that waits for a person in a browser."""
+
     login: str
+    """What the login is called when it is finished."""
     url: str
     """Where a person grants access."""
     expires_at: float
@@ -38,8 +51,11 @@ class AuthAdd(Op[AuthEntry], tag="auth.add", needs="admin", reach="whole", route
     """Keep an API key in the vault, under the name of the provider it is for."""
 
     name: str
+    """The provider it is for."""
     key: str
+    """The API key."""
     replace: bool = False
+    """Also when there is one of this name already."""
 
     def __repr__(self) -> str:
         return f"AuthAdd(name={self.name!r})"
@@ -49,6 +65,7 @@ class AuthList(ReadingOp[AuthEntries], tag="auth.list", needs="admin", reach="wh
     """The credentials, as far as anybody may see them."""
 
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
 
 
 class AuthRemove(
@@ -57,6 +74,7 @@ class AuthRemove(
     """Forget a key; a login is also given back to the provider, where it offers that."""
 
     name: str
+    """The provider whose key or login it is."""
 
 
 class AuthLogin(
@@ -70,7 +88,9 @@ class AuthLogin(
     """Start a login. It ends when the browser comes back to the daemon, or with `auth.login.finish`."""
 
     provider: str
+    """The provider to log in to."""
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
 
 
 class AuthLoginFinish(
@@ -84,6 +104,7 @@ class AuthLoginFinish(
     """Finish a login. Answered when it has ended, well or not."""
 
     login: str
+    """Which login, as `auth.login` told it."""
     answer: str = ""
     """What the browser showed: the address it ended at, or `code#state`. Empty: only wait for the browser."""
 
@@ -102,3 +123,4 @@ class AuthRefresh(
     """Renew a login now."""
 
     provider: str
+    """The provider whose login is renewed."""

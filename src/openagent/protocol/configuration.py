@@ -9,14 +9,21 @@ from openagent.protocol.routes import GET
 
 
 class ConfigValue(Struct, frozen=True):
+    """A setting."""
+
     key: str
+    """The setting, as the configuration names it."""
     value: Any
+    """What it is set to."""
     source: str
     """default, a file with its line, or an environment variable. Secrets are masked."""
 
 
 class ConfigList(Struct, frozen=True):
+    """The settings."""
+
     values: list[ConfigValue]
+    """Every setting there is."""
     files: list[str] = []
     """The files that were looked at and exist."""
     notes: list[str] = []
@@ -27,3 +34,4 @@ class ConfigShow(ReadingOp[ConfigList], tag="config.show", needs="admin", reach=
     """The settings, and where each came from."""
 
     cwd: str = ""
+    """The project whose settings count too; empty: none."""

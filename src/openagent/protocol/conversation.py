@@ -12,20 +12,32 @@ from openagent.protocol.sessions import EndedTurn, GrantScope
 
 
 class Sent(Struct, frozen=True, omit_defaults=True):
+    """What became of a message that was sent."""
+
     session: str
+    """The session, by its id or the beginning of it."""
     turn: int = 0
     """The turn that was started; 0 when the message waits in the queue."""
     message_number: int = 0
+    """The number of the message; 0 when it waits."""
     queued: str = ""
+    """The id under which it waits; empty: it runs."""
 
 
 class Cancelled(Struct, frozen=True):
+    """Whether there was anything to stop."""
+
     was_running: bool
+    """A turn was running, and was stopped."""
 
 
 class MessagePage(Struct, frozen=True, omit_defaults=True):
+    """Some of a session's messages."""
+
     messages: list[Message]
+    """The messages, oldest first."""
     has_more: bool
+    """There are more in the direction that was asked for."""
     rewound: list[tuple[int, int]] = []
     """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
     turns: list[EndedTurn] = []
@@ -36,16 +48,23 @@ class MessagePage(Struct, frozen=True, omit_defaults=True):
 
 
 class RawExchange(Struct, frozen=True, omit_defaults=True):
+    """What went to a provider and what came back."""
+
     request: str
+    """What was sent to the provider."""
     response: str
+    """What came back."""
     truncated: bool = False
+    """Something was cut, because it was too long to keep."""
 
 
 class MessageSend(Op[Sent], tag="message.send", needs="chat", acts=True, tells=True):
     """Send a message. It is accepted and stored when the reply arrives, and runs at once or after the running turn."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     text: str = ""
+    """What to say."""
     parts: list[UserPart] = []
     """Text and images; `text` is put before them."""
 
@@ -54,6 +73,7 @@ class TurnCancel(Op[Cancelled], tag="turn.cancel", needs="chat", routes=POST("/a
     """Stop the running turn."""
 
     session: str
+    """The session, by its id or the beginning of it."""
 
 
 class MessagesPage(
@@ -69,10 +89,13 @@ class MessagesPage(
     """What was said, newest page first, each page oldest first."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     before: int | None = None
     """Messages with a smaller number; the newest when not given."""
     after: int | None = None
+    """Messages with a larger number."""
     limit: int = 50
+    """How many messages at most."""
 
 
 class MessageRaw(
@@ -84,7 +107,9 @@ class MessageRaw(
     """The request that led to an answer and the response as it came, as far as kept."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     number: int
+    """The answer, by its number."""
 
 
 class PermissionAnswer(
@@ -93,10 +118,15 @@ class PermissionAnswer(
     """Allow or deny a waiting tool call."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     ask: str
+    """The request, by its id."""
     decision: Literal["allow", "deny"]
+    """Whether it may be done."""
     scope: GrantScope = "once"
+    """How long that holds."""
     reason: str = ""
+    """Why, for the agent to read."""
     choice: str = ""
     """Which of the request's choices with this scope is meant, by its id; left out: the scope's own."""
 
@@ -111,5 +141,8 @@ class QuestionAnswer(
     """Answer what an agent asked."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     question: str
+    """The question, by its id."""
     answer: str
+    """What to tell the agent."""

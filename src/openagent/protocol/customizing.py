@@ -11,88 +11,144 @@ Origin = Literal["user", "project", "mcp"]
 
 
 class SlashCommand(Struct, frozen=True, omit_defaults=True):
+    """A command that begins with a slash."""
+
     name: str
     """Without the slash; `folder:name` for one in a subfolder, `server:prompt` for an MCP prompt."""
     description: str = ""
+    """What it does, in a sentence."""
     arguments: str = ""
     """A hint for people."""
     origin: Origin = "user"
+    """Whose it is."""
     source: str = ""
     """The file it stands in, or the MCP server."""
     model: str = ""
+    """The model it asks for; empty: the session's."""
     allowed_tools: list[str] = []
+    """The tools it may use unasked."""
 
 
 class SlashCommands(Struct, frozen=True, omit_defaults=True):
+    """The slash commands of a workspace."""
+
     commands: list[SlashCommand]
+    """By name."""
     notices: list[str] = []
     """What was left out, and why."""
 
 
 class Skill(Struct, frozen=True, omit_defaults=True):
+    """Something an agent can read up on when it needs it."""
+
     name: str
+    """Its name."""
     description: str = ""
+    """When to use it."""
     origin: Origin = "user"
+    """Whose it is."""
     folder: str = ""
+    """Where it lies."""
 
 
 class Skills(Struct, frozen=True, omit_defaults=True):
+    """The skills of a workspace."""
+
     skills: list[Skill]
+    """By name."""
     notices: list[str] = []
+    """What was left out, and why."""
 
 
 class SkillContent(Struct, frozen=True, omit_defaults=True):
+    """A skill with what it says."""
+
     skill: Skill
+    """The skill."""
     body: str
+    """What SKILL.md says."""
     files: list[str] = []
     """Beside SKILL.md, relative to the folder."""
 
 
 class Hook(Struct, frozen=True, omit_defaults=True):
+    """A command that is run when something happens."""
+
     event: str
+    """When it runs."""
     command: str
+    """What is run."""
     matcher: str = ""
+    """Only for tools whose name this matches."""
     timeout: float = 60.0
+    """Seconds it may take."""
     origin: Origin = "user"
+    """Whose it is."""
     source: str = ""
     """The file it stands in."""
 
 
 class Hooks(Struct, frozen=True, omit_defaults=True):
+    """The hooks of a workspace."""
+
     hooks: list[Hook]
+    """Each hook."""
     notices: list[str] = []
+    """What was left out, and why."""
 
 
 class HookTried(Struct, frozen=True, omit_defaults=True):
+    """What a hook did."""
+
     hook: Hook
+    """The hook that was run."""
     outcome: Literal["done", "blocked", "failed", "timeout"]
+    """How it ended."""
     exit_code: int | None = None
+    """What the command returned; null: it was ended."""
     stdout: str = ""
+    """What it printed."""
     stderr: str = ""
+    """What it printed as errors."""
     detail: str = ""
+    """What came of it, in words."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
 
 
 class HooksTried(Struct, frozen=True, omit_defaults=True):
+    """What the hooks of an event did."""
+
     tried: list[HookTried]
+    """One for each hook of the event."""
     notices: list[str] = []
+    """What was left out, and why."""
 
 
 class Plugin(Struct, frozen=True, omit_defaults=True):
+    """A plugin."""
+
     kind: str
     """tools, providers, collectors, jails or commands."""
     name: str
+    """Its name."""
     place: str
     """module:attribute"""
     distribution: str = ""
+    """The package that brings it."""
     version: str = ""
+    """The package's version."""
     offers: list[str] = []
+    """What it adds, by name."""
     error: str = ""
     """Why it cannot be used; empty when it can."""
 
 
 class Plugins(Struct, frozen=True, omit_defaults=True):
+    """The plugins that are installed."""
+
     plugins: list[Plugin]
+    """Every plugin that is installed."""
 
 
 class CommandsList(
@@ -101,12 +157,14 @@ class CommandsList(
     """The slash commands of a workspace. A message that begins with one is expanded, whichever client sends it."""
 
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
 
 
 class SkillsList(ReadingOp[Skills], tag="skills.list", needs="read", reach="open", routes=GET("/api/config/skills")):
     """The skills of a workspace."""
 
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
 
 
 class SkillShow(
@@ -115,22 +173,29 @@ class SkillShow(
     """One skill."""
 
     name: str
+    """Its name."""
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
 
 
 class HooksList(ReadingOp[Hooks], tag="hooks.list", needs="read", reach="open", routes=GET("/api/config/hooks")):
     """The hooks of a workspace."""
 
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
 
 
 class HooksTest(Op[HooksTried], tag="hooks.test", needs="admin", waits=True):
     """Run the hooks of one event now, as if it had happened. Nothing else happens."""
 
     event: str
+    """The event that is played."""
     cwd: str
+    """The workspace: a folder on the daemon's machine."""
     tool: str = ""
+    """The tool it is about, where it is about one."""
     input: dict[str, Any] = {}
+    """The tool's arguments."""
 
 
 class PluginsList(

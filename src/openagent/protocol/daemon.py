@@ -8,38 +8,60 @@ from openagent.protocol.usage import SessionUsage
 
 
 class Welcome(Struct, frozen=True):
+    """The daemon's first answer."""
+
     protocol: str
+    """The protocol's version that the daemon speaks."""
     version: str
+    """The daemon's version."""
     pid: int
+    """The daemon's process."""
 
 
 class DaemonInfo(Struct, frozen=True, omit_defaults=True):
+    """How the daemon is."""
+
     pid: int
+    """The daemon's process."""
     version: str
+    """The daemon's version."""
     protocol: str
+    """The protocol's version."""
     socket: str
+    """The socket of this machine it listens on."""
     web_url: str = ""
+    """Where the web app is; empty: it is not served."""
     home: str = ""
+    """The folder it keeps everything in."""
     started_at: float = 0.0
+    """When it started, in seconds since 1970."""
     uptime_s: float = 0.0
+    """For how many seconds it has been running."""
     sessions: int = 0
+    """How many sessions there are."""
     running: int = 0
+    """How many of them have a turn running."""
     queued: int = 0
     """Messages that wait for a turn to end, in all sessions."""
     clients: int = 0
+    """How many clients are connected."""
     rss_bytes: int = 0
+    """The memory it takes, in bytes."""
     usage: SessionUsage = SessionUsage()
     """Of all sessions."""
     jail: str = ""
+    """The jail that commands run in."""
     jail_problem: str = ""
     """Why no command could run in it; told about a jail that something outside this program makes."""
     model: str = ""
+    """The configured model."""
 
 
 class Hello(ReadingOp[Welcome], tag="hello", needs="read", reach="open"):
     """The first op of a connection: who is calling, and in which version of the protocol."""
 
     protocol: str
+    """The protocol's version that the client speaks."""
     client: str = ""
     """Who is calling, for people: `cli`, `tui`, `web`, `zed`, …"""
     interactive: bool = False
@@ -63,6 +85,7 @@ class DaemonFollow(ReadingOp[Done], tag="daemon.follow", needs="read", reach="fi
     """Start or stop receiving the events of the whole daemon: sessions coming and going, status, metrics."""
 
     on: bool = True
+    """False: stop."""
 
 
 class DaemonStop(Op[Done], tag="daemon.stop", needs="admin", reach="whole", tells=True, routes=POST("/api/stop")):

@@ -7,7 +7,10 @@ from msgspec import Struct
 
 
 class WrittenFile(Struct, frozen=True, omit_defaults=True):
+    """A file that a call wrote."""
+
     path: str
+    """Where it is, from the workspace's root."""
     bytes: int = 0
     """0 for one that was deleted."""
 
@@ -18,11 +21,15 @@ class AgentRun(Struct, frozen=True, omit_defaults=True):
     session: str = ""
     """Empty when it could not be started."""
     template: str = ""
+    """The template it was made from."""
     reason: str = ""
+    """How its turn ended."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
     changed: list[str] = []
     """Files that it brought into its caller's workspace."""
     conflicts: list[str] = []
+    """Files that both it and its caller changed."""
     copy: str = ""
     """The copy of the workspace that keeps what was not merged."""
 
@@ -37,23 +44,29 @@ class Display(Struct, frozen=True, omit_defaults=True):
     files: list[WrittenFile] = []
     """What it wrote."""
     diff: str = ""
+    """What changed, as a unified diff."""
     added: int | None = None
     """Lines. None when the file was not compared."""
     removed: int | None = None
+    """Lines that are gone."""
     lines: int | None = None
     """Lines read."""
     entries: int | None = None
     """Entries of a folder."""
     exit_code: int | None = None
+    """What the command returned."""
     background: str = ""
     """The command that goes on by itself, by its id."""
     url: str = ""
+    """The address that was read."""
     status: int | None = None
     """What a web server answered."""
     agents: list[AgentRun] = []
+    """The sub-agents that worked."""
     model: str = ""
     """Who answered a question that an MCP server put to a model."""
     stop_reason: str = ""
+    """Why that model stopped."""
 
 
 NO_DISPLAY = Display()

@@ -38,9 +38,14 @@ ErrorCode = Literal[
 
 
 class ErrorInfo(Struct, frozen=True, omit_defaults=True):
+    """What went wrong, for programs and for people."""
+
     code: ErrorCode
+    """For programs."""
     message: str
+    """What happened and why."""
     hint: str = ""
+    """What to do next."""
     recoverable: bool = True
     """The session or connection is still usable."""
 

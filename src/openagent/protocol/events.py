@@ -34,9 +34,14 @@ from openagent.protocol.usage import SessionUsage, Usage
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     durable: ClassVar[bool] = True
     session: str = ""
+    """The session it belongs to; empty: to none."""
     seq: int = 0
+    """Its number in the session, which only grows; of what is live only, the number of the last one that has its
+    own."""
     op_id: str = ""
+    """The op that caused it."""
     at: float = 0.0
+    """When it happened, in seconds since 1970."""
 
 
 class Reply(Event, frozen=True, kw_only=True, tag="reply"):
@@ -44,6 +49,7 @@ class Reply(Event, frozen=True, kw_only=True, tag="reply"):
 
     durable: ClassVar[bool] = False
     result: Any = None
+    """The op's answer."""
 
 
 class Failed(Event, frozen=True, kw_only=True, tag="failed"):
@@ -51,37 +57,59 @@ class Failed(Event, frozen=True, kw_only=True, tag="failed"):
 
     durable: ClassVar[bool] = False
     error: ErrorInfo
+    """Why it was refused."""
 
 
 class SessionCreated(Event, frozen=True, kw_only=True, tag="session.created"):
+    """A session was made."""
+
     info: SessionInfo
+    """The new session."""
 
 
 class SessionUpdated(Event, frozen=True, kw_only=True, tag="session.updated"):
+    """A session's name or settings changed."""
+
     info: SessionInfo
+    """The session as it is now."""
 
 
 class SessionDeleted(Event, frozen=True, kw_only=True, tag="session.deleted"):
+    """A session is gone."""
+
     durable: ClassVar[bool] = False
 
 
 class TurnStarted(Event, frozen=True, kw_only=True, tag="turn.started"):
+    """A turn began."""
+
     turn: int
+    """The turn, by its number in the session."""
     model: str = ""
+    """The model that is asked."""
 
 
 class TurnCompleted(Event, frozen=True, kw_only=True, tag="turn.completed"):
+    """A turn ended."""
+
     turn: int
+    """The turn, by its number in the session."""
     reason: TurnEnd
+    """How it ended."""
     text: str = ""
     """The final answer."""
     steps: int = 0
+    """Steps it took."""
     usage: Usage = Usage()
+    """Tokens it used."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
     by: str = ""
     """Who stopped it, when somebody did: the name of a client."""
     error: ErrorInfo | None = None
+    """What it failed on, or which cap it met."""
 
     @property
     def ended(self) -> EndedTurn:
@@ -100,20 +128,32 @@ class TurnCompleted(Event, frozen=True, kw_only=True, tag="turn.completed"):
 
 
 class StatusChanged(Event, frozen=True, kw_only=True, tag="status"):
+    """A session does something else now."""
+
     status: Status
+    """What the session is doing."""
     detail: str = ""
+    """More about it, for people."""
 
 
 class TextDelta(Event, frozen=True, kw_only=True, tag="text.delta"):
+    """A piece of the answer that is being streamed."""
+
     durable: ClassVar[bool] = False
     message_number: int
+    """The answer it belongs to, by its number."""
     text: str
+    """What comes next."""
 
 
 class ThinkingDelta(Event, frozen=True, kw_only=True, tag="thinking.delta"):
+    """A piece of what the model thinks."""
+
     durable: ClassVar[bool] = False
     message_number: int
+    """The answer it belongs to, by its number."""
     text: str
+    """What comes next."""
 
 
 class LiveState(Event, frozen=True, kw_only=True, tag="live.state"):
@@ -121,49 +161,78 @@ class LiveState(Event, frozen=True, kw_only=True, tag="live.state"):
 
     durable: ClassVar[bool] = False
     live: LiveAnswer
+    """The answer as far as it has come."""
 
 
 class MessageAdded(Event, frozen=True, kw_only=True, tag="message.added"):
+    """A message was stored."""
+
     message: Message
+    """The message, as it is stored."""
 
 
 class MessageQueued(Event, frozen=True, kw_only=True, tag="message.queued"):
+    """A message waits for the running turn to end."""
+
     queued: QueuedMessage
+    """The message that waits."""
 
 
 class QueueChanged(Event, frozen=True, kw_only=True, tag="queue.changed"):
     """The messages that wait are these from here on: one was said, edited, removed or moved, or they are held back."""
 
     queued: list[QueuedMessage] = []
+    """What waits, the next one first."""
     held: bool = False
+    """They wait until somebody says go on."""
 
 
 class ToolStarted(Event, frozen=True, kw_only=True, tag="tool.started"):
+    """A tool call began."""
+
     call_id: str
+    """The call, by its id."""
     tool: str
+    """The tool, by its name."""
     arguments: dict[str, Any] = {}
+    """What the tool is given."""
     summary: str = ""
+    """What it does, on one line."""
 
 
 class ToolOutput(Event, frozen=True, kw_only=True, tag="tool.output"):
+    """A piece of what a running command prints."""
+
     durable: ClassVar[bool] = False
     call_id: str
+    """The tool call it belongs to."""
     stream: Literal["stdout", "stderr", "progress"] = "stdout"
+    """Where it was printed."""
     text: str
+    """What was printed."""
 
 
 class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
+    """A tool call ended."""
+
     call_id: str
+    """The call, by its id."""
     tool: str
+    """The tool, by its name."""
     is_error: bool = False
+    """It did not do what was asked."""
     ended: CallEnd = "done"
+    """How it ended."""
     reason: str = ""
     """In a few words why it did not end as done."""
     subject: str = ""
     """What the call is about: a command, a path."""
     summary: str = ""
+    """What it did, on one line."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
     exit_code: int | None = None
+    """What a command returned."""
 
     def __post_init__(self) -> None:
         if self.is_error and self.ended == "done":  # stored before `ended` was
@@ -171,39 +240,63 @@ class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
 
 
 class PermissionRequested(Event, frozen=True, kw_only=True, tag="permission.requested"):
+    """A tool call waits for a person."""
+
     ask: PermissionAsk
+    """What is asked for."""
     answerable: bool = True
     """A client with a person behind it is attached."""
 
 
 class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission.resolved"):
+    """A person answered, or nobody did in time."""
+
     ask_id: str
+    """The request, by its id."""
     decision: Literal["allow", "deny"]
+    """Whether it may be done."""
     scope: Literal["once", "session", "always"] = "once"
+    """How long that holds."""
     by: str = ""
     """Which client answered, or `timeout`, or `turn ended`."""
     reason: str = ""
+    """What was said about it."""
     covers: str = ""
     """What is allowed from now on, in words, when it was allowed for longer than once."""
 
 
 class QuestionAsked(Event, frozen=True, kw_only=True, tag="question.asked"):
+    """The agent wants to know something."""
+
     question: Question
+    """What the agent wants to know."""
 
 
 class QuestionAnswered(Event, frozen=True, kw_only=True, tag="question.answered"):
+    """The agent was answered."""
+
     question_id: str
+    """The question, by its id."""
     answer: str
+    """What was said."""
     by: str = ""
+    """The client it was said in."""
 
 
 class PlanUpdated(Event, frozen=True, kw_only=True, tag="plan.updated"):
+    """The agent's plan changed."""
+
     plan: list[PlanItem]
+    """The whole plan."""
 
 
 class UsageUpdated(Event, frozen=True, kw_only=True, tag="usage.updated"):
+    """A request was paid for."""
+
     usage: SessionUsage
+    """Of the whole session."""
     last: Usage = Usage()
+    """Of the last request."""
     last_cost_usd: float | None = None
     """None when the model's price is not known."""
     cache_miss: str = ""
@@ -211,34 +304,59 @@ class UsageUpdated(Event, frozen=True, kw_only=True, tag="usage.updated"):
 
 
 class BudgetWarning(Event, frozen=True, kw_only=True, tag="budget.warning"):
+    """A budget is nearly spent."""
+
     scope: Literal["session", "day", "tree"]
+    """The budget of the session, of the day, or of a session and all that work for it."""
     spent: float
+    """What was spent."""
     limit: float
+    """What may be spent."""
     unit: Literal["usd", "tokens"] = "usd"
+    """In dollars, or in tokens."""
 
 
 class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget.exceeded"):
+    """A budget is spent."""
+
     scope: Literal["session", "day", "tree"]
+    """The budget of the session, of the day, or of a session and all that work for it."""
     spent: float
+    """What was spent."""
     limit: float
+    """What may be spent."""
     unit: Literal["usd", "tokens"] = "usd"
+    """In dollars, or in tokens."""
 
 
 class ContextThreshold(Event, frozen=True, kw_only=True, tag="context.threshold"):
+    """The context has grown so large that it will be collected."""
+
     used_tokens: int
+    """What the context takes of it, in tokens."""
     window: int
+    """The model's window, in tokens."""
     percent: float
+    """What is used of the window."""
     threshold: float
+    """Percent of the window at which it is collected."""
 
 
 class ContextCollected(Event, frozen=True, kw_only=True, tag="context.collected"):
+    """The context was shrunk."""
+
     collector: str
+    """The collector that did it."""
     reason: Literal["threshold", "turn_limit", "manual", "overflow"]
+    """Why it was done."""
     hidden: list[tuple[int, int]] = []
     """Ranges of message numbers that the model no longer sees. They stay in the store."""
     summary: str = ""
+    """What was written in place of what went."""
     tokens_before: int = 0
+    """The context's size before, in tokens."""
     tokens_after: int = 0
+    """The context's size after, in tokens."""
     collection: int = 0
     """What `context.restore` calls it."""
     shortened: int = 0
@@ -251,13 +369,20 @@ class ContextRestored(Event, frozen=True, kw_only=True, tag="context.restored"):
     """The model sees again what these collections had taken away."""
 
     collections: list[int]
+    """The collections that were taken back, by number."""
     tokens_before: int = 0
+    """The context's size before, in tokens."""
     tokens_after: int = 0
+    """The context's size after, in tokens."""
 
 
 class ContextPinned(Event, frozen=True, kw_only=True, tag="context.pinned"):
+    """A message was kept from collectors, or no longer is."""
+
     message_number: int
+    """The message, by its number in the session."""
     pinned: bool
+    """False: no longer."""
 
 
 class ContextShown(Event, frozen=True, kw_only=True, tag="context.shown"):
@@ -265,43 +390,68 @@ class ContextShown(Event, frozen=True, kw_only=True, tag="context.shown"):
 
     durable: ClassVar[bool] = False
     used_tokens: int
+    """What the context takes of it, in tokens."""
     window: int
+    """The model's window, in tokens."""
     sections: list[ContextSection]
+    """What takes how much."""
 
 
 class IntentDetected(Event, frozen=True, kw_only=True, tag="intent.detected"):
     """What the message of this turn seems to be for, and whether anything was made of that."""
 
     intent: Intent | None = None
+    """What the person seems to want."""
     used: bool = False
     """It was sure enough: code is searched by its query, and the model is told which tools fit."""
     tools: list[str] = []
+    """The tools that fit."""
     note: str = ""
     """Why it was not used."""
 
 
 class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
+    """A request failed and is sent again."""
+
     provider: str
+    """The provider, by its name."""
     attempt: int
+    """Which attempt comes next."""
     max_attempts: int
+    """How many there are at most."""
     delay_s: float
+    """In how many seconds."""
     error: ErrorInfo
+    """Why the last one failed."""
 
 
 class ProviderFailedOver(Event, frozen=True, kw_only=True, tag="provider.failed_over"):
+    """Another model is asked, because one did not answer."""
+
     from_model: str
+    """The model that did not answer."""
     to_model: str
+    """The model that is asked instead."""
     reason: str
+    """Why it did not answer."""
 
 
 class ModelRouted(Event, frozen=True, kw_only=True, tag="model.routed"):
+    """A model was chosen for the turn."""
+
     model: str
+    """The model that was chosen."""
     reason: str
+    """Why it was chosen."""
 
 
 class LoginRequired(Event, frozen=True, kw_only=True, tag="login.required"):
+    """A provider's login no longer does."""
+
     provider: str
+    """The provider, by its name."""
     reason: str
+    """Why the login no longer does."""
 
 
 class PullProgress(Event, frozen=True, kw_only=True, tag="models.progress"):
@@ -309,9 +459,11 @@ class PullProgress(Event, frozen=True, kw_only=True, tag="models.progress"):
 
     durable: ClassVar[bool] = False
     model: str
+    """The model that is installed."""
     stage: str
     """What is being done, in words."""
     done_bytes: int = 0
+    """How much of it has come, in bytes."""
     total_bytes: int = 0
     """0: not known."""
 
@@ -323,6 +475,7 @@ class IndexProgress(Event, frozen=True, kw_only=True, tag="index.progress"):
     stage: str
     """What is being done, in words."""
     done: int = 0
+    """How much of it is done."""
     total: int = 0
     """0: not known."""
 
@@ -336,37 +489,61 @@ class IndexUpdated(Event, frozen=True, kw_only=True, tag="index.updated"):
     indexed: int = 0
     """New or changed, so read again."""
     removed: int = 0
+    """Files that are gone."""
     left_out: int = 0
+    """Files that are binary, too large or unreadable."""
     seconds: float = 0.0
+    """How long it took."""
 
 
 class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
+    """A sub-agent began."""
+
     child: str
+    """The sub-agent's session."""
     template: str
+    """The template it was made from."""
     task: str
+    """What it is to do."""
     model: str = ""
+    """The model it uses."""
     call_id: str = ""
+    """The tool call that started it."""
     background: bool = False
+    """Its caller does not wait for it."""
     copy: str = ""
     """The copy of the workspace it works in; empty when it only reads."""
 
 
 class SubagentProgress(Event, frozen=True, kw_only=True, tag="subagent.progress"):
+    """How far a sub-agent is."""
+
     durable: ClassVar[bool] = False
     child: str
+    """The sub-agent's session."""
     template: str
+    """The template it was made from."""
     status: Status
+    """What it is doing."""
     detail: str = ""
     """The call it makes, on one line."""
     steps: int = 0
+    """Steps it has taken."""
     cost_usd: float = 0.0
+    """What it has cost so far, in dollars."""
     tokens: int = 0
+    """Tokens it has used so far."""
 
 
 class SubagentFinished(Event, frozen=True, kw_only=True, tag="subagent.finished"):
+    """A sub-agent ended."""
+
     child: str
+    """The sub-agent's session."""
     reason: TurnEnd
+    """How its turn ended."""
     template: str = ""
+    """The template it was made from."""
     text: str = ""
     """Its answer, cut at a bound."""
     changed: list[str] = []
@@ -376,48 +553,82 @@ class SubagentFinished(Event, frozen=True, kw_only=True, tag="subagent.finished"
     copy: str = ""
     """The copy that was kept, because it holds edits that have not come back."""
     error: ErrorInfo | None = None
+    """What it failed on."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
     tokens: int = 0
+    """Tokens it used."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
 
 
 class FlowStarted(Event, frozen=True, kw_only=True, tag="flow.started"):
+    """A flow began."""
+
     name: str
+    """The flow's name."""
     file: str
+    """The file it stands in."""
     text: str
     """The whole flow, so that it can be gone on with."""
     inputs: dict[str, str] = {}
+    """What it was given."""
     steps: list[str] = []
+    """Its steps, each on one line."""
 
 
 class FlowStepped(Event, frozen=True, kw_only=True, tag="flow.step"):
+    """A step of a flow changed."""
+
     step: str
+    """The step, by its name."""
     state: StepState
+    """How far it is."""
     round: int = 0
+    """How often its agents have worked."""
     text: str = ""
     """What its agents answered, or why it failed."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
 
 
 class FlowFinished(Event, frozen=True, kw_only=True, tag="flow.finished"):
+    """A flow ended."""
+
     state: FlowState
+    """How it ended."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
     tokens: int = 0
+    """Tokens used by all its steps."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
     error: ErrorInfo | None = None
+    """What it failed on."""
 
 
 class CheckpointCreated(Event, frozen=True, kw_only=True, tag="checkpoint.created"):
+    """The workspace's state was saved."""
+
     checkpoint: str
+    """The checkpoint, by its id."""
     turn: int
+    """The turn, by its number in the session."""
     files: int = 0
+    """How many files it holds."""
 
 
 class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.restored"):
+    """The workspace went back to a saved state."""
+
     checkpoint: str
+    """The checkpoint, by its id."""
     turn: int
+    """The turn, by its number in the session."""
     files: bool = True
+    """Files went back."""
     conversation: bool = False
+    """So did the conversation."""
     rewound: list[tuple[int, int]] = []
     """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
     undo: str = ""
@@ -429,35 +640,57 @@ class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.resto
 
 
 class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):
+    """An MCP server came up, or went down."""
+
     durable: ClassVar[bool] = False
     server: str
+    """The MCP server, by its name."""
     status: Literal["starting", "up", "down", "failed", "disabled"]
+    """How it is."""
     detail: str = ""
+    """Why, where it is not well."""
     tools: int = 0
+    """The tools it offers."""
     warnings: list[str] = []
     """What a person should know about what it offers."""
 
 
 class TaskUpdated(Event, frozen=True, kw_only=True, tag="task.updated"):
+    """A task changed."""
+
     durable: ClassVar[bool] = False
     task: str
+    """The task, by its id or the beginning of it."""
     title: str
+    """What is to be done."""
     state: str
+    """How far it is."""
     owner: str = ""
+    """Who does it."""
     cwd: str = ""
     """The workspace it is about."""
 
 
 class BackgroundStarted(Event, frozen=True, kw_only=True, tag="background.started"):
+    """A command runs in the background."""
+
     command_id: str
+    """The command, by its id."""
     command: str
+    """What runs."""
     call_id: str = ""
+    """The tool call that started it."""
 
 
 class BackgroundFinished(Event, frozen=True, kw_only=True, tag="background.finished"):
+    """A command in the background ended."""
+
     command_id: str
+    """The command, by its id."""
     exit_code: int | None
+    """What it returned; null: it was ended."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
     lost: bool = False
     """It ended with the daemon, when its session was put away or went to plan; nobody knows how far it had come."""
 
@@ -467,13 +700,19 @@ class TerminalOutput(Event, frozen=True, kw_only=True, tag="terminal.output"):
 
     durable: ClassVar[bool] = False
     terminal: str
+    """The terminal, by its id."""
     text: str
+    """What it printed."""
 
 
 class TerminalExited(Event, frozen=True, kw_only=True, tag="terminal.exited"):
+    """A terminal ended."""
+
     durable: ClassVar[bool] = False
     terminal: str
+    """The terminal, by its id."""
     exit_code: int | None = None
+    """What its shell returned; null: it was ended."""
 
 
 class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
@@ -481,21 +720,30 @@ class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
 
     durable: ClassVar[bool] = False
     sessions: int
+    """How many sessions there are."""
     running: int
+    """How many of them have a turn running."""
     clients: int
+    """How many clients are connected."""
     rss_bytes: int
+    """The memory the daemon takes, in bytes."""
     cpu_percent: float
     """Of the daemon itself; 100 is one processor."""
     spend_today_usd: float = 0.0
+    """What was spent today, in dollars."""
     system_cpu_percent: float = 0.0
     """Of the whole machine; 100 is all its processors."""
     system_memory_bytes: int = 0
     """In use on the whole machine."""
     system_memory_total_bytes: int = 0
+    """The machine's memory, in bytes."""
 
 
 class ErrorRaised(Event, frozen=True, kw_only=True, tag="error"):
+    """Something went wrong."""
+
     error: ErrorInfo
+    """What went wrong."""
 
 
 class ConnectionClosing(Event, frozen=True, kw_only=True, tag="connection.closing"):
@@ -503,17 +751,24 @@ class ConnectionClosing(Event, frozen=True, kw_only=True, tag="connection.closin
 
     durable: ClassVar[bool] = False
     error: ErrorInfo
+    """Why."""
 
 
 class PermissionNoted(Event, frozen=True, kw_only=True, tag="permission.noted"):
     """A decision that needed nobody: shown so that a person can see why something ran or was refused."""
 
     call_id: str
+    """The tool call it belongs to."""
     tool: str
+    """The tool, by its name."""
     decision: Literal["allow", "deny"]
+    """What was decided."""
     risk: Risk = "low"
+    """How much could go wrong."""
     reason: str = ""
+    """Why it was decided so."""
     rule: str = ""
+    """The rule that decided."""
 
 
 class HookRan(Event, frozen=True, kw_only=True, tag="hook.ran"):
@@ -522,11 +777,17 @@ class HookRan(Event, frozen=True, kw_only=True, tag="hook.ran"):
     hook: str
     """What happened, in the words of hook files: PreToolUse, Stop, …"""
     command: str
+    """What was run."""
     outcome: Literal["done", "blocked", "failed", "timeout"]
+    """How it ended."""
     detail: str = ""
+    """What came of it, in words."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
     tool: str = ""
+    """The tool it was about, where it was about one."""
     call_id: str = ""
+    """The tool call it was about."""
 
 
 AnyEvent = (

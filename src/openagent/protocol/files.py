@@ -11,36 +11,55 @@ FileKind = Literal["file", "directory", "link", "other"]
 
 
 class FileEntry(Struct, frozen=True, omit_defaults=True):
+    """What stands in a directory."""
+
     name: str
+    """Its name in the directory."""
     path: str
     """From the workspace's root."""
     kind: FileKind
+    """What it is."""
     size: int = 0
+    """How large it is, in bytes."""
     modified_at: float = 0.0
+    """When it was last changed, in seconds since 1970."""
 
 
 class FileEntries(Struct, frozen=True, omit_defaults=True):
     """Directories first."""
 
     path: str
+    """The directory, from the workspace's root."""
     entries: list[FileEntry]
+    """What is in it."""
     left_out: int = 0
     """There are so many more."""
 
 
 class FileContent(Struct, frozen=True, omit_defaults=True):
+    """What is in a file."""
+
     path: str
+    """Where it is, from the workspace's root."""
     size: int
+    """How large it is, in bytes."""
     version: str = ""
+    """What an edit names, so that it replaces only this."""
     text: str = ""
+    """What it holds."""
     binary: bool = False
     """It is no UTF-8 text: nothing of it is told."""
 
 
 class FileWritten(Struct, frozen=True):
+    """A file that was written."""
+
     path: str
+    """Where it is, from the workspace's root."""
     size: int
+    """How large it is, in bytes."""
     version: str
+    """What the next edit names."""
 
 
 class FilesList(
@@ -57,8 +76,11 @@ class FilesList(
     """What is in a directory of a session's workspace, or of a workspace's copy."""
 
     session: str = ""
+    """The session whose workspace it is."""
     copy: str = ""
+    """The copy, by its id or name, in place of a session."""
     path: str = "."
+    """The directory, from the workspace's root."""
     below: bool = False
     """All files below it instead, without what `.gitignore` and good sense leave out."""
 
@@ -74,8 +96,11 @@ class FilesRead(
     """A file of a session's workspace, or of a workspace's copy."""
 
     session: str = ""
+    """The session whose workspace it is."""
     copy: str = ""
+    """The copy, by its id or name, in place of a session."""
     path: str
+    """Where it is, from the workspace's root."""
 
 
 class FilesWrite(
@@ -91,8 +116,12 @@ class FilesWrite(
     """Create or replace a file; parent directories are made."""
 
     session: str = ""
+    """The session whose workspace it is."""
     copy: str = ""
+    """The copy, by its id or name, in place of a session."""
     path: str
+    """Where it is, from the workspace's root."""
     text: str
+    """What the file is to hold."""
     version: str | None = None
     """The version this is an edit of; empty: there must be no such file. None: whatever is there is replaced."""

@@ -16,12 +16,18 @@ StepState = Literal["waiting", "running", "done", "failed"]
 
 
 class FlowInfo(Struct, frozen=True, omit_defaults=True):
+    """A flow, as its file describes it."""
+
     name: str
+    """Its name."""
     description: str = ""
+    """What it does, in a sentence."""
     file: str = ""
+    """The file it stands in."""
     inputs: dict[str, str] = {}
     """What it wants to be given, and what each is."""
     defaults: dict[str, str] = {}
+    """What an input is when it is not given."""
     steps: list[str] = []
     """Each on one line: its name and what it does."""
     problems: list[str] = []
@@ -29,15 +35,21 @@ class FlowInfo(Struct, frozen=True, omit_defaults=True):
 
 
 class FlowList(Struct, frozen=True):
+    """The flows of a project."""
+
     flows: list[FlowInfo]
+    """Each flow."""
 
 
 class FlowRunning(Struct, frozen=True, omit_defaults=True):
     """The session it runs in: attach to follow it, `turn.cancel` ends it."""
 
     session: str
+    """The session's id."""
     name: str
+    """The flow's name."""
     steps: list[str]
+    """Its steps, each on one line."""
     seq: int = 0
     """Attach after it to hear of this run, and not of earlier ones that have failed or were cancelled."""
     done: list[str] = []
@@ -45,36 +57,55 @@ class FlowRunning(Struct, frozen=True, omit_defaults=True):
 
 
 class FlowStepReport(Struct, frozen=True, omit_defaults=True):
+    """How a step of a flow is doing."""
+
     name: str
+    """The step's name."""
     state: StepState = "waiting"
+    """How far it is."""
     rounds: int = 0
     """How often its agents worked until the check passed."""
     text: str = ""
+    """What its agents said last."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
 
 
 class FlowReport(Struct, frozen=True, omit_defaults=True):
+    """How a flow is doing."""
+
     session: str
+    """The session it runs in."""
     name: str
+    """The flow's name."""
     state: FlowState
+    """How it is doing."""
     steps: list[FlowStepReport]
+    """How each step is doing, in order."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
     tokens: int = 0
+    """Tokens used by all its steps."""
     error: ErrorInfo | None = None
+    """What it failed on."""
 
 
 class FlowsList(ReadingOp[FlowList], tag="flow.list", needs="read", routes=GET("/api/flows")):
     """The flows of a project: `.openagent/flows/*.toml`."""
 
     cwd: str
+    """The project."""
 
 
 class FlowCheck(ReadingOp[FlowInfo], tag="flow.check", needs="read", reach="open", routes=POST("/api/flows/check")):
     """Whether a flow could run there. Nothing is run."""
 
     text: str
+    """What the flow's file says."""
     file: str = ""
+    """The file's name, for errors."""
     cwd: str = ""
+    """The project it would run in."""
 
 
 class FlowRun(
@@ -83,12 +114,19 @@ class FlowRun(
     """Start a flow in a session of its own."""
 
     text: str
+    """What the flow's file says."""
     file: str = ""
+    """The file's name, for errors."""
     cwd: str
+    """The project it runs in."""
     inputs: dict[str, str] = {}
+    """What it is given, by the names of its inputs."""
     mode: Mode | None = None
+    """What its agents may do unasked; null: as configured."""
     model: str = ""
+    """The model its agents use; empty: as configured."""
     budget_usd: float | None = None
+    """What it may spend, in dollars; null: no cap of its own."""
 
 
 class FlowResume(
@@ -101,9 +139,11 @@ class FlowResume(
     """Go on with a flow that ended early, after its last step that was done."""
 
     session: str
+    """The session the flow ran in."""
 
 
 class FlowShow(ReadingOp[FlowReport], tag="flow.show", needs="read", routes=GET("/api/flows/{id=session}")):
     """How a flow is doing."""
 
     session: str
+    """The session the flow runs in."""

@@ -9,8 +9,12 @@ from openagent.protocol.routes import DELETE, GET
 
 
 class Grant(Struct, frozen=True, omit_defaults=True):
+    """Something a person allowed for longer than once."""
+
     id: str
+    """What it is revoked by."""
     scope: Literal["session", "always"]
+    """How long it holds."""
     covers: str
     """What it allows, in words."""
     workspace: str = ""
@@ -18,12 +22,16 @@ class Grant(Struct, frozen=True, omit_defaults=True):
     session: str = ""
     """Where it was given, when it holds for one session and those that work for it."""
     at: float = 0.0
+    """When it was given, in seconds since 1970."""
     by: str = ""
     """The client that it was given in, where that is known."""
 
 
 class Grants(Struct, frozen=True, omit_defaults=True):
+    """What people allowed."""
+
     grants: list[Grant]
+    """What was allowed."""
     notices: list[str] = []
     """Why some that there are cannot be told."""
 

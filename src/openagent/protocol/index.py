@@ -14,70 +14,112 @@ class CodeHit(Struct, frozen=True, omit_defaults=True):
     """A piece of a file: a function, a class, a section, or some lines."""
 
     path: str
+    """The file, from the workspace's root."""
     start_line: int
+    """Its first line, from 1."""
     end_line: int
+    """Its last line."""
     score: float
+    """How well it fits; only to be compared with the others."""
     text: str
+    """The code."""
     symbol: str = ""
     """`Class.method`; empty for lines outside every definition."""
     kind: str = ""
+    """What the symbol is."""
     language: str = ""
+    """The file's language."""
 
 
 class CodeHits(Struct, frozen=True):
+    """Code that fits a search."""
+
     hits: list[CodeHit]
+    """The best first."""
 
 
 class CodeSymbol(Struct, frozen=True, omit_defaults=True):
+    """A definition."""
+
     name: str
+    """Its name."""
     symbol: str
+    """Its full name, with what it lies in."""
     kind: str
+    """What it is."""
     path: str
+    """The file, from the workspace's root."""
     start_line: int
+    """Its first line, from 1."""
     end_line: int
+    """Its last line."""
     signature: str = ""
+    """How it is declared."""
 
 
 class CodeReference(Struct, frozen=True):
     """Where a name is called or used as a type."""
 
     name: str
+    """The name that is used."""
     path: str
+    """The file, from the workspace's root."""
     line: int
+    """The line, from 1."""
 
 
 class CodeSymbols(Struct, frozen=True, omit_defaults=True):
+    """Where a name is defined and used."""
+
     definitions: list[CodeSymbol]
+    """Where it is defined."""
     references: list[CodeReference] = []
+    """Where it is used."""
 
 
 class CodeMap(Struct, frozen=True):
+    """The shape of a workspace's code."""
+
     text: str
+    """The map: files, and what they define."""
 
 
 class IndexBuilt(Struct, frozen=True):
+    """What building an index did."""
+
     files: int
     """In the index now."""
     indexed: int
     """New or changed, so read again."""
     removed: int
+    """Files that are gone."""
     left_out: int
     """Binary, too large, unreadable."""
     seconds: float
+    """How long it took."""
 
 
 class IndexInfo(Struct, frozen=True, omit_defaults=True):
+    """How an index is."""
+
     workspace: str
+    """The folder it is of."""
     built_at: float | None = None
     """None: never built."""
     files: int = 0
+    """How many files it knows."""
     chunks: int = 0
+    """How many pieces of code it knows."""
     symbols: int = 0
+    """How many definitions it knows."""
     references: int = 0
+    """How many uses of names it knows."""
     embedded: int = 0
     """Chunks that can be found by meaning."""
     left_out: int = 0
+    """Files that are binary, too large or unreadable."""
     size_bytes: int = 0
+    """How much room it takes, in bytes."""
     model: bool = False
     """The embedding model is set up."""
     shown: int = 0
@@ -90,13 +132,16 @@ class IndexReady(Struct, frozen=True):
     """The embedding model is set up."""
 
     path: str
+    """Where it lies."""
     size_bytes: int
+    """How large it is, in bytes."""
 
 
 class IndexWatch(ReadingOp[Done], tag="index.watch", needs="chat", works_there=True, waits=True):
     """Keep a workspace's index up to date until this connection ends. Each change comes as an event, to it alone."""
 
     cwd: str
+    """The workspace: a folder on the daemon's machine."""
 
 
 class IndexBuild(
@@ -105,6 +150,7 @@ class IndexBuild(
     """Bring a workspace's index up to date. Its progress comes as events, to this connection alone."""
 
     cwd: str
+    """The workspace: a folder on the daemon's machine."""
 
 
 class IndexSearch(
@@ -113,9 +159,13 @@ class IndexSearch(
     """Search code."""
 
     cwd: str
+    """The workspace: a folder on the daemon's machine."""
     query: str
+    """What to look for, in words or code."""
     limit: int = 10
+    """How many pieces of code at most."""
     by: SearchBy = "fused"
+    """By words, by meaning, or both."""
 
 
 class IndexSymbols(
@@ -129,7 +179,9 @@ class IndexSymbols(
     """Where a name is defined and where it is used."""
 
     cwd: str
+    """The workspace: a folder on the daemon's machine."""
     name: str
+    """The name to look for."""
 
 
 class IndexMap(
@@ -138,13 +190,16 @@ class IndexMap(
     """What is used most in a workspace, in so many tokens at most."""
 
     cwd: str
+    """The workspace: a folder on the daemon's machine."""
     max_tokens: int = 1000
+    """How long the map may be, in tokens."""
 
 
 class IndexAsk(ReadingOp[IndexInfo], tag="index.status", needs="read", waits=True, routes=GET("/api/index")):
     """How a workspace's index is."""
 
     cwd: str
+    """The workspace: a folder on the daemon's machine."""
 
 
 class IndexSetup(

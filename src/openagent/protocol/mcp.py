@@ -16,6 +16,7 @@ class McpOAuth(Struct, frozen=True, omit_defaults=True):
     client_id: str = ""
     """Also an https address that describes the client, for servers that look there."""
     client_secret: str = ""
+    """What we show as proof, where the server gave us one."""
     scopes: list[str] = []
     """Asked for besides those that the server names."""
 
@@ -29,36 +30,53 @@ class McpServerEntry(Struct, frozen=True, omit_defaults=True):
     kind: str = field(name="type", default="")
     """stdio, http (streamable) or sse; chosen by what is given when empty."""
     command: str = ""
+    """The program to run."""
     args: list[str] = []
+    """What the program is given."""
     env: dict[str, str] = {}
+    """Variables the program is started with."""
     url: str = ""
+    """The address of one that runs elsewhere."""
     headers: dict[str, str] = {}
+    """Sent with every request to that address."""
     timeout: float = 60.0
     """Seconds a call may take."""
     network: str | list[str] = ""
     """Of a command: `on`, `off` or the hosts it may reach. Empty: as the jail's other commands."""
     disabled: bool = False
+    """It is not started."""
     description: str = ""
+    """What it is for, for people."""
     oauth: McpOAuth = McpOAuth()
+    """How to log in to it."""
 
     def __repr__(self) -> str:
         return f"McpServerEntry({self.command or self.url.partition('?')[0]!r})"
 
 
 class McpServerInfo(Struct, frozen=True, omit_defaults=True):
+    """An MCP server, and how it is."""
+
     name: str
+    """Its name."""
     transport: Literal["stdio", "http", "sse"]
+    """How it is spoken to."""
     target: str
     """The command or the address, without what may be secret."""
     status: Literal["idle", "starting", "up", "down", "failed", "disabled"]
     """idle: starts with the next turn of a session there."""
     detail: str = ""
+    """Why, where it is not well."""
     tools: list[str] = []
+    """The tools it offers."""
     source: str = ""
     """The file it stands in, or `database`."""
     description: str = ""
+    """What it is for, for people."""
     resources: int = 0
+    """How many resources it offers."""
     prompts: int = 0
+    """How many prompts it offers."""
     warnings: list[str] = []
     """What a person should know about what it offers: hidden characters, instructions, names of built-in tools."""
     in_session: bool = True
@@ -66,76 +84,125 @@ class McpServerInfo(Struct, frozen=True, omit_defaults=True):
 
 
 class McpServers(Struct, frozen=True, omit_defaults=True):
+    """MCP servers."""
+
     servers: list[McpServerInfo]
+    """Each server."""
     notices: list[str] = []
     """What was left out, and why."""
 
 
 class McpImported(Struct, frozen=True, omit_defaults=True):
+    """What was taken over."""
+
     added: list[str]
+    """What is new, by name."""
     kept: list[str] = []
     """Already there under this name."""
     problems: list[str] = []
+    """What could not be read, and why."""
 
 
 class McpResource(Struct, frozen=True, omit_defaults=True):
+    """Something a server lets one read."""
+
     server: str
+    """The server that offers it."""
     uri: str
     """Of a template: with {parameters}."""
     name: str
+    """Its name."""
     description: str = ""
+    """What it is for, for people."""
     media_type: str = ""
+    """Its media type, such as `image/png`."""
     is_template: bool = False
+    """Its address has parameters to be filled in."""
 
 
 class McpResourceList(Struct, frozen=True):
+    """What servers let one read."""
+
     resources: list[McpResource]
+    """Each resource."""
 
 
 class McpResourceContent(Struct, frozen=True, omit_defaults=True):
+    """One thing that was read from a server."""
+
     uri: str
+    """Its address."""
     media_type: str = ""
+    """Its media type, such as `image/png`."""
     text: str = ""
+    """What it holds, if that is text."""
     data: str = ""
     """base64, of what is no text."""
 
 
 class McpResourceContents(Struct, frozen=True):
+    """What was read from a server."""
+
     contents: list[McpResourceContent]
+    """What was read: one, or several."""
 
 
 class McpPromptArgument(Struct, frozen=True, omit_defaults=True):
+    """Something a prompt is filled in with."""
+
     name: str
+    """Its name."""
     description: str = ""
+    """What it is for, for people."""
     required: bool = False
+    """The prompt cannot be filled in without it."""
 
 
 class McpPrompt(Struct, frozen=True, omit_defaults=True):
+    """A prompt of a server."""
+
     server: str
+    """The server that offers it."""
     name: str
+    """Its name."""
     description: str = ""
+    """What it is for, for people."""
     arguments: list[McpPromptArgument] = []
+    """What it is filled in with."""
 
 
 class McpPromptList(Struct, frozen=True):
+    """Prompts of servers."""
+
     prompts: list[McpPrompt]
+    """Each prompt."""
 
 
 class McpPromptMessage(Struct, frozen=True):
+    """One message of a prompt."""
+
     role: Literal["user", "assistant"]
+    """Who says it."""
     part: UserPart
+    """What is said."""
 
 
 class McpPromptMessages(Struct, frozen=True):
+    """A prompt, filled in."""
+
     messages: list[McpPromptMessage]
+    """In order."""
 
 
 class McpSetting(Struct, frozen=True, omit_defaults=True):
     """A variable that a known server is started with."""
 
     name: str
+    """The variable."""
     about: str
+    """What it is for."""
     required: bool = True
+    """The server does not start without it."""
     is_set: bool = False
     """For the daemon."""
 
@@ -144,16 +211,24 @@ class McpCatalogueEntry(Struct, frozen=True, omit_defaults=True):
     """A server that is known, whether it is installed or not."""
 
     name: str
+    """Its name."""
     about: str
+    """What it is for, in a sentence."""
     server: McpServerEntry
+    """How it is reached."""
     needs: list[McpSetting] = []
+    """The settings it needs."""
     install: str = ""
     """How to get its command."""
     page: str = ""
+    """Where to read about it."""
 
 
 class McpCatalogue(Struct, frozen=True):
+    """The servers that are known."""
+
     entries: list[McpCatalogueEntry]
+    """Each known server."""
 
 
 class McpList(
@@ -166,7 +241,9 @@ class McpList(
     """The MCP servers that count in a folder, or for a session."""
 
     cwd: str = ""
+    """The folder whose servers count too; empty: none."""
     session: str = ""
+    """The session whose servers are meant."""
 
 
 class McpTest(
@@ -180,21 +257,27 @@ class McpTest(
     """Start an MCP server, or all of them, and tell what they offer."""
 
     name: str = ""
+    """Only this one; empty: all."""
     cwd: str = ""
+    """The folder whose servers are meant."""
 
 
 class McpAdd(Op[Done], tag="mcp.add", needs="admin", reach="whole", routes=POST("/api/mcp/servers")):
     """Keep an MCP server in the database."""
 
     name: str
+    """What to call it."""
     server: McpServerEntry
+    """How it is reached."""
     replace: bool = False
+    """Also when there is one of this name already."""
 
 
 class McpRemove(Op[Done], tag="mcp.remove", needs="admin", reach="whole", routes=DELETE("/api/mcp/servers/{name}")):
     """Remove an MCP server, out of the database or out of the person's own file."""
 
     name: str
+    """The server, by its name."""
 
 
 class McpSwitch(
@@ -203,9 +286,13 @@ class McpSwitch(
     """Enable or disable an MCP server, wherever it stands: for all sessions, or for one from its next turn on."""
 
     name: str
+    """The server, by its name."""
     on: bool
+    """False: it is not started."""
     cwd: str = ""
+    """The folder whose server it is."""
     session: str = ""
+    """Only for this session; empty: for all."""
 
 
 class McpImport(
@@ -219,6 +306,7 @@ class McpImport(
     """Copy the servers of another program's file into the database; what is there already stays."""
 
     path: str
+    """The file, on the daemon's machine."""
 
 
 class McpResources(
@@ -227,44 +315,58 @@ class McpResources(
     """What the servers of a folder let one read. Starts them where need be."""
 
     cwd: str
+    """The folder whose servers are asked."""
     server: str = ""
+    """Only this one; empty: all."""
 
 
 class McpResourceRead(ReadingOp[McpResourceContents], tag="mcp.resource.read", needs=("chat", "approve"), waits=True):
     """Read what a server offers at an address of its own."""
 
     cwd: str
+    """The folder whose server it is."""
     server: str
+    """The MCP server, by its name."""
     uri: str
+    """Its address."""
 
 
 class McpPrompts(ReadingOp[McpPromptList], tag="mcp.prompts", needs="chat", waits=True, routes=GET("/api/mcp/prompts")):
     """The prompts of a folder's servers. Starts them where need be."""
 
     cwd: str
+    """The folder whose servers are asked."""
     server: str = ""
+    """Only this one; empty: all."""
 
 
 class McpPromptGet(ReadingOp[McpPromptMessages], tag="mcp.prompt.get", needs=("chat", "approve"), waits=True):
     """A prompt, filled in."""
 
     cwd: str
+    """The folder whose server it is."""
     server: str
+    """The MCP server, by its name."""
     name: str
+    """The prompt, by its name."""
     arguments: dict[str, str] = {}
+    """What it is filled in with."""
 
 
 class McpLogin(Op[LoginStarted], tag="mcp.login", needs="admin", reach="whole", waits=True):
     """Start a login to a server. It ends when the browser comes back to the daemon, or with `mcp.login.finish`."""
 
     name: str
+    """The server, by its name."""
     cwd: str = ""
+    """The folder whose servers count too."""
 
 
 class McpLoginFinish(Op[Done], tag="mcp.login.finish", needs="admin", reach="whole", waits=True):
     """Finish a login to a server. Answered when it has ended, well or not."""
 
     login: str
+    """Which login, as `mcp.login` told it."""
     answer: str = ""
     """The address the browser ended at. Empty: only wait for the browser."""
 
@@ -277,13 +379,16 @@ class McpSessionServers(Op[Done], tag="mcp.session.set", needs="admin"):
     A name comes before the same one elsewhere."""
 
     session: str
+    """The session they are for."""
     servers: dict[str, McpServerEntry]
+    """By name."""
 
 
 class McpLogout(Op[Done], tag="mcp.logout", needs="admin", reach="whole"):
     """Forget a login to a server."""
 
     name: str
+    """The server, by its name."""
 
 
 class McpCatalog(
@@ -292,3 +397,4 @@ class McpCatalog(
     """The servers that are known, with the settings they need."""
 
     name: str = ""
+    """Only this one; empty: all."""

@@ -9,37 +9,58 @@ from openagent.protocol.usage import SessionUsage, UsageRow
 
 
 class AgentMetrics(Struct, frozen=True, omit_defaults=True):
+    """How an agent performs."""
+
     id: str
+    """The session's id."""
     name: str
+    """The session's name."""
     status: Status
+    """What it is doing."""
     uptime_s: float
     """Since it was made."""
     messages: int
+    """How many messages it has."""
     turns: int
+    """How many turns it has had."""
     usage: SessionUsage
+    """What it has used so far."""
     avg_response_ms: float = 0.0
     """Of its newest answers, like what follows."""
     tokens_per_second: float = 0.0
+    """How fast its answers come."""
     tools_used: dict[str, int] = {}
+    """How often it called each tool."""
     error_rate: float = 0.0
     """Share of tool calls that failed, from 0 to 1."""
 
 
 class AgentsMetrics(Struct, frozen=True):
+    """How agents perform."""
+
     agents: list[AgentMetrics]
+    """Those last active."""
 
 
 class CostAnalysis(Struct, frozen=True):
+    """What was spent."""
+
     days: int
+    """How many days are looked at."""
     total_usd: float
+    """What was spent in these days, in dollars."""
     today_usd: float
+    """What was spent today, in dollars."""
     week_usd: float
     """The last seven days, today included."""
     projected_month_usd: float
     """Thirty days like the last seven."""
     by_model: list[UsageRow]
+    """By model."""
     by_day: list[UsageRow]
+    """By day."""
     by_activity: list[UsageRow]
+    """By what it was spent on."""
 
 
 class MetricsAgents(
@@ -53,6 +74,7 @@ class MetricsAgents(
     """How the agents that were last active perform."""
 
     limit: int = 20
+    """How many agents at most."""
 
 
 class MetricsCost(
@@ -66,3 +88,4 @@ class MetricsCost(
     """What was spent, on what, and where it is heading."""
 
     days: int = 30
+    """How many days to look at, today included."""

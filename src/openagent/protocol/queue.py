@@ -9,6 +9,8 @@ from openagent.protocol.sessions import QueuedMessage
 
 
 class Queue(Struct, frozen=True, omit_defaults=True):
+    """What waits to be said."""
+
     queued: list[QueuedMessage]
     """The next one first."""
     held: bool = False
@@ -19,6 +21,7 @@ class QueueShow(ReadingOp[Queue], tag="queue.show", needs="read", routes=GET("/a
     """The messages that wait."""
 
     session: str
+    """The session, by its id or the beginning of it."""
 
 
 class QueueEdit(
@@ -27,9 +30,11 @@ class QueueEdit(
     """Say a waiting message in other words."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     queued: str
     """Its id."""
     text: str = ""
+    """What to say instead."""
     parts: list[UserPart] = []
     """Text and images; `text` is put before them."""
 
@@ -40,7 +45,9 @@ class QueueRemove(
     """Withdraw a waiting message."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     queued: str
+    """The message, by its id."""
 
 
 class QueueMove(
@@ -49,7 +56,9 @@ class QueueMove(
     """Have a waiting message said earlier or later."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     queued: str
+    """The message, by its id."""
     position: int = 1
     """1 is next."""
 
@@ -60,3 +69,4 @@ class QueueResume(
     """Go on with what waits since a turn was cancelled. The next message does so too, and is said before it."""
 
     session: str
+    """The session, by its id or the beginning of it."""

@@ -13,7 +13,9 @@ class TrustEntry(Struct, frozen=True, omit_defaults=True):
     """A folder whose own settings, rules, MCP servers and hooks count."""
 
     folder: str
+    """The folder."""
     at: float
+    """When it was trusted, in seconds since 1970."""
     current: bool = True
     """False: something in it has changed since, so that it is not trusted until that is said again."""
     files: list[str] = []
@@ -21,52 +23,80 @@ class TrustEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class TrustEntries(Struct, frozen=True):
+    """The trusted folders."""
+
     folders: list[TrustEntry]
+    """Each trusted folder."""
 
 
 class Ruling(Struct, frozen=True, omit_defaults=True):
     """What was decided about a command, or about one simple command of it."""
 
     command: str
+    """What it is about."""
     decision: Literal["allow", "ask", "deny"]
+    """What was decided."""
     risk: Risk
+    """How much could go wrong."""
     reason: str
+    """Why it was decided so."""
     rule: str
+    """The rule that decided."""
 
 
 class PolicyExplanation(Struct, frozen=True, omit_defaults=True):
+    """What would be decided, and why."""
+
     mode: Mode
+    """The mode it was decided in."""
     ruling: Ruling
+    """What was decided about the whole."""
     steps: list[Ruling]
+    """What was decided about each simple command of it."""
     notices: list[str] = []
     """What is wrong with the rules, or left out of them."""
 
 
 class RuleExample(Struct, frozen=True):
+    """An example of a rule that turns out otherwise."""
+
     rule: str
+    """The rule whose example it is."""
     command: str
+    """The example."""
     expected: bool
     """The rule should meet it."""
     met: bool
+    """The rule does meet it."""
 
 
 class PolicyTested(Struct, frozen=True, omit_defaults=True):
+    """Whether rules do what their examples say."""
+
     checked: int
+    """How many examples there are."""
     failures: list[RuleExample] = []
+    """The examples that turn out otherwise."""
     files: list[str] = []
     """The rule files there are."""
     notices: list[str] = []
+    """What is wrong with the rules, or left out of them."""
 
 
 class AuditRow(Struct, frozen=True):
+    """Something that was decided, done or changed."""
+
     id: int
+    """Its number, which only grows."""
     at: float
+    """When, in seconds since 1970."""
     session: str
     """Empty for what belongs to no session."""
     kind: str
     """decision, command, file_written, call; for what people and programs change, the topic of the op: session, auth,
     tokens, mcp, …"""
     subject: str
+    """What it is about: a command, a file, a name."""
     detail: dict[str, Any] = {}
     """Among others who had it done (`by` the client, `actor` the owner or a token), `from` where, by which `op`."""
 
@@ -75,6 +105,7 @@ class AuditPage(Struct, frozen=True, omit_defaults=True):
     """Newest first."""
 
     entries: list[AuditRow]
+    """The newest first."""
     next: int | None = None
     """What to give as `before` for the next page."""
 
@@ -93,6 +124,7 @@ class TrustRemove(Op[Done], tag="trust.remove", needs="admin", tells=True, route
     """Trust a folder no longer."""
 
     folder: str
+    """The folder."""
 
 
 class TrustShow(ReadingOp[TrustEntries], tag="trust.list", needs="admin", reach="whole", routes=GET("/api/trust")):
@@ -105,10 +137,13 @@ class PolicyExplain(
     """What would be decided about a command, and why. Nothing is run."""
 
     command: str
+    """The command, as one would type it."""
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
     mode: Mode | None = None
     """The configured one when left out."""
     tool: str = "shell"
+    """The tool that would run it."""
 
 
 class PolicyTest(
@@ -117,6 +152,7 @@ class PolicyTest(
     """Whether all rules, built in and own, do what their examples say."""
 
     cwd: str = ""
+    """The project whose rules count too."""
 
 
 class AuditAsk(
@@ -129,9 +165,14 @@ class AuditAsk(
     """What was decided, run and written, newest first."""
 
     session: str = ""
+    """Only of this session; empty: of all."""
     kind: str = ""
+    """Only rows of this kind."""
     tool: str = ""
+    """Only what is about this tool."""
     since: float = 0.0
+    """Only what came at this time or later, in seconds since 1970."""
     limit: int = 100
+    """How many rows at most."""
     before: int | None = None
     """The cursor: only entries with a smaller id."""

@@ -51,11 +51,15 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     turn_timeout: float | None = None
     """Seconds a turn may take. Takes effect with the next turn."""
     max_output_tokens: int | None = None
+    """The most an answer may take, in tokens; null: as the model can."""
     temperature: float | None = None
+    """How freely the model answers; null: the provider's own."""
     thinking: Literal["off", "low", "medium", "high"] | None = None
+    """How long the model thinks before it answers; null: the provider's own."""
     instructions: str = ""
     """Added to the system prompt."""
     disabled_tools: list[str] = []
+    """Tools it does not have, by name."""
     disabled_mcp_servers: list[str] = []
     """By name. Takes effect with the next turn."""
     tools: list[str] | None = None
@@ -65,48 +69,77 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     collector: str = ""
     """Empty: the configured one."""
     budget_usd: float | None = None
+    """What it may spend, in dollars; null: as configured."""
     budget_tokens: int | None = None
+    """What it may use, in tokens; null: as configured."""
 
 
 class SettingsChange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Only what is given changes."""
 
     model: str | UnsetType = UNSET
+    """provider/model, or auto."""
     mode: Mode | UnsetType = UNSET
+    """What agents may do unasked; takes effect with the next call."""
     max_steps: int | UnsetType = UNSET
+    """Steps a turn may take."""
     turn_timeout: float | None | UnsetType = UNSET
+    """Seconds a turn may take; null: no limit."""
     max_output_tokens: int | None | UnsetType = UNSET
+    """The most an answer may take, in tokens; null: as the model can."""
     temperature: float | None | UnsetType = UNSET
+    """How freely the model answers; null: the provider's own."""
     thinking: Literal["off", "low", "medium", "high"] | None | UnsetType = UNSET
+    """How long the model thinks before it answers; null: the provider's own."""
     instructions: str | UnsetType = UNSET
+    """Added to the system prompt."""
     disabled_tools: list[str] | UnsetType = UNSET
+    """Tools it does not have, by name."""
     disabled_mcp_servers: list[str] | UnsetType = UNSET
+    """MCP servers it does not have, by name."""
     tools: list[str] | None | UnsetType = UNSET
+    """The only tools it has; null: all."""
     mcp_servers: list[str] | None | UnsetType = UNSET
+    """The only MCP servers whose tools it has; null: all."""
     collector: str | UnsetType = UNSET
+    """The collector; empty: the configured one."""
     budget_usd: float | None | UnsetType = UNSET
+    """What it may spend, in dollars; null: as configured."""
     budget_tokens: int | None | UnsetType = UNSET
+    """What it may use, in tokens; null: as configured."""
 
 
 class SessionInfo(Struct, frozen=True, omit_defaults=True):
+    """A session, without what was said in it."""
+
     id: str
+    """Its id."""
     name: str
+    """Its name."""
     cwd: str
     """The workspace: an absolute path on the daemon's machine."""
     created_at: float
+    """When it was made, in seconds since 1970."""
     updated_at: float
+    """When it was last active, in seconds since 1970."""
     settings: Settings = Settings()
+    """What was chosen for it."""
     status: Status = "idle"
+    """What it is doing."""
     message_count: int = 0
+    """How many messages it has."""
     turn_count: int = 0
+    """How many turns it has had."""
     queued: int = 0
     """Messages that wait for the running turn to end."""
     held: bool = False
     """They wait until somebody says go on: a person cancelled the turn before them."""
     usage: SessionUsage = SessionUsage()
+    """What it has used so far."""
     parent: str | None = None
     """The session this one works for."""
     forked_from: str | None = None
+    """The session it is a copy of."""
     template: str = ""
     """The template it was made from."""
     seq: int = 0
@@ -117,8 +150,12 @@ PlanState = Literal["pending", "active", "done", "dropped"]
 
 
 class PlanItem(Struct, frozen=True, omit_defaults=True):
+    """One thing an agent has set out to do."""
+
     text: str
+    """What is to be done."""
     state: PlanState = "pending"
+    """How far it is."""
 
 
 GrantScope = Literal["once", "session", "always"]
@@ -133,6 +170,7 @@ class PermissionChoice(Struct, frozen=True, omit_defaults=True):
     id: str
     """What an answer names. That of the choice that is meant by a scope alone is the scope's own name."""
     scope: GrantScope
+    """How long it would hold."""
     by: GrantBy
     """What later calls are known by again: the very words of a command, its first words, a host, …"""
     covers: str
@@ -143,13 +181,19 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     """A tool call that waits for a person."""
 
     id: str
+    """What an answer names."""
     call_id: str
+    """The call that waits."""
     tool: str
+    """The tool, by its name."""
     arguments: dict[str, Any]
+    """What the tool would be given."""
     summary: str
     """The exact command, path or diff that would happen, on one or a few lines."""
     risk: Risk = "medium"
+    """How much could go wrong."""
     reason: str = ""
+    """Why a person is asked."""
     rule: str = ""
     """The rule that asked."""
     child: str = ""
@@ -162,9 +206,13 @@ class Question(Struct, frozen=True, omit_defaults=True):
     """Something the agent wants to know."""
 
     id: str
+    """What an answer names."""
     text: str
+    """What the agent asks."""
     choices: list[str] = []
+    """Answers it suggests; others are possible."""
     call_id: str = ""
+    """The tool call it belongs to."""
     child: str = ""
     """The sub-agent that asks, where its caller's clients are asked too."""
 
@@ -173,9 +221,13 @@ class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     """Accepted and stored, and waiting for the running turn to end."""
 
     id: str
+    """What it is edited, moved and withdrawn by."""
     parts: list[UserPart]
+    """What it says."""
     created_at: float
+    """When it was made, in seconds since 1970."""
     op_id: str = ""
+    """The op that sent it."""
 
 
 class EndedTurn(Struct, frozen=True, omit_defaults=True):
@@ -183,12 +235,19 @@ class EndedTurn(Struct, frozen=True, omit_defaults=True):
     still running, or ended before ends were kept."""
 
     turn: int
+    """The turn, by its number in the session."""
     reason: TurnEnd
+    """How it ended."""
     ended_at: float = 0.0
+    """When, in seconds since 1970."""
     duration_ms: float = 0.0
+    """How long it took, in milliseconds."""
     steps: int = 0
+    """Steps it took."""
     usage: Usage = Usage()
+    """Tokens it used."""
     cost_usd: float = 0.0
+    """What it cost, in dollars."""
     by: str = ""
     """Who stopped it, when somebody did: the name of a client."""
     error: ErrorInfo | None = None
@@ -199,14 +258,18 @@ class LiveAnswer(Struct, frozen=True, omit_defaults=True):
     """The answer being streamed right now, as far as it has come."""
 
     message_number: int
+    """The number it will have."""
     parts: list[Part] = []
+    """What has come so far."""
 
 
 class Snapshot(Struct, frozen=True, omit_defaults=True):
     """All a client needs to show a session; the live tail starts right after `seq`."""
 
     info: SessionInfo
+    """The session as it stands."""
     seq: int
+    """The number of its newest durable event."""
     messages: list[Message] = []
     """The newest page, oldest first."""
     has_more: bool = False
@@ -216,18 +279,28 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     rewound: list[tuple[int, int]] = []
     """Ranges of message numbers that were taken back: still stored, no longer part of the conversation."""
     permissions: list[PermissionAsk] = []
+    """Tool calls that wait for a person."""
     questions: list[Question] = []
+    """What the agent wants to know."""
     plan: list[PlanItem] = []
+    """What the agent has set out to do."""
     queued: list[QueuedMessage] = []
+    """Messages that wait, the next one first."""
     held: bool = False
     """The queued messages wait until somebody says go on."""
     live: LiveAnswer | None = None
+    """The answer being streamed; null: none is."""
     clients: int = 0
+    """How many clients follow it."""
 
 
 class SessionPage(Struct, frozen=True):
+    """Some of the sessions."""
+
     sessions: list[SessionInfo]
+    """The one last active first."""
     next: float | None = None
+    """What to give as `before` for the next page; null: there is none."""
 
     def following(self) -> dict[str, Any] | None:
         return None if self.next is None else {"before": self.next, "before_id": self.sessions[-1].id}
@@ -237,9 +310,11 @@ class Attached(Struct, frozen=True, omit_defaults=True):
     """Either a snapshot, or (`snapshot` is null) the missed events follow this reply."""
 
     session: str
+    """The session's id in full."""
     seq: int
     """The live tail starts after this number."""
     snapshot: Snapshot | None = None
+    """The session as it stands; null: the missed events follow."""
 
 
 def _freedom(settings: SettingsChange) -> frozenset[Scope]:
@@ -264,12 +339,15 @@ class SessionCreate(
     session: str = ""
     """A client may choose the id, so that it can send further ops without waiting for the reply."""
     name: str = ""
+    """What to call it; empty: by its first message."""
     cwd: str = ""
+    """The workspace: a folder on the daemon's machine."""
     parent: str = ""
     """The session this one works for: what it spends counts against that one's budget too."""
     template: str = ""
     """What to start from; `settings` count over what the template says."""
     settings: SettingsChange = SettingsChange()
+    """What is to be other than configured."""
 
     def needed(self) -> frozenset[Scope]:
         return super().needed() | _freedom(self.settings)
@@ -285,6 +363,7 @@ class SessionList(
     """List sessions, most recently active first."""
 
     limit: int = 50
+    """How many sessions at most."""
     before: float | None = None
     """Only sessions last active before this time: the cursor for the next page."""
     before_id: str = ""
@@ -301,12 +380,14 @@ class SessionGet(ReadingOp[SessionInfo], tag="session.get", needs="read", routes
     """One session."""
 
     session: str
+    """The session, by its id or the beginning of it."""
 
 
 class SessionAttach(ReadingOp[Attached], tag="session.attach", needs="read"):
     """Follow a session: a snapshot of it, or what was missed since, and then its events as they happen."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     after: int | None = None
     """The last `seq` this client has seen: send what it missed in place of a snapshot."""
     messages: int = 50
@@ -317,6 +398,7 @@ class SessionDetach(ReadingOp[Done], tag="session.detach", needs="read"):
     """Follow a session no longer."""
 
     session: str
+    """The session, by its id or the beginning of it."""
 
 
 class SessionUpdate(
@@ -329,8 +411,11 @@ class SessionUpdate(
     """Rename a session or change its settings."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     name: str | None = None
+    """What to call it; null: as before."""
     settings: SettingsChange = SettingsChange()
+    """What changes; the rest stays."""
     expected: str = ""
     """The version of the settings that this changes, as REST tells it; refused when they are others by now."""
 
@@ -344,6 +429,7 @@ class SessionDelete(
     """Stop a session and forget it."""
 
     session: str
+    """The session, by its id or the beginning of it."""
 
 
 class SessionFork(
@@ -357,6 +443,8 @@ class SessionFork(
     """Copy a session, so that the copy goes its own way."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     through: int | None = None
     """The last message the fork keeps; all when not given."""
     name: str = ""
+    """What to call the fork; empty: like the original."""

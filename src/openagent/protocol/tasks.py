@@ -11,11 +11,18 @@ TaskState = Literal["todo", "doing", "blocked", "done"]
 
 
 class TaskInfo(Struct, frozen=True, omit_defaults=True):
+    """A task."""
+
     id: str
+    """Its id."""
     title: str
+    """What is to be done, on one line."""
     created_at: float
+    """When it was made, in seconds since 1970."""
     updated_at: float
+    """When it was last changed, in seconds since 1970."""
     state: TaskState = "todo"
+    """How far it is."""
     detail: str = ""
     """Markdown."""
     owner: str = ""
@@ -29,16 +36,23 @@ class TaskInfo(Struct, frozen=True, omit_defaults=True):
 
 
 class TaskList(Struct, frozen=True):
+    """Tasks."""
+
     tasks: list[TaskInfo]
+    """By state and place."""
 
 
 class TasksSynced(Struct, frozen=True, omit_defaults=True):
+    """What a synchronization did."""
+
     file: str
+    """The file, from the workspace's root."""
     tasks: int
     """So many stand in the file and on the board."""
     to_board: int = 0
     """So many changes of the file went to the board."""
     to_file: int = 0
+    """So many changes of the board went to the file."""
     notes: list[str] = []
     """What was taken away, and where both sides had changed the same."""
 
@@ -47,13 +61,16 @@ class TasksList(ReadingOp[TaskList], tag="tasks.list", needs="read", reach="filt
     """List tasks, by state and place."""
 
     cwd: str = ""
+    """Only tasks of this workspace; empty: of all."""
     state: TaskState | None = None
+    """Only tasks of this state."""
 
 
 class TaskGet(ReadingOp[TaskInfo], tag="task.get", needs="read", routes=GET("/api/tasks/{task}")):
     """One task."""
 
     task: str
+    """The task, by its id or the beginning of it."""
 
 
 class TaskCreate(
@@ -62,11 +79,17 @@ class TaskCreate(
     """Create a task, at the end of those of its state."""
 
     title: str
+    """What is to be done, on one line."""
     state: TaskState = "todo"
+    """How far it is."""
     detail: str = ""
+    """Markdown."""
     owner: str = ""
+    """A person or an agent, by name."""
     session: str = ""
+    """The session that works on it."""
     cwd: str = ""
+    """The workspace it is about."""
 
 
 class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat", routes=PATCH("/api/tasks/{task}")):
@@ -74,22 +97,32 @@ class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat", routes=PATCH("/a
     state."""
 
     task: str
+    """The task, by its id or the beginning of it."""
     title: str | UnsetType = UNSET
+    """What is to be done, on one line."""
     state: TaskState | UnsetType = UNSET
+    """How far it is."""
     detail: str | UnsetType = UNSET
+    """Markdown."""
     owner: str | UnsetType = UNSET
+    """A person or an agent, by name."""
     session: str | UnsetType = UNSET
+    """The session that works on it."""
     cwd: str | UnsetType = UNSET
+    """The workspace it is about."""
     position: float | UnsetType = UNSET
+    """Its place among those of its state, the least first."""
 
 
 class TaskDelete(Op[Done], tag="task.delete", needs="chat", routes=DELETE("/api/tasks/{task}")):
     """Delete a task."""
 
     task: str
+    """The task, by its id or the beginning of it."""
 
 
 class TasksSync(Op[TasksSynced], tag="tasks.sync", needs="admin", waits=True, routes=POST("/api/tasks/sync")):
     """Bring a workspace's tasks and its `docs/TASKS.md` together; what was changed on either side is kept."""
 
     cwd: str
+    """The workspace: a folder on the daemon's machine."""

@@ -13,10 +13,14 @@ TemplateSource = Literal["project", "user", "database", "starter"]
 
 
 class Template(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A saved persona."""
+
     name: str
+    """Its name."""
     description: str = ""
     """When to call it, in a sentence: what other agents read to choose."""
     role: str = ""
+    """What it is, in a few words."""
     prompt: str = ""
     """Added to the system prompt."""
     model: str = ""
@@ -28,14 +32,20 @@ class Template(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     mode: Mode | None = None
     """What it may do unasked; as a sub-agent never more than its caller."""
     max_steps: int | None = None
+    """Steps a turn may take; null: as configured."""
     timeout: float | None = None
     """Seconds a turn may take."""
     budget_usd: float | None = None
+    """What it may spend, in dollars; null: as configured."""
 
 
 class TemplateInfo(Struct, frozen=True, omit_defaults=True):
+    """A template, and where it comes from."""
+
     template: Template
+    """The template."""
     source: TemplateSource
+    """Where it comes from."""
     file: str = ""
     """Where it stands, if in a file."""
     writes: bool = False
@@ -45,7 +55,10 @@ class TemplateInfo(Struct, frozen=True, omit_defaults=True):
 
 
 class TemplateList(Struct, frozen=True, omit_defaults=True):
+    """Templates."""
+
     templates: list[TemplateInfo]
+    """Each template."""
     notices: list[str] = []
     """What was left out, and why."""
 
@@ -54,7 +67,9 @@ class TemplateText(Struct, frozen=True):
     """A template as a Markdown file with front matter."""
 
     name: str
+    """The template's name."""
     text: str
+    """What the file says."""
 
 
 class TemplatesList(
@@ -76,7 +91,9 @@ class TemplatesGet(
     """One template."""
 
     name: str
+    """The template, by its name."""
     cwd: str = ""
+    """The project whose templates count too."""
 
 
 class TemplatesSave(
@@ -89,7 +106,9 @@ class TemplatesSave(
     """Keep a template in the database."""
 
     template: Template
+    """What to keep."""
     replace: bool = False
+    """Also when there is one of this name already."""
 
 
 class TemplatesRemove(
@@ -98,7 +117,9 @@ class TemplatesRemove(
     """Take a template out of the database. Files are left alone."""
 
     name: str
+    """The template, by its name."""
     cwd: str = ""
+    """The project whose templates count too."""
 
 
 class TemplatesImport(
@@ -111,9 +132,11 @@ class TemplatesImport(
     """Keep the template of a Markdown file in the database."""
 
     text: str
+    """What the file says."""
     file: str = ""
     """Its name, for errors, and for a template that does not name itself."""
     replace: bool = False
+    """Also when there is one of this name already."""
 
 
 class TemplatesExport(
@@ -126,7 +149,9 @@ class TemplatesExport(
     """A template as a Markdown file."""
 
     name: str
+    """The template, by its name."""
     cwd: str = ""
+    """The project whose templates count too."""
 
 
 class TemplatesRead(
@@ -139,6 +164,7 @@ class TemplatesRead(
     """The template that the text of a Markdown file says, kept nowhere."""
 
     text: str
+    """The text."""
     file: str = ""
     """Its name, for errors."""
 
@@ -153,3 +179,4 @@ class TemplatesWrite(
     """A template that is kept nowhere, as the text of a Markdown file."""
 
     template: Template
+    """The template it was made from."""

@@ -16,31 +16,52 @@ EVERYWHERE = "/"
 
 
 class TokenInfo(Struct, frozen=True, omit_defaults=True):
+    """A token, without its secret."""
+
     id: str
+    """Its id."""
     name: str
+    """Its name."""
     scopes: list[Scope]
+    """What it allows."""
     roots: list[str] = []
+    """The folders it works below; `/`: all."""
     kind: TokenKind = "token"
+    """A token, or a browser's login."""
     created_at: float = 0.0
+    """When it was made, in seconds since 1970."""
     last_used_at: float | None = None
+    """When it was last used, in seconds since 1970."""
     expires_at: float | None = None
+    """When it ends, in seconds since 1970; null: when it is revoked."""
 
 
 class TokenCreated(Struct, frozen=True):
+    """A new token."""
+
     info: TokenInfo
+    """The token, as it is listed."""
     secret: str
+    """What to show as `Authorization: Bearer`; told this once."""
 
     def __repr__(self) -> str:
         return f"TokenCreated(info={self.info!r})"
 
 
 class TokenList(Struct, frozen=True):
+    """Tokens."""
+
     tokens: list[TokenInfo]
+    """Each token, and each browser's login."""
 
 
 class LoginAddress(Struct, frozen=True):
+    """An address that logs a browser in."""
+
     url: str
+    """The address to open in the browser."""
     expires_at: float
+    """Until when it works, in seconds since 1970."""
 
     def __repr__(self) -> str:
         return f"LoginAddress(expires_at={self.expires_at!r})"
@@ -52,7 +73,9 @@ class TokensCreate(
     """A new token. Its secret is told once, in the answer, and kept as a hash."""
 
     name: str
+    """What to call it."""
     scopes: list[Scope]
+    """What it allows."""
     roots: list[str] = []
     """The folders it works below: sessions, files and searches elsewhere do not exist for it. `/`: all that can be
     worked in. Empty: none."""

@@ -9,15 +9,24 @@ from openagent.protocol.routes import GET, POST
 
 
 class ChangedFile(Struct, frozen=True, omit_defaults=True):
+    """A file that changed."""
+
     path: str
+    """From the workspace's root."""
     status: Literal["A", "M", "D", "R"]
+    """Added, modified, deleted or renamed."""
     added: int = 0
+    """Lines that are new."""
     removed: int = 0
+    """Lines that are gone."""
     patch: str = ""
     """Unified diff, cut at a bound."""
     old_path: str = ""
+    """What a renamed file was called before."""
     binary: bool = False
+    """It is no text: there is no patch."""
     cut: bool = False
+    """The patch is longer than what is told."""
     others: bool = False
     """Others have changed it since."""
     shared: str = ""
@@ -25,20 +34,32 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
 
 
 class Changes(Struct, frozen=True):
+    """Files that changed."""
+
     files: list[ChangedFile]
+    """Each changed file."""
 
 
 class LeftAlone(Struct, frozen=True):
+    """A file that was left as it is."""
+
     path: str
+    """From the workspace's root."""
     reason: str
+    """Why it was left as it is."""
 
 
 class Rewound(Struct, frozen=True, omit_defaults=True):
+    """What a rewind did."""
+
     turn: int
+    """The turn that was taken back, with those after it."""
     undo: str = ""
     """What takes the rewind back, with `session.unrewind`."""
     written: list[str] = []
+    """Files that were brought back."""
     removed: list[str] = []
+    """Files that are gone again."""
     kept: list[str] = []
     """What could not be restored, and why."""
     git: str = ""
@@ -59,9 +80,13 @@ class SessionRewind(
     """Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     turn: int
+    """The first turn that is taken back."""
     files: bool = True
+    """Files go back."""
     conversation: bool = True
+    """The conversation goes back."""
     git_state: bool = False
     """Also the repository's HEAD, branches and index."""
     others: Literal["keep", "overwrite"] = "keep"
@@ -76,6 +101,7 @@ class SessionUnrewind(
     """Take a rewind back: files and conversation, but for what others did since."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     undo: str
     """As the rewind's answer and its event name it."""
 
@@ -86,4 +112,6 @@ class SessionChanges(
     """What a session, or one turn of it, changed. What was taken back, and what others wrote, is no part of it."""
 
     session: str
+    """The session, by its id or the beginning of it."""
     turn: int | None = None
+    """Only this turn; null: the whole session."""

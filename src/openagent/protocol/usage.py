@@ -39,8 +39,11 @@ class SessionUsage(Struct, frozen=True, omit_defaults=True):
     """What a session has used so far."""
 
     tokens: Usage = Usage()
+    """Of all requests."""
     cost_usd: float = 0.0
+    """What they cost, in dollars."""
     requests: int = 0
+    """How many requests there were."""
     context_tokens: int = 0
     """Size of the last request's prompt and answer: what the next request starts from."""
     context_window: int = 0
@@ -51,10 +54,16 @@ GroupBy = Literal["model", "session", "day", "activity"]
 
 
 class UsageRow(Struct, frozen=True, omit_defaults=True):
+    """One line of the sums."""
+
     key: str
+    """The model, session, day or activity."""
     requests: int
+    """How many requests there were."""
     usage: Usage
+    """Tokens they used."""
     cost_usd: float
+    """What they cost, in dollars."""
     unpriced: int = 0
     """Requests that `cost_usd` leaves out, because their model's price is not known."""
     cached_percent: float = 0.0
@@ -66,14 +75,23 @@ class UsageRow(Struct, frozen=True, omit_defaults=True):
 
 
 class UsageReport(Struct, frozen=True):
+    """What was used, summed up."""
+
     by: GroupBy
+    """What was summed up by."""
     rows: list[UsageRow]
+    """One for each model, session, day or activity."""
     total: UsageRow
+    """All of it."""
 
 
 class FailureRow(Struct, frozen=True, omit_defaults=True):
+    """Errors of one kind on one day."""
+
     day: str
+    """The day, as 2026-01-31."""
     code: str
+    """The kind of error."""
     failed: int = 0
     """Errors that ended something."""
     retried: int = 0
@@ -81,7 +99,10 @@ class FailureRow(Struct, frozen=True, omit_defaults=True):
 
 
 class FailureReport(Struct, frozen=True):
+    """What went wrong."""
+
     rows: list[FailureRow]
+    """One for each day and kind of error."""
 
 
 class UsageFailures(
@@ -90,12 +111,17 @@ class UsageFailures(
     """What went wrong, by day and kind of error."""
 
     since: float = 0.0
+    """Only what came at this time or later, in seconds since 1970."""
     until: float | None = None
+    """Only what came before this time, in seconds since 1970; null: until now."""
 
 
 class UsageAsk(ReadingOp[UsageReport], tag="usage.report", needs="read", reach="whole", routes=GET("/api/usage")):
     """Tokens and money, summed up."""
 
     by: GroupBy = "model"
+    """What to sum up by."""
     since: float = 0.0
+    """Only what came at this time or later, in seconds since 1970."""
     until: float | None = None
+    """Only what came before this time, in seconds since 1970; null: until now."""

@@ -12,50 +12,79 @@ CopyMethod = Literal["overlay", "worktree", "copy"]
 
 
 class WorkspaceCopy(Struct, frozen=True, omit_defaults=True):
+    """A copy of a workspace."""
+
     id: str
+    """Its id."""
     name: str
+    """Its name."""
     origin: str
+    """The folder it is a copy of."""
     path: str
     """Where its files are: give it to a session as its directory."""
     method: CopyMethod
+    """How it was made."""
     created_at: float
+    """When it was made, in seconds since 1970."""
     left_out: list[str] = []
     """What was not copied, and why."""
 
 
 class WorkspaceCopies(Struct, frozen=True):
+    """Copies of workspaces."""
+
     copies: list[WorkspaceCopy]
+    """Each copy."""
 
 
 class MergeConflict(Struct, frozen=True, omit_defaults=True):
     """Changed on both sides. The origin keeps its own version, the copy its own."""
 
     path: str
+    """From the workspace's root."""
     reason: str
+    """Why it could not be merged."""
     origin: str | None = None
+    """What the origin has; null: nothing."""
     copy: str | None = None
+    """What the copy has; null: nothing."""
 
 
 class WorkspaceMerged(Struct, frozen=True, omit_defaults=True):
+    """What a merge did."""
+
     applied: list[str] = []
+    """Files that were brought back as they are."""
     merged: list[str] = []
     """Changed on both sides in different places: both changes are in."""
     conflicts: list[MergeConflict] = []
+    """What both sides changed in one place."""
     before: str = ""
     """A checkpoint of the origin as it was before."""
 
 
 class WorkspaceBackup(Struct, frozen=True, omit_defaults=True):
+    """An archive of a workspace."""
+
     archive: str
+    """The archive, on the daemon's machine."""
     files: int
+    """How many files it holds."""
     left_out: list[str] = []
+    """What it does not hold, and why."""
 
 
 class WorkspacesCollected(Struct, frozen=True, omit_defaults=True):
+    """What was given back."""
+
     checkpoints: int = 0
+    """How many checkpoints went."""
     stores: int = 0
+    """How many stores of checkpoints went."""
     copies: int = 0
+    """How many copies went."""
     freed_bytes: int = 0
+    """What that freed, in bytes."""
 
 
 class WorkspacesList(
@@ -83,11 +112,15 @@ class WorkspacesCreate(
     """Copy a workspace."""
 
     cwd: str
+    """The workspace to copy."""
     name: str
+    """What to call the copy."""
     method: CopyMethod | None = None
     """The cheapest that works here when left out."""
     max_bytes: int | None = None
+    """How large the copy may be, in bytes; null: as configured."""
     max_files: int | None = None
+    """How many files it may have; null: as configured."""
 
 
 class WorkspacesDiff(
@@ -96,6 +129,7 @@ class WorkspacesDiff(
     """What a copy has changed since it was made or last merged."""
 
     copy: str
+    """A copy of a workspace, by its id or name."""
 
 
 class WorkspacesMerge(
@@ -108,6 +142,7 @@ class WorkspacesMerge(
     """Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides."""
 
     copy: str
+    """A copy of a workspace, by its id or name."""
 
 
 class WorkspacesRemove(
@@ -116,6 +151,7 @@ class WorkspacesRemove(
     """Remove a copy."""
 
     copy: str
+    """A copy of a workspace, by its id or name."""
     force: bool = False
     """Also with changes that were not merged back."""
 
@@ -124,7 +160,9 @@ class WorkspacesBackup(Op[WorkspaceBackup], tag="workspaces.backup", needs="admi
     """Pack a workspace into an archive."""
 
     cwd: str
+    """The workspace to pack."""
     archive: str
+    """Where to write it, on the daemon's machine."""
 
 
 class WorkspacesRestore(
@@ -138,7 +176,9 @@ class WorkspacesRestore(
     """Unpack a backup into a folder that does not exist yet or is empty."""
 
     archive: str
+    """The archive, on the daemon's machine."""
     to: str
+    """The folder to unpack it into."""
 
 
 class WorkspacesCollect(

@@ -14,6 +14,7 @@ export interface AgentInfo {
   ended?: "budget" | "cancelled" | "done" | "error" | "interrupted" | "loop" | "max_tokens" | "refused" | "step_limit" | "time_limit" | null
 }
 
+/** How an agent performs. */
 export interface AgentMetrics {
   id: string
   name: string
@@ -39,6 +40,7 @@ export interface AgentRun {
   copy?: string
 }
 
+/** Sessions with those that work for them. */
 export interface AgentTree {
   agents: AgentInfo[]
 }
@@ -51,6 +53,7 @@ export interface AgentsList {
   limit?: number
 }
 
+/** How agents perform. */
 export interface AgentsMetrics {
   agents: AgentMetrics[]
 }
@@ -82,6 +85,7 @@ export interface AuditPage {
   next?: number | null
 }
 
+/** Something that was decided, done or changed. */
 export interface AuditRow {
   id: number
   at: number
@@ -100,6 +104,7 @@ export interface AuthAdd {
   replace?: boolean
 }
 
+/** Credentials. */
 export interface AuthEntries {
   entries: AuthEntry[]
 }
@@ -153,6 +158,7 @@ export interface AuthRemove {
   name: string
 }
 
+/** A command in the background ended. */
 export interface BackgroundFinished {
   type: "background.finished"
   session?: string
@@ -165,6 +171,7 @@ export interface BackgroundFinished {
   lost?: boolean
 }
 
+/** A command runs in the background. */
 export interface BackgroundStarted {
   type: "background.started"
   session?: string
@@ -176,6 +183,7 @@ export interface BackgroundStarted {
   call_id?: string
 }
 
+/** A budget is spent. */
 export interface BudgetExceeded {
   type: "budget.exceeded"
   session?: string
@@ -188,6 +196,7 @@ export interface BudgetExceeded {
   unit?: "tokens" | "usd"
 }
 
+/** A budget is nearly spent. */
 export interface BudgetWarning {
   type: "budget.warning"
   session?: string
@@ -200,10 +209,12 @@ export interface BudgetWarning {
   unit?: "tokens" | "usd"
 }
 
+/** Whether there was anything to stop. */
 export interface Cancelled {
   was_running: boolean
 }
 
+/** A file that changed. */
 export interface ChangedFile {
   path: string
   status: "A" | "D" | "M" | "R"
@@ -217,10 +228,12 @@ export interface ChangedFile {
   shared?: string
 }
 
+/** Files that changed. */
 export interface Changes {
   files: ChangedFile[]
 }
 
+/** The workspace's state was saved. */
 export interface CheckpointCreated {
   type: "checkpoint.created"
   session?: string
@@ -232,6 +245,7 @@ export interface CheckpointCreated {
   files?: number
 }
 
+/** The workspace went back to a saved state. */
 export interface CheckpointRestored {
   type: "checkpoint.restored"
   session?: string
@@ -260,10 +274,12 @@ export interface CodeHit {
   language?: string
 }
 
+/** Code that fits a search. */
 export interface CodeHits {
   hits: CodeHit[]
 }
 
+/** The shape of a workspace's code. */
 export interface CodeMap {
   text: string
 }
@@ -275,6 +291,7 @@ export interface CodeReference {
   line: number
 }
 
+/** A definition. */
 export interface CodeSymbol {
   name: string
   symbol: string
@@ -285,11 +302,13 @@ export interface CodeSymbol {
   signature?: string
 }
 
+/** Where a name is defined and used. */
 export interface CodeSymbols {
   definitions: CodeSymbol[]
   references?: CodeReference[]
 }
 
+/** One time that a context was shrunk. */
 export interface CollectionInfo {
   id: number
   collector: string
@@ -308,6 +327,7 @@ export interface CommandsList {
   cwd?: string
 }
 
+/** The settings. */
 export interface ConfigList {
   values: ConfigValue[]
   files?: string[]
@@ -321,6 +341,7 @@ export interface ConfigShow {
   cwd?: string
 }
 
+/** A setting. */
 export interface ConfigValue {
   key: string
   value: unknown
@@ -346,6 +367,7 @@ export interface ContextCollect {
   dry_run?: boolean
 }
 
+/** The context was shrunk. */
 export interface ContextCollected {
   type: "context.collected"
   session?: string
@@ -363,12 +385,14 @@ export interface ContextCollected {
   note?: string
 }
 
+/** What was shown to the model again. */
 export interface ContextGivenBack {
   collections: number[]
   tokens_before: number
   tokens_after: number
 }
 
+/** A message that a model is shown. */
 export interface ContextMessage {
   number: number
   role: "assistant" | "tool" | "user"
@@ -388,6 +412,7 @@ export interface ContextPin {
   on?: boolean
 }
 
+/** A message was kept from collectors, or no longer is. */
 export interface ContextPinned {
   type: "context.pinned"
   session?: string
@@ -411,6 +436,7 @@ export interface ContextProposal {
   collection?: number
 }
 
+/** What a model is shown, and what takes how much of it. */
 export interface ContextReport {
   session: string
   model: string
@@ -446,6 +472,7 @@ export interface ContextRestored {
   tokens_after?: number
 }
 
+/** A part of what a model is shown. */
 export interface ContextSection {
   name: string
   tokens: number
@@ -472,6 +499,7 @@ export interface ContextShown {
   sections: ContextSection[]
 }
 
+/** The context has grown so large that it will be collected. */
 export interface ContextThreshold {
   type: "context.threshold"
   session?: string
@@ -484,6 +512,7 @@ export interface ContextThreshold {
   threshold: number
 }
 
+/** What was spent. */
 export interface CostAnalysis {
   days: number
   total_usd: number
@@ -502,6 +531,7 @@ export interface DaemonFollow {
   on?: boolean
 }
 
+/** How the daemon is. */
 export interface DaemonInfo {
   pid: number
   version: string
@@ -569,6 +599,7 @@ export interface EndedTurn {
   error?: ErrorInfo | null
 }
 
+/** What went wrong, for programs and for people. */
 export interface ErrorInfo {
   code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "store_unavailable" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch" | "workspace_full"
   message: string
@@ -576,6 +607,7 @@ export interface ErrorInfo {
   recoverable?: boolean
 }
 
+/** Something went wrong. */
 export interface ErrorRaised {
   type: "error"
   session?: string
@@ -595,10 +627,12 @@ export interface Failed {
   error: ErrorInfo
 }
 
+/** What went wrong. */
 export interface FailureReport {
   rows: FailureRow[]
 }
 
+/** Errors of one kind on one day. */
 export interface FailureRow {
   day: string
   code: string
@@ -606,6 +640,7 @@ export interface FailureRow {
   retried?: number
 }
 
+/** What is in a file. */
 export interface FileContent {
   path: string
   size: number
@@ -621,6 +656,7 @@ export interface FileEntries {
   left_out?: number
 }
 
+/** What stands in a directory. */
 export interface FileEntry {
   name: string
   path: string
@@ -629,6 +665,7 @@ export interface FileEntry {
   modified_at?: number
 }
 
+/** A file that was written. */
 export interface FileWritten {
   path: string
   size: number
@@ -674,6 +711,7 @@ export interface FlowCheck {
   cwd?: string
 }
 
+/** A flow ended. */
 export interface FlowFinished {
   type: "flow.finished"
   session?: string
@@ -687,6 +725,7 @@ export interface FlowFinished {
   error?: ErrorInfo | null
 }
 
+/** A flow, as its file describes it. */
 export interface FlowInfo {
   name: string
   description?: string
@@ -697,10 +736,12 @@ export interface FlowInfo {
   problems?: string[]
 }
 
+/** The flows of a project. */
 export interface FlowList {
   flows: FlowInfo[]
 }
 
+/** How a flow is doing. */
 export interface FlowReport {
   session: string
   name: string
@@ -747,6 +788,7 @@ export interface FlowShow {
   session: string
 }
 
+/** A flow began. */
 export interface FlowStarted {
   type: "flow.started"
   session?: string
@@ -760,6 +802,7 @@ export interface FlowStarted {
   steps?: string[]
 }
 
+/** How a step of a flow is doing. */
 export interface FlowStepReport {
   name: string
   state?: "done" | "failed" | "running" | "waiting"
@@ -768,6 +811,7 @@ export interface FlowStepReport {
   cost_usd?: number
 }
 
+/** A step of a flow changed. */
 export interface FlowStepped {
   type: "flow.step"
   session?: string
@@ -788,6 +832,7 @@ export interface FlowsList {
   cwd: string
 }
 
+/** A message that holds the words. */
 export interface FoundMessage {
   session: string
   session_name: string
@@ -797,11 +842,13 @@ export interface FoundMessage {
   excerpt: string
 }
 
+/** Messages that hold the words. */
 export interface FoundMessages {
   found: FoundMessage[]
   unread?: number
 }
 
+/** Something a person allowed for longer than once. */
 export interface Grant {
   id: string
   scope: "always" | "session"
@@ -812,6 +859,7 @@ export interface Grant {
   by?: string
 }
 
+/** What people allowed. */
 export interface Grants {
   grants: Grant[]
   notices?: string[]
@@ -841,6 +889,7 @@ export interface Hello {
   env?: Record<string, string>
 }
 
+/** A command that is run when something happens. */
 export interface Hook {
   event: string
   command: string
@@ -866,6 +915,7 @@ export interface HookRan {
   call_id?: string
 }
 
+/** What a hook did. */
 export interface HookTried {
   hook: Hook
   outcome: "blocked" | "done" | "failed" | "timeout"
@@ -876,6 +926,7 @@ export interface HookTried {
   duration_ms?: number
 }
 
+/** The hooks of a workspace. */
 export interface Hooks {
   hooks: Hook[]
   notices?: string[]
@@ -898,11 +949,13 @@ export interface HooksTest {
   input?: Record<string, unknown>
 }
 
+/** What the hooks of an event did. */
 export interface HooksTried {
   tried: HookTried[]
   notices?: string[]
 }
 
+/** An image. */
 export interface ImagePart {
   type: "image"
   media_type: string
@@ -923,6 +976,7 @@ export interface IndexBuild {
   cwd: string
 }
 
+/** What building an index did. */
 export interface IndexBuilt {
   files: number
   indexed: number
@@ -931,6 +985,7 @@ export interface IndexBuilt {
   seconds: number
 }
 
+/** How an index is. */
 export interface IndexInfo {
   workspace: string
   built_at?: number | null
@@ -1017,6 +1072,7 @@ export interface IndexWatch {
   cwd: string
 }
 
+/** What a message seems to want. */
 export interface Intent {
   type: "control" | "organize" | "research"
   confidence: number
@@ -1038,6 +1094,7 @@ export interface IntentDetected {
   note?: string
 }
 
+/** A file that was left as it is. */
 export interface LeftAlone {
   path: string
   reason: string
@@ -1059,11 +1116,13 @@ export interface LiveState {
   live: LiveAnswer
 }
 
+/** An address that logs a browser in. */
 export interface LoginAddress {
   url: string
   expires_at: number
 }
 
+/** A provider's login no longer does. */
 export interface LoginRequired {
   type: "login.required"
   session?: string
@@ -1074,6 +1133,7 @@ export interface LoginRequired {
   reason: string
 }
 
+/** A login that waits for a person in a browser. */
 export interface LoginStarted {
   login: string
   url: string
@@ -1096,6 +1156,7 @@ export interface McpCatalog {
   name?: string
 }
 
+/** The servers that are known. */
 export interface McpCatalogue {
   entries: McpCatalogueEntry[]
 }
@@ -1117,6 +1178,7 @@ export interface McpImport {
   path: string
 }
 
+/** What was taken over. */
 export interface McpImported {
   added: string[]
   kept?: string[]
@@ -1161,6 +1223,7 @@ export interface McpOAuth {
   scopes?: string[]
 }
 
+/** A prompt of a server. */
 export interface McpPrompt {
   server: string
   name: string
@@ -1168,6 +1231,7 @@ export interface McpPrompt {
   arguments?: McpPromptArgument[]
 }
 
+/** Something a prompt is filled in with. */
 export interface McpPromptArgument {
   name: string
   description?: string
@@ -1184,15 +1248,18 @@ export interface McpPromptGet {
   arguments?: Record<string, string>
 }
 
+/** Prompts of servers. */
 export interface McpPromptList {
   prompts: McpPrompt[]
 }
 
+/** One message of a prompt. */
 export interface McpPromptMessage {
   role: "assistant" | "user"
   part: TextPart | ImagePart
 }
 
+/** A prompt, filled in. */
 export interface McpPromptMessages {
   messages: McpPromptMessage[]
 }
@@ -1212,6 +1279,7 @@ export interface McpRemove {
   name: string
 }
 
+/** Something a server lets one read. */
 export interface McpResource {
   server: string
   uri: string
@@ -1221,6 +1289,7 @@ export interface McpResource {
   is_template?: boolean
 }
 
+/** One thing that was read from a server. */
 export interface McpResourceContent {
   uri: string
   media_type?: string
@@ -1228,10 +1297,12 @@ export interface McpResourceContent {
   data?: string
 }
 
+/** What was read from a server. */
 export interface McpResourceContents {
   contents: McpResourceContent[]
 }
 
+/** What servers let one read. */
 export interface McpResourceList {
   resources: McpResource[]
 }
@@ -1268,6 +1339,7 @@ export interface McpServerEntry {
   oauth?: McpOAuth
 }
 
+/** An MCP server, and how it is. */
 export interface McpServerInfo {
   name: string
   transport: "http" | "sse" | "stdio"
@@ -1283,6 +1355,7 @@ export interface McpServerInfo {
   in_session?: boolean
 }
 
+/** An MCP server came up, or went down. */
 export interface McpServerStatus {
   type: "mcp.status"
   session?: string
@@ -1296,6 +1369,7 @@ export interface McpServerStatus {
   warnings?: string[]
 }
 
+/** MCP servers. */
 export interface McpServers {
   servers: McpServerInfo[]
   notices?: string[]
@@ -1343,6 +1417,7 @@ export interface MergeConflict {
   copy?: string | null
 }
 
+/** One message of a session. */
 export interface Message {
   number: number
   role: "assistant" | "tool" | "user"
@@ -1356,6 +1431,7 @@ export interface Message {
   stop_reason?: "cancelled" | "end" | "error" | "interrupted" | "max_tokens" | "refusal" | "tool_calls" | null
 }
 
+/** A message was stored. */
 export interface MessageAdded {
   type: "message.added"
   session?: string
@@ -1365,6 +1441,7 @@ export interface MessageAdded {
   message: Message
 }
 
+/** Some of a session's messages. */
 export interface MessagePage {
   messages: Message[]
   has_more: boolean
@@ -1372,6 +1449,7 @@ export interface MessagePage {
   turns?: EndedTurn[]
 }
 
+/** A message waits for the running turn to end. */
 export interface MessageQueued {
   type: "message.queued"
   session?: string
@@ -1449,11 +1527,13 @@ export interface MetricsCost {
   days?: number
 }
 
+/** Models. */
 export interface ModelEntries {
   models: ModelEntry[]
   problems?: ProviderProblem[]
 }
 
+/** A model. */
 export interface ModelEntry {
   name: string
   context_window?: number
@@ -1463,12 +1543,14 @@ export interface ModelEntry {
   note?: string
 }
 
+/** A model that was installed. */
 export interface ModelPulled {
   model: string
   path: string
   size_bytes: number
 }
 
+/** A model was chosen for the turn. */
 export interface ModelRouted {
   type: "model.routed"
   session?: string
@@ -1479,12 +1561,14 @@ export interface ModelRouted {
   reason: string
 }
 
+/** Whether a model answers. */
 export interface ModelTest {
   model: string
   latency_ms?: number
   error?: ErrorInfo | null
 }
 
+/** Whether models answer. */
 export interface ModelTests {
   tests: ModelTest[]
 }
@@ -1571,6 +1655,7 @@ export interface PermissionNoted {
   rule?: string
 }
 
+/** A tool call waits for a person. */
 export interface PermissionRequested {
   type: "permission.requested"
   session?: string
@@ -1581,6 +1666,7 @@ export interface PermissionRequested {
   answerable?: boolean
 }
 
+/** A person answered, or nobody did in time. */
 export interface PermissionResolved {
   type: "permission.resolved"
   session?: string
@@ -1601,11 +1687,13 @@ export interface Ping {
   id: string
 }
 
+/** One thing an agent has set out to do. */
 export interface PlanItem {
   text: string
   state?: "active" | "done" | "dropped" | "pending"
 }
 
+/** The agent's plan changed. */
 export interface PlanUpdated {
   type: "plan.updated"
   session?: string
@@ -1615,6 +1703,7 @@ export interface PlanUpdated {
   plan: PlanItem[]
 }
 
+/** A plugin. */
 export interface Plugin {
   kind: string
   name: string
@@ -1625,6 +1714,7 @@ export interface Plugin {
   error?: string
 }
 
+/** The plugins that are installed. */
 export interface Plugins {
   plugins: Plugin[]
 }
@@ -1645,6 +1735,7 @@ export interface PolicyExplain {
   tool?: string
 }
 
+/** What would be decided, and why. */
 export interface PolicyExplanation {
   mode: "ask" | "auto" | "edits" | "full" | "plan"
   ruling: Ruling
@@ -1659,6 +1750,7 @@ export interface PolicyTest {
   cwd?: string
 }
 
+/** Whether rules do what their examples say. */
 export interface PolicyTested {
   checked: number
   failures?: RuleExample[]
@@ -1666,6 +1758,7 @@ export interface PolicyTested {
   notices?: string[]
 }
 
+/** Another model is asked, because one did not answer. */
 export interface ProviderFailedOver {
   type: "provider.failed_over"
   session?: string
@@ -1677,6 +1770,7 @@ export interface ProviderFailedOver {
   reason: string
 }
 
+/** A provider that could not be asked. */
 export interface ProviderProblem {
   provider: string
   error: ErrorInfo
@@ -1713,6 +1807,7 @@ export interface QuestionAnswer {
   answer: string
 }
 
+/** The agent was answered. */
 export interface QuestionAnswered {
   type: "question.answered"
   session?: string
@@ -1724,6 +1819,7 @@ export interface QuestionAnswered {
   by?: string
 }
 
+/** The agent wants to know something. */
 export interface QuestionAsked {
   type: "question.asked"
   session?: string
@@ -1733,6 +1829,7 @@ export interface QuestionAsked {
   question: Question
 }
 
+/** What waits to be said. */
 export interface Queue {
   queued: QueuedMessage[]
   held?: boolean
@@ -1798,6 +1895,7 @@ export interface QueuedMessage {
   op_id?: string
 }
 
+/** What went to a provider and what came back. */
 export interface RawExchange {
   request: string
   response: string
@@ -1941,6 +2039,7 @@ export interface Results {
   "web.login": LoginAddress
 }
 
+/** A request failed and is sent again. */
 export interface RetryScheduled {
   type: "retry.scheduled"
   session?: string
@@ -1954,6 +2053,7 @@ export interface RetryScheduled {
   error: ErrorInfo
 }
 
+/** What a rewind did. */
 export interface Rewound {
   turn: number
   undo?: string
@@ -1967,6 +2067,7 @@ export interface Rewound {
   beside?: string[]
 }
 
+/** An example of a rule that turns out otherwise. */
 export interface RuleExample {
   rule: string
   command: string
@@ -1983,6 +2084,7 @@ export interface Ruling {
   rule: string
 }
 
+/** What became of a message that was sent. */
 export interface Sent {
   session: string
   turn?: number
@@ -2019,6 +2121,7 @@ export interface SessionCreate {
   settings?: SettingsChange
 }
 
+/** A session was made. */
 export interface SessionCreated {
   type: "session.created"
   session?: string
@@ -2035,6 +2138,7 @@ export interface SessionDelete {
   session: string
 }
 
+/** A session is gone. */
 export interface SessionDeleted {
   type: "session.deleted"
   session?: string
@@ -2066,6 +2170,7 @@ export interface SessionGet {
   session: string
 }
 
+/** A session, without what was said in it. */
 export interface SessionInfo {
   id: string
   name: string
@@ -2097,6 +2202,7 @@ export interface SessionList {
   roots?: boolean
 }
 
+/** Some of the sessions. */
 export interface SessionPage {
   sessions: SessionInfo[]
   next?: number | null
@@ -2133,6 +2239,7 @@ export interface SessionUpdate {
   expected?: string
 }
 
+/** A session's name or settings changed. */
 export interface SessionUpdated {
   type: "session.updated"
   session?: string
@@ -2189,6 +2296,7 @@ export interface SettingsChange {
   budget_tokens?: number | null
 }
 
+/** Something an agent can read up on when it needs it. */
 export interface Skill {
   name: string
   description?: string
@@ -2196,6 +2304,7 @@ export interface Skill {
   folder?: string
 }
 
+/** A skill with what it says. */
 export interface SkillContent {
   skill: Skill
   body: string
@@ -2210,6 +2319,7 @@ export interface SkillShow {
   cwd?: string
 }
 
+/** The skills of a workspace. */
 export interface Skills {
   skills: Skill[]
   notices?: string[]
@@ -2222,6 +2332,7 @@ export interface SkillsList {
   cwd?: string
 }
 
+/** A command that begins with a slash. */
 export interface SlashCommand {
   name: string
   description?: string
@@ -2232,6 +2343,7 @@ export interface SlashCommand {
   allowed_tools?: string[]
 }
 
+/** The slash commands of a workspace. */
 export interface SlashCommands {
   commands: SlashCommand[]
   notices?: string[]
@@ -2254,6 +2366,7 @@ export interface Snapshot {
   clients?: number
 }
 
+/** A session does something else now. */
 export interface StatusChanged {
   type: "status"
   session?: string
@@ -2264,6 +2377,7 @@ export interface StatusChanged {
   detail?: string
 }
 
+/** A sub-agent ended. */
 export interface SubagentFinished {
   type: "subagent.finished"
   session?: string
@@ -2283,6 +2397,7 @@ export interface SubagentFinished {
   duration_ms?: number
 }
 
+/** How far a sub-agent is. */
 export interface SubagentProgress {
   type: "subagent.progress"
   session?: string
@@ -2298,6 +2413,7 @@ export interface SubagentProgress {
   tokens?: number
 }
 
+/** A sub-agent began. */
 export interface SubagentStarted {
   type: "subagent.started"
   session?: string
@@ -2339,6 +2455,7 @@ export interface TaskGet {
   task: string
 }
 
+/** A task. */
 export interface TaskInfo {
   id: string
   title: string
@@ -2352,6 +2469,7 @@ export interface TaskInfo {
   position?: number
 }
 
+/** Tasks. */
 export interface TaskList {
   tasks: TaskInfo[]
 }
@@ -2370,6 +2488,7 @@ export interface TaskUpdate {
   position?: number
 }
 
+/** A task changed. */
 export interface TaskUpdated {
   type: "task.updated"
   session?: string
@@ -2398,6 +2517,7 @@ export interface TasksSync {
   cwd: string
 }
 
+/** What a synchronization did. */
 export interface TasksSynced {
   file: string
   tasks: number
@@ -2406,6 +2526,7 @@ export interface TasksSynced {
   notes?: string[]
 }
 
+/** A saved persona. */
 export interface Template {
   name: string
   description?: string
@@ -2420,6 +2541,7 @@ export interface Template {
   budget_usd?: number | null
 }
 
+/** A template, and where it comes from. */
 export interface TemplateInfo {
   template: Template
   source: "database" | "project" | "starter" | "user"
@@ -2428,6 +2550,7 @@ export interface TemplateInfo {
   hides?: ("database" | "project" | "starter" | "user")[]
 }
 
+/** Templates. */
 export interface TemplateList {
   templates: TemplateInfo[]
   notices?: string[]
@@ -2509,6 +2632,7 @@ export interface TerminalClose {
   terminal: string
 }
 
+/** A terminal ended. */
 export interface TerminalExited {
   type: "terminal.exited"
   session?: string
@@ -2537,6 +2661,7 @@ export interface TerminalOpen {
   rows?: number
 }
 
+/** A terminal that is open. */
 export interface TerminalOpened {
   terminal: string
   text?: string
@@ -2562,6 +2687,7 @@ export interface TerminalResize {
   rows: number
 }
 
+/** A piece of the answer that is being streamed. */
 export interface TextDelta {
   type: "text.delta"
   session?: string
@@ -2572,11 +2698,13 @@ export interface TextDelta {
   text: string
 }
 
+/** Plain words. */
 export interface TextPart {
   type: "text"
   text: string
 }
 
+/** A piece of what the model thinks. */
 export interface ThinkingDelta {
   type: "thinking.delta"
   session?: string
@@ -2597,11 +2725,13 @@ export interface ThinkingPart {
   origin?: string | null
 }
 
+/** A new token. */
 export interface TokenCreated {
   info: TokenInfo
   secret: string
 }
 
+/** A token, without its secret. */
 export interface TokenInfo {
   id: string
   name: string
@@ -2613,6 +2743,7 @@ export interface TokenInfo {
   expires_at?: number | null
 }
 
+/** Tokens. */
 export interface TokenList {
   tokens: TokenInfo[]
 }
@@ -2640,6 +2771,7 @@ export interface TokensRevoke {
   token: string
 }
 
+/** A tool that the model calls. */
 export interface ToolCallPart {
   type: "tool_call"
   id: string
@@ -2650,6 +2782,7 @@ export interface ToolCallPart {
   origin?: string | null
 }
 
+/** A tool call ended. */
 export interface ToolFinished {
   type: "tool.finished"
   session?: string
@@ -2667,6 +2800,7 @@ export interface ToolFinished {
   exit_code?: number | null
 }
 
+/** A tool. */
 export interface ToolInfo {
   name: string
   description: string
@@ -2676,10 +2810,12 @@ export interface ToolInfo {
   enabled?: boolean
 }
 
+/** Tools. */
 export interface ToolList {
   tools: ToolInfo[]
 }
 
+/** A piece of what a running command prints. */
 export interface ToolOutput {
   type: "tool.output"
   session?: string
@@ -2691,12 +2827,14 @@ export interface ToolOutput {
   text: string
 }
 
+/** What came of a tool that a person ran. */
 export interface ToolRan {
   text: string
   is_error?: boolean
   display?: Display
 }
 
+/** What came of a tool call. */
 export interface ToolResultPart {
   type: "tool_result"
   call_id: string
@@ -2719,6 +2857,7 @@ export interface ToolRun {
   arguments?: Record<string, unknown>
 }
 
+/** A tool call began. */
 export interface ToolStarted {
   type: "tool.started"
   session?: string
@@ -2754,6 +2893,7 @@ export interface TrustAdd {
   cwd: string
 }
 
+/** The trusted folders. */
 export interface TrustEntries {
   folders: TrustEntry[]
 }
@@ -2786,6 +2926,7 @@ export interface TurnCancel {
   session: string
 }
 
+/** A turn ended. */
 export interface TurnCompleted {
   type: "turn.completed"
   session?: string
@@ -2803,6 +2944,7 @@ export interface TurnCompleted {
   error?: ErrorInfo | null
 }
 
+/** A turn began. */
 export interface TurnStarted {
   type: "turn.started"
   session?: string
@@ -2840,12 +2982,14 @@ export interface UsageFailures {
   until?: number | null
 }
 
+/** What was used, summed up. */
 export interface UsageReport {
   by: "activity" | "day" | "model" | "session"
   rows: UsageRow[]
   total: UsageRow
 }
 
+/** One line of the sums. */
 export interface UsageRow {
   key: string
   requests: number
@@ -2857,6 +3001,7 @@ export interface UsageRow {
   slow_latency_ms?: number
 }
 
+/** A request was paid for. */
 export interface UsageUpdated {
   type: "usage.updated"
   session?: string
@@ -2877,22 +3022,26 @@ export interface WebLogin {
   roots?: string[]
 }
 
+/** The daemon's first answer. */
 export interface Welcome {
   protocol: string
   version: string
   pid: number
 }
 
+/** An archive of a workspace. */
 export interface WorkspaceBackup {
   archive: string
   files: number
   left_out?: string[]
 }
 
+/** Copies of workspaces. */
 export interface WorkspaceCopies {
   copies: WorkspaceCopy[]
 }
 
+/** A copy of a workspace. */
 export interface WorkspaceCopy {
   id: string
   name: string
@@ -2903,6 +3052,7 @@ export interface WorkspaceCopy {
   left_out?: string[]
 }
 
+/** What a merge did. */
 export interface WorkspaceMerged {
   applied?: string[]
   merged?: string[]
@@ -2925,6 +3075,7 @@ export interface WorkspacesCollect {
   keep?: number
 }
 
+/** What was given back. */
 export interface WorkspacesCollected {
   checkpoints?: number
   stores?: number
@@ -2980,6 +3131,7 @@ export interface WorkspacesRestore {
   to: string
 }
 
+/** A file that a call wrote. */
 export interface WrittenFile {
   path: string
   bytes?: number

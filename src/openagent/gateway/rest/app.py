@@ -1,9 +1,11 @@
 """The HTTP side of the daemon: the API, the WebSocket and the web app's files, behind one guard."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import uuid4
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,7 +17,7 @@ from openagent.gateway.crowd import Peer
 from openagent.gateway.gate import Gate
 from openagent.gateway.guard import WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import openapi, problems
-from openagent.gateway.rest.asking import Asking, json_response
+from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.browser import browser_rows
 from openagent.gateway.rest.endpoint import Custom, Endpoint, Row, endpoints
 from openagent.gateway.rest.talking import Talking
@@ -55,12 +57,14 @@ def web_app(
 
 def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
     """Every address of the API, in the order they are tried."""
-    described: dict[str, object] = {}
+    described = asyncio.Lock()
+    written: list[bytes] = []
 
     async def describe(request: Request) -> Response:
-        if not described:
-            described.update(openapi.document(table))
-        return json_response(described)
+        async with described:
+            if not written:  # reading the sources takes a while, which no turn should wait for
+                written.append(await asyncio.to_thread(lambda: msgspec.json.encode(openapi.document(table))))
+        return Response(written[0], media_type="application/json")
 
     table: list[Row] = [
         *browser_rows(gate, cookie, asking.tell_login),

@@ -27,6 +27,8 @@ _REFUSALS_KEPT = 10
 
 
 class LoginBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """A browser's one-time code."""
+
     code: str
     """What stands behind the # of the address that `openagent web` prints."""
 
@@ -35,21 +37,31 @@ class LoginBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Me(Struct, frozen=True, omit_defaults=True):
+    """Who is asking."""
+
     name: str
+    """Who is asking."""
     scopes: list[Scope]
+    """What they may do."""
     roots: list[str] = []
     """The folders they work below; `/`: all."""
     expires_at: float | None = None
+    """When the login or token ends, in seconds since 1970; null: not by itself."""
 
 
 class Connect(Struct, frozen=True):
     """What a client needs to go on over the WebSocket."""
 
     websocket: str
+    """Where the WebSocket is."""
     protocol: str
+    """The protocol's version."""
     version: str
+    """The daemon's version."""
     name: str
+    """Who is asking."""
     scopes: list[Scope]
+    """What they may do."""
 
 
 def browser_rows(gate: Gate, cookie: str, tell: Tell) -> list[Custom]:

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from openagent.protocol import descriptions
 from openagent.protocol.op import Done, Op
 from openagent.protocol.ops import ALL_OPS
 from openagent.protocol.routes import Method, Route
@@ -60,6 +61,13 @@ class Row:
         """Answers with server-sent events, when that is what the caller accepts."""
         self.refusals = refusals
         """Statuses that it answers with beside those that every address has."""
+
+    def described(self) -> dict[type[Struct], Mapping[str, str]]:
+        """What fields mean, of structs that no source holds."""
+        return {}
+
+    def path_described(self) -> Mapping[str, str]:
+        return {}
 
     @property
     def topic(self) -> str:
@@ -114,7 +122,8 @@ class Endpoint(Row):
         fields: list[Any] = [(field.name, _bounded(field.type), *_default(field)) for field in self._rest]
         if self.paging is not None:
             fields.append(("cursor", str, ""))
-        return msgspec.defstruct(self._name, fields, kw_only=True, forbid_unknown_fields=True)
+        doc = {"__doc__": self.op.__doc__}
+        return msgspec.defstruct(self._name, fields, kw_only=True, forbid_unknown_fields=True, namespace=doc)
 
     @functools.cached_property
     def _page(self) -> type[Struct]:
@@ -122,8 +131,27 @@ class Endpoint(Row):
         told = {field.name: field.type for field in msgspec.structs.fields(self.op.result())}
         beside = [(name, told[name]) for name in self.paging.beside]
         return msgspec.defstruct(
-            f"{self.op.__name__}Page", [("items", told[self.paging.items]), *beside, ("next", str | None, None)]
+            f"{self.op.__name__}Page",
+            [("items", told[self.paging.items]), *beside, ("next", str | None, None)],
+            namespace={"__doc__": self.op.result().__doc__},
         )
+
+    def described(self) -> dict[type[Struct], Mapping[str, str]]:
+        told: dict[type[Struct], Mapping[str, str]] = {
+            self._given: {**descriptions.of_fields(self.op), "cursor": "What the page before told as `next`."}
+        }
+        if self.paging is not None:
+            of_page = descriptions.of_fields(self.op.result())
+            told[self._page] = {
+                **of_page,
+                "items": of_page[self.paging.items],
+                "next": "What to give back as `cursor` for the next page; null: there is none.",
+            }
+        return told
+
+    def path_described(self) -> Mapping[str, str]:
+        of_op = descriptions.of_fields(self.op)
+        return {name: of_op[field] for name, field in self.path_fields.items()}
 
     def make(self, op_id: str, in_path: Mapping[str, Any], given: Struct | None) -> Op:
         fields = {self.path_fields[name]: value for name, value in in_path.items()}

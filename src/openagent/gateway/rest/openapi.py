@@ -1,13 +1,15 @@
 """The OpenAPI 3.1 document, from the table of addresses and the protocol's own schemas."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
 
 import msgspec
+from msgspec import Struct
 
 from openagent import __version__
 from openagent.gateway.rest import problems
 from openagent.gateway.rest.endpoint import Row
+from openagent.protocol import descriptions
 from openagent.protocol.events import AnyEvent
 
 _REF = "#/components/schemas/{name}"
@@ -35,6 +37,7 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
     kinds += [kind for row in rows for kind in row.path_types.values()]
     unique = list({repr(kind) if not isinstance(kind, type) else kind: kind for kind in kinds}.values())
     references, schemas = msgspec.json.schema_components(unique, ref_template=_REF)
+    _describe(schemas, unique, {kind: told for row in rows for kind, told in row.described().items()})
     of = _Schemas(dict(zip(map(_key, unique), references, strict=True)), schemas)
     paths: dict[str, dict[str, Any]] = {}
     for row in rows:
@@ -68,6 +71,30 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
             },
         },
     }
+
+
+def _describe(schemas: dict[str, Any], kinds: Sequence[Any], told: Mapping[type[Struct], Mapping[str, str]]) -> None:
+    """Puts what docstrings say of fields where the schemas tell of them."""
+    for kind in _structs(kinds, set()):
+        fields = told.get(kind) or descriptions.of_fields(kind)
+        properties = schemas[kind.__name__]["properties"]
+        for field in msgspec.structs.fields(kind):
+            if field.name in fields:
+                properties[field.encode_name] |= {"description": fields[field.name]}
+        config = kind.__struct_config__
+        if config.tag is not None:
+            properties[config.tag_field] |= {"description": "What it is."}
+
+
+def _structs(kinds: Sequence[Any], seen: set[type[Struct]]) -> Iterator[type[Struct]]:
+    """All that these lead to."""
+    for kind in kinds:
+        if not (isinstance(kind, type) and issubclass(kind, Struct)):
+            yield from _structs(get_args(kind), seen)
+        elif kind not in seen:
+            seen.add(kind)
+            yield kind
+            yield from _structs([field.type for field in msgspec.structs.fields(kind)], seen)
 
 
 def _key(kind: Any) -> Any:
@@ -104,7 +131,7 @@ def _operation(row: Row, of: _Schemas) -> dict[str, Any]:
     if row.scope is None:
         operation["security"] = []
     else:
-        operation["description"] = f"Needs the scope `{row.scope}`."
+        operation["description"] = f"{row.description} Needs the scope `{row.scope}`.".strip()
     if row.body is not None:
         operation["requestBody"] = {
             "required": bool(of.required(row.body)),
@@ -117,20 +144,28 @@ _PLAIN = str.maketrans({"/": "_", "-": "_", "{": "", "}": "", ":": "_"})
 
 
 def _parameters(row: Row, of: _Schemas) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": of.of(kind)} for name, kind in row.path_types.items()
+    described = row.path_described()
+    found = [
+        _parameter(name, "path", of.of(kind), described.get(name, ""), required=True)
+        for name, kind in row.path_types.items()
     ]
     if row.query is not None:
         properties, required = of.fields(row.query)
         found += [
-            {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
+            _parameter(name, "query", _without_null(schema), required=name in required)
             for name, schema in properties.items()
         ]
-    found += [
-        {"name": name, "in": "header", "required": False, "description": purpose, "schema": {"type": "string"}}
-        for name, purpose in row.headers.items()
+    return found + [
+        _parameter(name, "header", {"type": "string"}, purpose, required=False) for name, purpose in row.headers.items()
     ]
-    return found
+
+
+def _parameter(
+    name: str, place: str, schema: dict[str, Any], description: str = "", *, required: bool
+) -> dict[str, Any]:
+    told = description or schema.get("description", "")
+    plain = {key: value for key, value in schema.items() if key != "description"}
+    return {"name": name, "in": place, "required": required, "description": told, "schema": plain}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

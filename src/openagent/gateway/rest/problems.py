@@ -43,16 +43,22 @@ STATUSES: dict[ErrorCode, int] = {
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):
+    """Why a request was refused (RFC 9457)."""
+
     type: str
     """urn:openagent:problem: and the code."""
     title: str
+    """The status in words."""
     status: int
+    """The HTTP status."""
     detail: str
+    """What happened and why."""
     code: str
     """For programs."""
     hint: str = ""
     """What to do next."""
     instance: str = ""
+    """Which occurrence it was, where that is known."""
 
 
 class Refused(Exception):

@@ -1,8 +1,8 @@
 """Addresses that are more than an op: messages and events, settings with their version, a command, a few old names."""
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,46 +26,72 @@ from openagent.protocol.usage import UsageAsk, UsageReport
 from openagent.protocol.workspaces import WorkspaceBackup, WorkspacesBackup, WorkspacesList
 
 R = TypeVar("R", bound=Struct)
-_SESSION = {"id": str}
+_SESSION = {"id": Annotated[str, Meta(description="The session, by its id or the beginning of it.")]}
+_COPY = {"id": Annotated[str, Meta(description="The copy, by its id or name.")]}
+_SERVER = {"name": Annotated[str, Meta(description="The MCP server, by its name.")]}
 _ETAG = {"If-None-Match": "Answers 304 when nothing has changed since."}
 _MATCH = {"If-Match": "The version that is changed, as `ETag` told it; `*` for any."}
 
 
 class MessageBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """A message to send."""
+
     text: str = ""
+    """What to say."""
     parts: list[UserPart] = []
+    """Text and images; `text` is put before them."""
     interactive: bool = False
     """While events are streamed, somebody with the scope `approve` is there to answer what the agent asks."""
 
 
 class EventsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where to go on."""
+
     after: int | None = None
     """Only what came after this number; also as `Last-Event-ID`."""
 
 
 class ShellBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """A command to run."""
+
     command: str
+    """The command, as one would type it."""
 
 
 class BackupBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where to back up to."""
+
     archive: str
     """An absolute path on the daemon's machine."""
 
 
 class PromptBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """A system prompt to keep."""
+
     name: str
+    """The template's name."""
     prompt: str
+    """The system prompt."""
     description: str = ""
+    """When to use it, in a sentence."""
 
 
 class SystemPrompt(Struct, frozen=True):
+    """A template's system prompt."""
+
     name: str
+    """The template's name."""
     prompt: str
+    """The system prompt."""
     source: str
+    """Where the template comes from."""
 
 
 class SystemPrompts(Struct, frozen=True):
+    """The templates' system prompts."""
+
     prompts: list[SystemPrompt]
+    """One for each template."""
 
 
 class Talking:
@@ -100,11 +126,11 @@ class Talking:
             ),
             Custom(
                 "GET", "/api/mcp/servers/{name}", "One MCP server.", self._server, scope="read",
-                path_types={"name": str}, result=McpServerInfo,
+                path_types=_SERVER, result=McpServerInfo,
             ),
             Custom(
                 "POST", "/api/workspaces/{id}/backup", "Back a copy up.", self._backup, scope="admin",
-                path_types=_SESSION, body=BackupBody, result=WorkspaceBackup, headers=key,
+                path_types=_COPY, body=BackupBody, result=WorkspaceBackup, headers=key,
             ),
             Custom(
                 "GET", "/api/config/system-prompts", "The templates' system prompts.", self._prompts, scope="read",

@@ -1,6 +1,8 @@
 """The protocol is data: it survives the wire, and its schema tells all of it."""
 
+import importlib
 import json
+import pkgutil
 from typing import Any, get_args
 
 import msgspec
@@ -8,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openagent import protocol
 from openagent.protocol import events, locations
 from openagent.protocol.codec import KNOWN_OPS, UndecodableOp, decode_event, decode_op, encode_event, encode_op
 from openagent.protocol.conversation import MessageSend
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.messages import Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from openagent.protocol.op import OpType
 from openagent.protocol.ops import ALL_OPS
 from openagent.protocol.schema import json_schema
 
@@ -64,6 +68,17 @@ def test_the_schema_tells_every_op_event_and_result() -> None:
         assert f'"{kind.__struct_config__.tag}"' in text
         assert kind.__name__ in schema["$defs"]
     assert set(schema["$defs"]["Results"]["properties"]) == KNOWN_OPS
+
+
+def test_every_op_of_the_protocol_is_gathered() -> None:
+    files = (name for _, name, _ in pkgutil.iter_modules(protocol.__path__))
+    kinds = (kind for name in files for kind in vars(importlib.import_module(f"{protocol.__name__}.{name}")).values())
+    assert {kind for kind in kinds if isinstance(kind, OpType) and kind.tag} == set(ALL_OPS), "name its file in ops.py"
+
+
+def test_no_field_of_an_op_hides_what_its_class_says() -> None:
+    said = {*OpType.__annotations__, "result", "needed", "handled_by"}
+    assert {op.tag for op in ALL_OPS if said & {field.name for field in msgspec.structs.fields(op)}} == set()
 
 
 def test_every_event_of_the_design_is_there() -> None:

@@ -50,6 +50,8 @@ class Row:
         self.description = description
         self.scope: Scope | None = scope
         """None: no token is needed."""
+        self.scopes: tuple[Scope, ...] = () if scope is None else (scope,)
+        """All that it takes."""
         self.status = status
         self.path_types = dict(path_types or {})
         self.query = query
@@ -116,6 +118,8 @@ class Endpoint(Row):
             if route.method == "POST"
             else {},
         )
+
+        self.scopes = op.needs
 
     @functools.cached_property
     def _given(self) -> type[Struct]:

@@ -131,7 +131,9 @@ def _operation(row: Row, of: _Schemas) -> dict[str, Any]:
     if row.scope is None:
         operation["security"] = []
     else:
-        operation["description"] = f"{row.description} Needs the scope `{row.scope}`.".strip()
+        operation["description"] = (
+            f"{row.description} Needs the scope {' and '.join(f'`{each}`' for each in row.scopes)}.".strip()
+        )
     if row.body is not None:
         operation["requestBody"] = {
             "required": bool(of.required(row.body)),

@@ -14,7 +14,7 @@ from openagent import config
 from openagent.access.reach import CallersReach
 from openagent.access.tokens import Access
 from openagent.agents.team import Team
-from openagent.agents.templates import TEAM_TOOLS, Surroundings
+from openagent.agents.templates import TEAM_TOOLS, TemplateNames
 from openagent.collectors.registry import built_in_collectors
 from openagent.config.cache import ConfigCache
 from openagent.config.project import RULES
@@ -43,7 +43,7 @@ from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event, McpS
 from openagent.providers.transcript import forget_session
 from openagent.safety.git_watch import GitWatch
 from openagent.safety.grants import GrantService
-from openagent.safety.jail_exits import Outside
+from openagent.safety.jail_exits import JailExits
 from openagent.safety.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.safety.service import Safety
 from openagent.sessions.queues import QueueService
@@ -104,7 +104,7 @@ def build_manager(
     names = settings.jail.names
     offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory, names=names)
     tools = offered(disabled=settings.tools.disabled)
-    outside = services.outside = Outside(settings.jail.network, settings.jail.names)
+    exits = services.exits = JailExits(settings.jail.network, settings.jail.names)
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
     def tell_workspace(workspace: Path, status: McpServerStatus) -> None:
@@ -114,7 +114,7 @@ def build_manager(
                 session.show(status)
 
     def make_host(on_change: Callable[[Path, McpServer], None], sample: Sample, authorize: Authorize) -> MCPHost:
-        start = functools.partial(start_mcp_server, settings.jail, scratch, hidden, outside=outside)
+        start = functools.partial(start_mcp_server, settings.jail, scratch, hidden, exits=exits)
         return MCPHost(
             start,
             reserved=[*TEAM_TOOLS, *(tool.name for tool in offered())],
@@ -122,21 +122,21 @@ def build_manager(
             sample=sample,
             authorize=authorize,
             share=settings.tools.schema_share,
-            held_for=outside.held,
-            may_connect=outside.may_connect,
+            held_for=exits.held,
+            may_connect=exits.may_connect,
         )
 
     mcp = services.mcp = McpService(store, configs, redactor, services.vault, make_host=make_host, tell=tell_workspace)
-    start_in_jail = jailed_starter(settings.jail, scratch, hidden, outside)
+    start_in_jail = jailed_starter(settings.jail, scratch, hidden, exits)
     custom = services.customizing = Customizing(configs, start_in_jail, plugins, tools)
     custom.take_prompts(mcp.prompts, mcp.prompt)
-    around = Surroundings(custom.tools_beside(mcp.tools), mcp.server_names, services.catalog.resolve)
+    names_for_templates = TemplateNames(custom.tools_beside(mcp.tools), mcp.server_names, services.catalog.resolve)
     services.presence = Presence(store, home)
-    team = services.team = Team(configs, store, safety, tools, around)
+    team = services.team = Team(configs, store, safety, tools, names_for_templates)
     collectors = Collectors(built_in_collectors(redactor.redact), plugins)
     check = SettingsCheck(
         {*TEAM_TOOLS, "web_search", *(tool.name for tool in offered())},
-        more_tools=around.more_tools,
+        more_tools=names_for_templates.more_tools,
         mcp_servers=mcp.servers_of,
         all_are_up=mcp.all_are_up,
         resolve_model=services.catalog.resolve,
@@ -149,7 +149,7 @@ def build_manager(
         tools=tools,
         more_tools=team.tools,
         offers=mcp.offers,
-        jail=build_jail(settings.jail, scratch, hidden, tell, outside, room=safety.room_in),
+        jail=build_jail(settings.jail, scratch, hidden, tell, exits, room=safety.room_in),
         scratch=scratch,
         ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
         collectors=collectors,
@@ -160,7 +160,7 @@ def build_manager(
         checkpoints=safety.checkpoints,
         writes=safety.writes,
         open_workspace=safety.open_workspace,
-        rules=team.lineage.rules,
+        rules=team.inherited.rules,
         stop_started_in=team.stop_started_in,
         copy_left=team.copy_left,
         drop_copy=team.drop_copy,
@@ -174,8 +174,8 @@ def build_manager(
             lambda workspace: configs.load(workspace).settings.intent,
             lambda session: manager.loaded(session),  # noqa: PLW0108 -- the manager is made from this runtime
         ),
-        network=outside.rule,
-        remember_grant=team.lineage.remember,
+        network=exits.rule,
+        remember_grant=team.inherited.remember,
         ask_timeout=configs.ask_timeout,
         away_timeout=configs.away_timeout,
         explain_cache=lambda session, model, request, usage: (
@@ -191,7 +191,7 @@ def build_manager(
         check_settings=check,
         idle_kept=settings.store.idle_sessions,
     )
-    outside.manager = manager
+    exits.manager = manager
     Resting(manager, daemon.bus)
     places = Places(configs.environment({}), copies=home / "copies")
     tasks = TaskService(SqlTasks(store), daemon.bus, home / "tasks")

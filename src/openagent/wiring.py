@@ -30,7 +30,7 @@ from openagent.plugins.loading import PluginLoader
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
-from openagent.safety.jail_exits import Outside
+from openagent.safety.jail_exits import JailExits
 from openagent.safety.service import Safety
 from openagent.telemetry.prices import PriceBook
 from openagent.telemetry.windows import ModelFacts
@@ -99,7 +99,7 @@ class Services:
         self.team: Team | None = None
         self.customizing: Customizing | None = None
         self.desk: Desk | None = None
-        self.outside: Outside | None = None
+        self.exits: JailExits | None = None
 
     def handlers(self, manager: "SessionManager", bus: "EventBus") -> list[Handler]:
         """What the daemon serves through them, once there are sessions."""
@@ -148,8 +148,8 @@ class Services:
             await self.desk.close()
         if self.mcp is not None:
             await self.mcp.close()
-        if self.outside is not None:
-            self.outside.close()
+        if self.exits is not None:
+            self.exits.close()
         await self._auth.close()
         if self._learning is not None:
             await self._learning.close()
@@ -166,8 +166,8 @@ class Services:
         if self.mcp is not None:
             await self.mcp.start()
         await asyncio.sleep(PRELOAD_DELAY)
-        if self.outside is not None:
-            self.outside.warm_up()
+        if self.exits is not None:
+            self.exits.warm_up()
         try:
             await asyncio.to_thread(self._preload)
         except Exception:  # whoever needs it meets the problem again, and is told

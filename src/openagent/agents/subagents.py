@@ -35,7 +35,7 @@ from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFi
 from openagent.protocol.messages import TextPart
 from openagent.protocol.sessions import SessionCreate, SessionInfo, Settings, SettingsChange, strictest
 from openagent.protocol.templates import TemplateInfo
-from openagent.safety.inherited import Lineage
+from openagent.safety.inherited import InheritedRules
 from openagent.safety.service import Safety
 from openagent.tools.agent import Assignment, agent_tools
 
@@ -51,7 +51,7 @@ class AgentService:
         templates: TemplateService,
         safety: Safety,
         *,
-        lineage: Lineage,
+        inherited: InheritedRules,
         settings_of: Callable[[Path], AgentSettings],
     ) -> None:
         self._manager = manager
@@ -59,7 +59,7 @@ class AgentService:
         self._templates = templates
         self._copies = safety.workspaces
         self._checkpoints = safety.checkpoints
-        self._lineage = lineage
+        self._inherited = inherited
         self._settings_of = settings_of
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.watches: dict[str, AgentWatch] = {}
@@ -205,7 +205,7 @@ class AgentService:
             except OpenAgentError as problem:
                 return Report("", info.template.name, "error", error=problem.info)
             template, known_as = info.template.name, background or session.id
-            watch = AgentWatch(parent, session, template, self._lineage, background=bool(background))
+            watch = AgentWatch(parent, session, template, self._inherited, background=bool(background))
             watch.task = asyncio.current_task()
             watch.within_caller = held is None
             self.watches[session.id] = watch

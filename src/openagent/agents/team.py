@@ -5,7 +5,7 @@ from pathlib import Path
 
 from openagent.agents.flows import FlowService
 from openagent.agents.subagents import AgentService
-from openagent.agents.templates import Surroundings, TemplateService
+from openagent.agents.templates import TemplateNames, TemplateService
 from openagent.config.cache import ConfigCache
 from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Handler
@@ -13,17 +13,17 @@ from openagent.daemon.manager import SessionManager
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
 from openagent.protocol.sessions import SessionInfo
-from openagent.safety.inherited import Lineage
+from openagent.safety.inherited import InheritedRules
 from openagent.safety.service import Safety
 
 
 class Team:
     def __init__(
-        self, configs: ConfigCache, store: Store, safety: Safety, built_in: Sequence[Tool], around: Surroundings
+        self, configs: ConfigCache, store: Store, safety: Safety, built_in: Sequence[Tool], names: TemplateNames
     ) -> None:
-        self.templates = TemplateService(configs, store, built_in, around)
-        self.lineage = Lineage(safety.rules, safety.workspaces)
-        self._around = around
+        self.templates = TemplateService(configs, store, built_in, names)
+        self.inherited = InheritedRules(safety.rules, safety.workspaces)
+        self._names = names
         self._safety = safety
         self._configs = configs
         self._agents: AgentService | None = None
@@ -31,7 +31,7 @@ class Team:
 
     async def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """What a session has beside the built-in ones."""
-        return [*await self.own_tools(info), *await self._around.more_tools(info)]
+        return [*await self.own_tools(info), *await self._names.more_tools(info)]
 
     async def own_tools(self, info: SessionInfo) -> Sequence[Tool]:
         """Those that hand work to others."""
@@ -41,13 +41,13 @@ class Team:
 
     def handlers(self, manager: SessionManager, bus: EventBus) -> list[Handler]:
         """What the daemon serves through them, once there are sessions."""
-        self.lineage.manager = manager
+        self.inherited.manager = manager
         self._agents = AgentService(
             manager,
             bus,
             self.templates,
             self._safety,
-            lineage=self.lineage,
+            inherited=self.inherited,
             settings_of=lambda workspace: self._configs.load(workspace).settings.agents,
         )
         self._flows = FlowService(manager, self._agents, self.templates, self._configs)

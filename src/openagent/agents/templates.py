@@ -50,7 +50,7 @@ TEAM_TOOLS = frozenset({"agent", "agent_result", "flow"})
 _READS = frozenset({"read", "none", "network"})
 
 
-class Surroundings(NamedTuple):
+class TemplateNames(NamedTuple):
     """What a template may name, in one workspace."""
 
     more_tools: Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
@@ -64,10 +64,10 @@ class _Found(NamedTuple):
 
 
 class TemplateService:
-    def __init__(self, configs: ConfigCache, store: Store, built_in: Sequence[Tool], around: Surroundings) -> None:
+    def __init__(self, configs: ConfigCache, store: Store, built_in: Sequence[Tool], names: TemplateNames) -> None:
         self._configs = configs
         self._store = store
-        self._around = around
+        self._names = names
         self._built_in = {tool.name for tool in built_in} | TEAM_TOOLS
         self._reading = {tool.name for tool in built_in if tool.effect in _READS} | TEAM_TOOLS
         self._own = Path(locations.config_file(configs.environment({}))).parent / AGENTS
@@ -134,17 +134,17 @@ class TemplateService:
     async def _check_names(self, template: Template, workspace: Path, env: Mapping[str, str]) -> None:
         if template.model:
             try:
-                self._around.resolve_model(template.model, env=env, cwd=workspace)
+                self._names.resolve_model(template.model, env=env, cwd=workspace)
             except OpenAgentError as problem:
                 raise _misnamed(template, f"model {template.model!r}", problem.info.message) from None
-        servers = await self._around.mcp_servers(workspace) if template.mcp_servers else ()
+        servers = await self._names.mcp_servers(workspace) if template.mcp_servers else ()
         for server in template.mcp_servers or ():
             if server not in servers:
                 raise _misnamed(template, f"MCP server {server!r}", "which is not set up here.")
         if set(template.tools or ()) <= self._built_in:
             return
         anybody = SessionInfo("", "", str(workspace), time.time(), time.time())
-        known = {*self._built_in, *(tool.name for tool in await self._around.more_tools(anybody))}
+        known = {*self._built_in, *(tool.name for tool in await self._names.more_tools(anybody))}
         if missing := set(template.tools or ()) - known:
             name = min(missing)
             raise _misnamed(template, f"tool {name!r}", "which does not exist here.", did_you_mean(name, known))

@@ -11,7 +11,7 @@ from openagent.core.session import Session
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Settings, SettingsChange, Status
-from openagent.safety.inherited import Lineage
+from openagent.safety.inherited import InheritedRules
 
 
 class AgentWatch:
@@ -20,14 +20,14 @@ class AgentWatch:
         parent: Session,
         session: Session,
         template: str,
-        lineage: Lineage,
+        inherited: InheritedRules,
         *,
         background: bool,
     ) -> None:
         self._parent = parent
         self._session = session
         self._template = template
-        self._lineage = lineage
+        self._inherited = inherited
         self._asked: dict[str, asyncio.Future[Verdict] | asyncio.Future[QuestionReply]] = {}
         self._updating: set[asyncio.Task[None]] = set()
         self.background = background
@@ -74,7 +74,7 @@ class AgentWatch:
             self._session.permits.renew()
             self._narrow(event.info.settings)
         elif isinstance(event, e.PermissionResolved) and event.decision == "allow" and event.scope != "once":
-            self._lineage.hand_down(self._parent)
+            self._inherited.hand_down(self._parent)
         elif isinstance(event, e.SessionDeleted) and self.task is not None:
             self.task.cancel()
 
@@ -130,7 +130,7 @@ class AgentWatch:
             fields = {name: getattr(event, name) for name in ("ask_id", "decision", "scope", "by", "reason")}
             self._parent.post(e.PermissionResolved(**fields), *goes_on)
         if event.decision == "allow" and event.scope != "once":
-            self._lineage.share(self._session)
+            self._inherited.share(self._session)
 
     def _question(self, event: e.QuestionAsked) -> None:
         question = msgspec.structs.replace(event.question, child=self._session.id)

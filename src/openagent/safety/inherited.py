@@ -31,7 +31,7 @@ def _in_copy(rules: RuleSet, origin: str, place: str) -> RuleSet:
     )
 
 
-class Lineage:
+class InheritedRules:
     def __init__(self, files: RuleFiles, copies: WorkspaceCopies) -> None:
         self._files = files
         self._copies = copies

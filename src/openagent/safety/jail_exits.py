@@ -31,7 +31,7 @@ class Requester(NamedTuple):
     """Counts the time that a person took to answer."""
 
 
-class Outside:
+class JailExits:
     def __init__(self, network: str | Sequence[str], names: Mapping[str, str]) -> None:
         self.network = network
         self.names = names

@@ -11,12 +11,12 @@ from openagent import config
 from openagent.jail.bwrap import BwrapJail
 from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
-from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, Openings, ProcessJail
+from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, ProcessJail
 from openagent.plugins.loading import JailOptions, PluginLoader
 from openagent.policy.paths import is_secret_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, Event
-from openagent.safety.jail_exits import Outside, Requester
+from openagent.safety.jail_exits import JailExits, Requester
 from openagent.tools.mcp.definitions import ServerDefinition
 
 
@@ -25,7 +25,7 @@ def build_jail(
     scratch: Path,
     hidden: list[Path],
     tell: Callable[[str, Event], None],
-    outside: Outside | None = None,
+    exits: JailExits,
     *,
     room: Callable[[Path], int | None] = lambda _workspace: None,
 ) -> Jail:
@@ -50,9 +50,9 @@ def build_jail(
         return BwrapJail(
             network=settings.network,
             names=settings.names,
-            ask=outside.reach_from_shell if outside is not None else None,
-            opener=outside.opener if outside is not None else None,
-            openings=outside.openings if outside is not None else lambda _session: Openings(),
+            ask=exits.reach_from_shell,
+            opener=exits.opener,
+            openings=exits.openings,
             limits=limits,
             hidden=hidden,
             is_secret=is_secret_file,
@@ -67,8 +67,8 @@ def build_jail(
         image=settings.image,
         network=settings.network,
         names=settings.names,
-        ask=outside.reach_from_shell if outside is not None else None,
-        opener=outside.opener if outside is not None else None,
+        ask=exits.reach_from_shell,
+        opener=exits.opener,
         limits=limits,
         hidden=hidden,
         is_secret=is_secret_file,
@@ -94,25 +94,25 @@ def _plugged_jail(
 
 
 def jailed_starter(
-    settings: config.JailSettings, scratch: Path, hidden: list[Path], outside: Outside
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], exits: JailExits
 ) -> Callable[[Path, Sequence[str], Mapping[str, str], Requester], Awaitable[asyncio.subprocess.Process]]:
     """Starts programs that are no part of a session's shell behind the same walls."""
-    start = _starter(settings, scratch, hidden, outside)
+    start = _starter(settings, scratch, hidden, exits)
 
     async def start_for(
         workspace: Path, argv: Sequence[str], env: Mapping[str, str], requester: Requester
     ) -> asyncio.subprocess.Process:
-        return await start(workspace, argv, env, outside.asking(requester), outside.only_reads(requester.session))
+        return await start(workspace, argv, env, exits.asking(requester), exits.only_reads(requester.session))
 
     return start_for
 
 
 def _starter(
-    settings: config.JailSettings, scratch: Path, hidden: list[Path], outside: Outside
+    settings: config.JailSettings, scratch: Path, hidden: list[Path], exits: JailExits
 ) -> Callable[[Path, Sequence[str], Mapping[str, str], AskHost, bool], Awaitable[asyncio.subprocess.Process]]:
     @functools.cache
     def jail() -> Jail:
-        return build_jail(settings, scratch, hidden, lambda _session, _event: None, outside)
+        return build_jail(settings, scratch, hidden, lambda _session, _event: None, exits)
 
     async def start(
         workspace: Path, argv: Sequence[str], env: Mapping[str, str], ask: AskHost, read_only: bool
@@ -136,11 +136,11 @@ async def start_mcp_server(
     definition: ServerDefinition,
     workspace: Path,
     *,
-    outside: Outside,
+    exits: JailExits,
 ) -> asyncio.subprocess.Process:
     """In the jail, with the network that the server needs where its entry names one."""
     if definition.network:
         jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
-    start = _starter(jail_settings, scratch, hidden, outside)
-    ask = outside.asking_for_server(definition, workspace)
+    start = _starter(jail_settings, scratch, hidden, exits)
+    ask = exits.asking_for_server(definition, workspace)
     return await start(workspace, [definition.command, *definition.args], definition.env, ask, False)

@@ -31,8 +31,7 @@ from openagent.vault.redact import RedactingFilter, Redactor
 from openagent.web_door import WebDoor
 
 if TYPE_CHECKING:
-    from openagent.daemon.manager import SessionManager
-    from openagent.wiring import Services
+    from openagent.assembly import Assembled
 
 _SWITCH_SECONDS = 0.0001
 """Threads that load or compress something give way so often: with the usual 5 ms, events wait for them in every hop."""
@@ -79,11 +78,17 @@ async def running(
 
 
 def _assemble(
-    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor
-) -> "tuple[SessionManager, Services]":
-    from openagent.assembly import build_manager
+    daemon: Daemon,
+    configs: ConfigCache,
+    home: Path,
+    redactor: Redactor,
+    *,
+    door: WebDoor,
+    loop: asyncio.AbstractEventLoop,
+) -> "Assembled":
+    from openagent.assembly import assemble
 
-    return build_manager(daemon, configs, home, redactor)
+    return assemble(daemon, configs, home, redactor, loop=loop, open_web=door.open)
 
 
 async def _load(
@@ -94,37 +99,33 @@ async def _load(
     door: WebDoor,
     *,
     when_loaded: Callable[[], None],
-) -> "tuple[SessionManager, Services]":
+) -> "Assembled":
+    loop = asyncio.get_running_loop()
     try:
-        manager, services = await asyncio.to_thread(_assemble, daemon, configs, home, redactor)
-        manager.runtime.clock.begin(await services.presence.begin())
+        assembled = await asyncio.to_thread(_assemble, daemon, configs, home, redactor, door=door, loop=loop)
+        manager = assembled.behind.manager
+        manager.runtime.clock.begin(await assembled.presence.begin())
     except BaseException as problem:
         _log.exception("could not start")
         daemon.failed(problem)
         daemon.stopping.set()
         raise
-    services.access.open_web = door.open
-    door.access.set_result(services.access)
-    daemon.ready(manager, configs.show)
-    services.start(when_loaded)
+    door.access.set_result(assembled.access)
+    daemon.ready(assembled.behind)
+    assembled.start(when_loaded)
     await manager.recover_all()
-    services.presence.keep_up(manager.recover_all, manager.drop_lost)
-    return manager, services
+    assembled.presence.keep_up(manager.recover_all, manager.drop_lost)
+    return assembled
 
 
-async def _unload(daemon: Daemon, loading: "asyncio.Task[tuple[SessionManager, Services]]") -> None:
+async def _unload(daemon: Daemon, loading: "asyncio.Task[Assembled]") -> None:
     await asyncio.wait([loading])
-    if loading.exception() is None:
-        services = loading.result()[1]
-        await services.presence.rest()
-        if services.team is not None:
-            await services.team.close()
+    assembled = loading.result() if loading.exception() is None else None
+    if assembled is not None:
+        await assembled.stop_working()
     await daemon.close()
-    if loading.exception() is None:
-        manager, services = loading.result()
-        await services.close()
-        await services.presence.end()
-        await manager.runtime.store.close()
+    if assembled is not None:
+        await assembled.close()
 
 
 def _collect_again() -> None:

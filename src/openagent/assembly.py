@@ -3,9 +3,12 @@
 Whoever imports this loads SQLAlchemy, httpx2 and the rest: `app` does so in a thread.
 """
 
+import asyncio
 import functools
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -15,109 +18,187 @@ from openagent.access.reach import CallersReach
 from openagent.access.tokens import Access
 from openagent.agents.team import Team
 from openagent.agents.templates import TEAM_TOOLS, TemplateNames
+from openagent.codebase.learning import IndexLearning
+from openagent.codebase.notes import CodeGate
+from openagent.codebase.service import IndexService
 from openagent.collectors.registry import built_in_collectors
 from openagent.config.cache import ConfigCache
 from openagent.config.project import RULES
-from openagent.config.settings import PROVIDER_KINDS, SearchSettings
+from openagent.config.settings import SearchSettings
 from openagent.context.intent import IntentGate
 from openagent.context.recall import StoredMemory
+from openagent.context.service import ContextManager
 from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
-from openagent.core.session import Session
 from openagent.customizing.service import Customizing
-from openagent.daemon.daemon import Daemon
+from openagent.daemon.daemon import Behind, Daemon
 from openagent.daemon.heap import Heap
+from openagent.daemon.late import Late
+from openagent.daemon.loaded import LoadedSessions
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.presence import Presence
 from openagent.daemon.resting import Resting
-from openagent.desk import Desk
-from openagent.jail.git_walls import is_walled
-from openagent.mcp.service import McpService, own_file
+from openagent.index.code_index import CodeIndex
+from openagent.mcp.servers import own_file
+from openagent.mcp.service import McpService
+from openagent.models.service import Models
 from openagent.plugins.collector import ContextSettings
-from openagent.plugins.gate import Gate
 from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.places import Places
-from openagent.plugins.store import Store
 from openagent.protocol import locations
-from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event, McpServerStatus
+from openagent.protocol.events import McpServerStatus
 from openagent.providers.transcript import forget_session
-from openagent.safety.git_watch import GitWatch
+from openagent.safety.git_watch import GitGate, GitWatch
 from openagent.safety.grants import GrantService
+from openagent.safety.inherited import InheritedRules
 from openagent.safety.jail_exits import JailExits
 from openagent.safety.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.safety.service import Safety
 from openagent.sessions.queues import QueueService
+from openagent.sessions.search import SearchService
 from openagent.sessions.settings_check import SettingsCheck
 from openagent.sessions.tool_switch import ToolSwitch
 from openagent.store import open_store
 from openagent.store.access import SqlAccess
 from openagent.store.tasks import SqlTasks
-from openagent.telemetry.accounts import BudgetNotice, Spent
 from openagent.telemetry.cache_misses import CacheWatch
-from openagent.telemetry.journal import Journal
-from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
-from openagent.telemetry.prices import PriceBook, PricedProvider
 from openagent.tools.mcp.host import MCPHost
 from openagent.tools.mcp.server import Authorize, McpServer, Sample
 from openagent.tools.registry import built_in_tools
 from openagent.tools.web_search import JsonSearch
+from openagent.usage.budgets import build_ledger, price_book
+from openagent.usage.metrics import MetricsService
+from openagent.usage.service import UsageService
 from openagent.vault.redact import Redactor
-from openagent.wiring import Services
+from openagent.workbench.files import FileService
 from openagent.workbench.quota_gate import QuotaGate
 from openagent.workbench.tasks import TaskService
+from openagent.workbench.terminals import TerminalService
 from openagent.workbench.workspaces import WorkspaceService
 
+PRELOAD_DELAY = 1.0
+"""Seconds after the start at which heavy parts are loaded: whoever started the daemon asks something first."""
+_log = logging.getLogger(__name__)
 
-def build_manager(
-    daemon: Daemon, configs: ConfigCache, home: Path, redactor: Redactor
-) -> tuple[SessionManager, Services]:
-    """Runs in a thread while the socket is already open."""
+
+class Assembled:
+    """All that stands behind the socket: how it starts, and how it ends."""
+
+    def __init__(
+        self,
+        behind: Behind,
+        *,
+        access: Access,
+        presence: Presence,
+        team: Team,
+        models: Models,
+        mcp: McpService,
+        exits: JailExits,
+        closing: Sequence[Callable[[], Awaitable[None]]],
+    ) -> None:
+        """`closing` is called in this order when no session is left, before the models are let go."""
+        self.behind = behind
+        self.access = access
+        self.presence = presence
+        self._team = team
+        self._models = models
+        self._mcp = mcp
+        self._exits = exits
+        self._closing = closing
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, when_loaded: Callable[[], None]) -> None:
+        self._tasks.add(asyncio.create_task(self._start(when_loaded)))
+
+    async def _start(self, when_loaded: Callable[[], None]) -> None:
+        await self._models.start()
+        await self._mcp.start()
+        await asyncio.sleep(PRELOAD_DELAY)
+        self._exits.warm_up()
+        try:
+            await asyncio.to_thread(self._load_ahead)
+        except Exception:  # whoever needs it meets the problem again, and is told
+            _log.exception("could not load ahead")
+        self._models.catalog.forget()
+        when_loaded()
+
+    def _load_ahead(self) -> None:
+        import_module("openagent.policy.analysis")
+        self._models.load_ahead()
+
+    async def stop_working(self) -> None:
+        """Before the sessions end: no more signs of life to other daemons, and sub-agents are saved."""
+        await self.presence.rest()
+        await self._team.close()
+
+    async def close(self) -> None:
+        """When no session is left."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for close in self._closing:
+            await close()
+        await self.presence.end()
+        await self.behind.manager.runtime.store.close()
+
+
+def assemble(
+    daemon: Daemon,
+    configs: ConfigCache,
+    home: Path,
+    redactor: Redactor,
+    *,
+    loop: asyncio.AbstractEventLoop,
+    open_web: Callable[[], Awaitable[str]],
+) -> Assembled:
+    """Runs in a thread while the socket is already open. Each part is made from those above it."""
     settings = configs.load().settings
+    bus, loaded, sessions = daemon.bus, LoadedSessions(), Late[SessionManager]("the session manager")
     store = open_store(settings.store.url)
-    caches, heap = CacheWatch(), Heap()
-
-    def tell(session: str, event: Event) -> None:
-        if loaded := manager.loaded(session):
-            loaded.post(event)
-
-    def left_memory(session: str) -> None:
-        caches.forget(session)
-        forget_session(session)
-        store.forget(session)
-        heap.session_left()
-
-    prices = price_book(settings)
     plugins = PluginLoader()
-    safety = Safety(home, configs)
+
+    git_watch = GitWatch(loaded, loop)
+    safety = Safety(home, configs, git_watch, jailed=settings.jail.kind != "host")
     safety.workspaces.unmount_all()  # before anybody works in one
-    services = Services(
-        home,
-        configs.load,
-        configs.environment,
-        redactor=redactor,
-        prices=prices,
-        plugins=plugins,
-        may_read=safety.may_read,
-    )
+    inherited = InheritedRules(safety.rules, safety.workspaces, loaded)
+    exits = JailExits(settings.jail.network, settings.jail.names, loaded)
     scratch = home / "scratch"
-    search, memory = _web_search(settings.tools.search), StoredMemory(store)
-    names = settings.jail.names
-    offered = functools.partial(built_in_tools, search=search, index=services.index, memory=memory, names=names)
-    tools = offered(disabled=settings.tools.disabled)
-    exits = services.exits = JailExits(settings.jail.network, settings.jail.names)
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
+    prices = price_book(settings)
+    ledger = build_ledger(settings, prices, configs.environment({}), store, loaded.tell)
+    models = Models(
+        home,
+        configs,
+        redactor=redactor,
+        plugins=plugins,
+        prices=prices,
+        ledger=ledger,
+        bus=bus,
+        loaded=loaded,
+    )
+    index = CodeIndex(home / "index", vectors=settings.index.vectors, may_read=safety.may_read)
+    learning = IndexLearning(index, loaded, bus)
+
+    offered = functools.partial(
+        built_in_tools,
+        search=_web_search(settings.tools.search),
+        index=index,
+        memory=StoredMemory(store),
+        names=settings.jail.names,
+    )
+    tools = offered(disabled=settings.tools.disabled)
+    all_names = {tool.name for tool in offered()}
+
     def tell_workspace(workspace: Path, status: McpServerStatus) -> None:
-        daemon.bus.publish(status)
-        for session in manager.all_loaded:
-            if session.workspace == workspace:
-                session.show(status)
+        bus.publish(status)
+        for session in loaded.working_in(workspace):
+            session.show(status)
 
     def make_host(on_change: Callable[[Path, McpServer], None], sample: Sample, authorize: Authorize) -> MCPHost:
-        start = functools.partial(start_mcp_server, settings.jail, scratch, hidden, exits=exits)
         return MCPHost(
-            start,
-            reserved=[*TEAM_TOOLS, *(tool.name for tool in offered())],
+            functools.partial(start_mcp_server, settings.jail, scratch, hidden, exits=exits),
+            reserved=[*TEAM_TOOLS, *all_names],
             on_change=on_change,
             sample=sample,
             authorize=authorize,
@@ -126,56 +207,67 @@ def build_manager(
             may_connect=exits.may_connect,
         )
 
-    mcp = services.mcp = McpService(store, configs, redactor, services.vault, make_host=make_host, tell=tell_workspace)
+    mcp = McpService(
+        store, configs, redactor, models.vault, sessions=sessions, make_host=make_host, tell=tell_workspace
+    )
     start_in_jail = jailed_starter(settings.jail, scratch, hidden, exits)
-    custom = services.customizing = Customizing(configs, start_in_jail, plugins, tools)
-    custom.take_prompts(mcp.prompts, mcp.prompt)
-    names_for_templates = TemplateNames(custom.tools_beside(mcp.tools), mcp.server_names, services.catalog.resolve)
-    services.presence = Presence(store, home)
-    team = services.team = Team(configs, store, safety, tools, names_for_templates)
+    custom = Customizing(configs, start_in_jail, plugins, tools, mcp, loaded=loaded, bus=bus)
+    names = TemplateNames(custom.tools_beside(mcp.tools), mcp.server_names, models.catalog.resolve)
+    team = Team(sessions, bus, configs, store, safety=safety, inherited=inherited, built_in=tools, names=names)
     collectors = Collectors(built_in_collectors(redactor.redact), plugins)
     check = SettingsCheck(
-        {*TEAM_TOOLS, "web_search", *(tool.name for tool in offered())},
-        more_tools=names_for_templates.more_tools,
+        {*TEAM_TOOLS, "web_search", *all_names},
+        more_tools=names.more_tools,
         mcp_servers=mcp.servers_of,
         all_are_up=mcp.all_are_up,
-        resolve_model=services.catalog.resolve,
+        resolve_model=models.catalog.resolve,
         collectors=collectors,
     )
+
+    def settings_in(workspace: Path) -> config.Settings:
+        return configs.load(workspace).settings
+
+    # A message passes these from the last to the first.
+    gate = CodeGate(custom.gate, index, lambda workspace: settings_in(workspace).index, learning.was_shown)
+    gate = GitGate(QuotaGate(gate, safety.workspaces), git_watch)
+    gate = IntentGate(gate, lambda workspace: settings_in(workspace).intent, loaded.find)
+    caches, heap = CacheWatch(), Heap()
+
+    def left_memory(session: str) -> None:
+        for forget in (caches.forget, forget_session, store.forget):
+            forget(session)
+        heap.session_left()
+
     runtime = Runtime(
         store=store,
         pace=Pace(store.writers_at_once + 1),
-        resolve_model=services.catalog.resolve,
+        resolve_model=models.catalog.resolve,
         tools=tools,
         more_tools=team.tools,
         offers=mcp.offers,
-        jail=build_jail(settings.jail, scratch, hidden, tell, exits, room=safety.room_in),
+        jail=build_jail(settings.jail, scratch, hidden, loaded.tell, exits, room=safety.room_in),
         scratch=scratch,
-        ledger=build_ledger(settings, prices, configs.environment({}), store, tell),
+        ledger=ledger,
         collectors=collectors,
         freeze=configs.freeze,
         context=lambda workspace: msgspec.convert(
-            configs.load(workspace).settings.context, ContextSettings, from_attributes=True
+            settings_in(workspace).context, ContextSettings, from_attributes=True
         ),
         checkpoints=safety.checkpoints,
         writes=safety.writes,
         open_workspace=safety.open_workspace,
-        rules=team.inherited.rules,
+        rules=inherited.rules,
         stop_started_in=team.stop_started_in,
         copy_left=team.copy_left,
         drop_copy=team.drop_copy,
         notices=lambda workspace: [
             *safety.notices(workspace),
             *custom.notices(workspace),
-            *check.notices(configs.load(workspace).settings.tools),
+            *check.notices(settings_in(workspace).tools),
         ],
-        gate=IntentGate(
-            _watching_files(services.telling_of_code(custom.gate), safety, settings, lambda s: manager.loaded(s)),  # noqa: PLW0108 -- as below
-            lambda workspace: configs.load(workspace).settings.intent,
-            lambda session: manager.loaded(session),  # noqa: PLW0108 -- the manager is made from this runtime
-        ),
+        gate=gate,
         network=exits.rule,
-        remember_grant=team.inherited.remember,
+        remember_grant=inherited.remember,
         ask_timeout=configs.ask_timeout,
         away_timeout=configs.away_timeout,
         explain_cache=lambda session, model, request, usage: (
@@ -183,54 +275,74 @@ def build_manager(
         ),
         left_memory=left_memory,
     )
-    manager = SessionManager(
-        runtime,
-        daemon.bus,
-        configs.session_settings,
-        team.templates.settings,
-        check_settings=check,
-        idle_kept=settings.store.idle_sessions,
+    manager = sessions.bind(
+        SessionManager(
+            runtime,
+            bus,
+            loaded,
+            configs.session_settings,
+            team.templates.settings,
+            check_settings=check,
+            idle_kept=settings.store.idle_sessions,
+        )
     )
-    exits.manager = manager
-    Resting(manager, daemon.bus)
+    Resting(manager, bus)
     places = Places(configs.environment({}), copies=home / "copies")
-    tasks = TaskService(SqlTasks(store), daemon.bus, home / "tasks")
-    desk = Desk(manager, daemon.bus, home, safety, hidden)
+    access = Access(home, SqlAccess(store), open_web=open_web, dismiss=daemon.dismiss, problem=places.problem)
+    tasks = TaskService(SqlTasks(store), bus, home / "tasks")
     grants = GrantService(manager, safety.rules, safety.workspaces)
-    daemon.reach = CallersReach(
+    terminals = TerminalService(manager, bus)
+    search = SearchService(store, home)
+    for served in (
+        models.handlers(),
+        UsageService(store).handlers(),
+        MetricsService(store).handlers(),
+        IndexService(index).handlers(),
+        ContextManager(manager, bus).handlers(),
+        access.handlers(),
+        FileService(manager, safety, hidden, copies=home / "copies").handlers(),
+        terminals.handlers(),
+        WorkspaceService(safety.workspaces, store).handlers(),
+        tasks.handlers(),
+        search.handlers(),
+        QueueService(manager).handlers(),
+        ToolSwitch(configs, manager, team.own_tools).handlers(),
+        safety.handlers(store, manager),
+        grants.handlers(),
+        mcp.handlers(),
+        team.handlers(),
+        custom.handlers(),
+    ):
+        daemon.serve_ops(served)
+    reach = CallersReach(
         manager,
         places,
         safety.workspaces,
         mode_of=lambda workspace: configs.session_settings(workspace, {}).mode,
         task=tasks.board.get,
         grant=grants.workspace_of,
-        session_of_terminal=desk.session_of_terminal,
+        session_of_terminal=terminals.session_of,
     )
-    for served in (
-        services.handlers(manager, daemon.bus),
-        services.for_people(Access(home, SqlAccess(store), daemon.dismiss, places.problem), desk, safety),
-        safety.handlers(store, manager),
-        grants.handlers(),
-        WorkspaceService(safety.workspaces, store).handlers(),
-        QueueService(manager).handlers(),
-        mcp.handlers(manager),
-        team.handlers(manager, daemon.bus),
-        custom.handlers(manager, daemon.bus),
-        ToolSwitch(configs, manager, team.own_tools).handlers(),
-        tasks.handlers(),
-    ):
-        daemon.serve_ops(served)
-    return manager, services
-
-
-def _watching_files(
-    gate: Gate, safety: Safety, settings: config.Settings, loaded: Callable[[str], Session | None]
-) -> GitWatch:
-    watch = GitWatch(QuotaGate(gate, safety.workspaces), loaded)
-    safety.writes.on_disarmed = watch.disarmed
-    if settings.jail.kind != "host":  # there, commands are the person's own doing
-        safety.writes.is_walled = is_walled
-    return watch
+    return Assembled(
+        Behind(manager, reach, configs.show),
+        access=access,
+        presence=Presence(store, home),
+        team=team,
+        models=models,
+        mcp=mcp,
+        exits=exits,
+        closing=[
+            custom.gate.close,
+            terminals.close,
+            search.close,
+            mcp.close,
+            exits.close,
+            learning.close,
+            index.close,
+            models.close,
+            safety.close,
+        ],
+    )
 
 
 def _web_search(settings: SearchSettings) -> JsonSearch | None:
@@ -242,38 +354,3 @@ def _kept_from_agents(home: Path, env: Mapping[str, str]) -> list[Path]:
     settings = Path(locations.config_file(env))
     usual = [settings.parent] if not env.get("OPENAGENT_CONFIG") else []
     return [home, settings, settings.with_name(RULES), *usual]
-
-
-def price_book(settings: config.Settings) -> PriceBook:
-    kinds = {kind: PricedProvider(kind) for kind in PROVIDER_KINDS}
-    named = {name: PricedProvider(given.kind, given.base_url) for name, given in settings.providers.items()}
-    return PriceBook({**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()})
-
-
-def build_ledger(
-    settings: config.Settings,
-    prices: PriceBook,
-    env: Mapping[str, str],
-    store: Store,
-    tell: Callable[[str, Event], None],
-) -> BudgetLedger:
-    def on_notice(notice: BudgetNotice) -> None:
-        kind = BudgetWarning if notice.kind == "warning" else BudgetExceeded
-        # A sub-agent met the cap of a session above it: whoever set it looks there.
-        for session in dict.fromkeys((notice.session, notice.owner or notice.session)):
-            tell(session, kind(scope=notice.scope, spent=notice.spent, limit=notice.limit, unit=notice.unit))
-
-    async def spent_since(start: float) -> Spent:
-        tokens, cost_usd, _ = await store.usage_totals(since=start)
-        return Spent(tokens.input_tokens + tokens.output_tokens, cost_usd)
-
-    budget = settings.budget
-    return BudgetLedger(
-        prices,
-        defaults=Limits(tree_usd=budget.session_usd, tree_tokens=budget.session_tokens),
-        day=DayLimits(usd=budget.day_usd, tokens=budget.day_tokens),
-        warn_at=budget.warn_at,
-        spent_since=spent_since,
-        on_notice=on_notice,
-        on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,
-    )

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from openagent.access.tokens import Access
 from openagent.gateway.guard import LOGIN
 from openagent.gateway.rest.app import OPENAPI, web_app
+from openagent.plugins.access import AccessStore
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
 from openagent.protocol.ops import ALL_OPS
@@ -29,9 +30,14 @@ pytestmark = pytest.mark.anyio
 HELLO = json.dumps({"op": "hello", "id": "h", "protocol": PROTOCOL_VERSION, "interactive": True})
 
 
+async def nowhere() -> str:
+    return ""
+
+
 def routes(h: House) -> list[Route | WebSocketRoute]:
     """Of the app itself, as it is served."""
-    guard = web_app(h.daemon, Access(h.home, None, lambda _: None, lambda _: ""), ("127.0.0.1", 1))  # type: ignore[arg-type]
+    access = Access(h.home, cast("AccessStore", None), open_web=nowhere, dismiss=lambda _: None, problem=lambda _: "")
+    guard = web_app(h.daemon, access, ("127.0.0.1", 1))
     served = cast("Starlette", guard.app)
     return [route for route in served.routes if isinstance(route, Route | WebSocketRoute)]
 

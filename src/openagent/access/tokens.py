@@ -42,13 +42,22 @@ _PREFIX = "oa_"
 
 
 class Access:
-    def __init__(self, home: Path, store: AccessStore, dismiss: Callable[[str], None], problem: Problem) -> None:
-        """`problem` tells why a folder can be no workspace."""
+    def __init__(
+        self,
+        home: Path,
+        store: AccessStore,
+        *,
+        open_web: Callable[[], Awaitable[str]],
+        dismiss: Callable[[str], None],
+        problem: Problem,
+    ) -> None:
+        """`open_web` lets browsers in and tells the address, `dismiss` hangs up on whoever came with a token, `problem`
+        tells why a folder can be no workspace."""
         self._home = home
         self._problem = problem
         self._store = store
         self._dismiss = dismiss
-        self.open_web: Callable[[], Awaitable[str]] | None = None
+        self._open_web = open_web
         self._owner = ""
         self._logins: dict[str, tuple[float, list[Scope], list[str]]] = {}
         self._used: dict[str, float] = {}
@@ -135,11 +144,10 @@ class Access:
         return Done()
 
     async def _web_login(self, connection: Connection, op: WebLogin) -> LoginAddress:
-        assert self.open_web is not None
         scopes: list[Scope] = op.scopes or ["admin"]
         given = op.roots or (list(connection.caller.roots) if "admin" in scopes else [])
         roots = await asyncio.to_thread(self._roots, connection.caller, given)
-        url = await self.open_web()
+        url = await self._open_web()
         now = time.time()
         self._logins = {code: login for code, login in self._logins.items() if login[0] > now}
         code, expires_at = secrets.token_urlsafe(24), now + LOGIN_SECONDS

@@ -9,6 +9,7 @@ from typing import Any
 
 from openagent.agents.report import Report, told
 from openagent.core.session import Session
+from openagent.daemon.late import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.errors import OpenAgentError
@@ -35,9 +36,9 @@ class Unawaited:
 
 class BackgroundAgents:
     def __init__(
-        self, manager: SessionManager, spawn: "Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]"
+        self, sessions: Late[SessionManager], spawn: "Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]"
     ) -> None:
-        self._manager = manager
+        self._sessions = sessions
         self._spawn = spawn
         self._of: dict[str, dict[str, Unawaited]] = {}
         """By caller and name. One that has been told of is forgotten."""
@@ -60,7 +61,7 @@ class BackgroundAgents:
             return self._forget(parent, one)
         heading = f"[The background sub-agent {one.name} has ended. What follows is its report, not a person's words.]"
         try:
-            session = await self._manager.get(parent)
+            session = await self._sessions().get(parent)
             session.background.end(one.name)
             sent = await session.inbox.add([TextPart(f"{heading}\n\n{told([one.work.result()]).text}")])
             one.message = sent.queued
@@ -100,7 +101,7 @@ class BackgroundAgents:
     async def stop_started_in(self, session: str, turns: Container[int]) -> list[str]:
         """Ends those that were started in these turns, which are being taken back, and gives their names. Nobody will
         hear of them; what they wrote stays in their copies."""
-        if loaded := self._manager.loaded(session):
+        if loaded := self._sessions().loaded(session):
             self._forget_heard(loaded)
         stopped: list[Unawaited] = []
         for one in list(self._of.get(session, {}).values()):
@@ -132,7 +133,7 @@ class BackgroundAgents:
             self._end(session, one.name)
 
     def _end(self, session: str, name: str) -> None:
-        if loaded := self._manager.loaded(session):
+        if loaded := self._sessions().loaded(session):
             loaded.background.end(name)
 
     def _forget(self, session: str, one: Unawaited) -> None:

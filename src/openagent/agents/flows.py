@@ -18,6 +18,7 @@ from openagent.config.trust import FOLDER
 from openagent.core.session import Session
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.late import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
@@ -57,9 +58,9 @@ class _Work(NamedTuple):
 
 class FlowService:
     def __init__(
-        self, manager: SessionManager, agents: AgentService, templates: TemplateService, configs: ConfigCache
+        self, sessions: Late[SessionManager], agents: AgentService, templates: TemplateService, configs: ConfigCache
     ) -> None:
-        self._manager = manager
+        self._sessions = sessions
         self._agents = agents
         self._templates = templates
         self._configs = configs
@@ -74,6 +75,10 @@ class FlowService:
             FlowResume.handled_by(self._resume),
             FlowShow.handled_by(self._show),
         ]
+
+    @property
+    def _manager(self) -> SessionManager:
+        return self._sessions()
 
     def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """A flow runs as a call that a person makes, so it is shown, audited and cancelled like one."""

@@ -23,6 +23,7 @@ from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.late import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.places import lies_in
 from openagent.plugins.store import BackgroundWork
@@ -46,7 +47,7 @@ _log = logging.getLogger(__name__)
 class AgentService:
     def __init__(
         self,
-        manager: SessionManager,
+        sessions: Late[SessionManager],
         bus: EventBus,
         templates: TemplateService,
         safety: Safety,
@@ -54,7 +55,7 @@ class AgentService:
         inherited: InheritedRules,
         settings_of: Callable[[Path], AgentSettings],
     ) -> None:
-        self._manager = manager
+        self._sessions = sessions
         self._bus = bus
         self._templates = templates
         self._copies = safety.workspaces
@@ -64,10 +65,14 @@ class AgentService:
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.watches: dict[str, AgentWatch] = {}
         """Of the sub-agents at work, by session."""
-        self.background = BackgroundAgents(manager, self._spawn)
+        self.background = BackgroundAgents(sessions, self._spawn)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
         bus.subscribe(SessionDeleted, self._forget)
+
+    @property
+    def _manager(self) -> SessionManager:
+        return self._sessions()
 
     async def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """What a session may call to hand work on: nothing when it stands too deep."""

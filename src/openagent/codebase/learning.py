@@ -3,14 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openagent.daemon.bus import EventBus
+from openagent.daemon.loaded import LoadedSessions
 from openagent.plugins.index import Index
 from openagent.protocol.events import ToolFinished, ToolStarted, TurnCompleted
-
-if TYPE_CHECKING:
-    from openagent.daemon.manager import SessionManager
 
 _SEARCH = "search_code"
 _OPENS = frozenset({"read_file", "edit_file", "write_file"})
@@ -20,9 +18,9 @@ _CLOCKS = 0.1
 
 
 class IndexLearning:
-    def __init__(self, index: Index, manager: "SessionManager", bus: EventBus) -> None:
+    def __init__(self, index: Index, loaded: LoadedSessions, bus: EventBus) -> None:
         self._index = index
-        self._manager = manager
+        self._loaded = loaded
         self._searched: dict[str, Path] = {}
         """Sessions that were shown something in the turn they are in, and where they work."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -37,7 +35,7 @@ class IndexLearning:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     def _finished(self, event: ToolFinished) -> None:
-        if event.tool == _SEARCH and not event.is_error and (session := self._manager.loaded(event.session)):
+        if event.tool == _SEARCH and not event.is_error and (session := self._loaded.find(event.session)):
             self.was_shown(event.session, session.workspace)
 
     def _started(self, event: ToolStarted) -> None:

@@ -1,8 +1,9 @@
 """Slash commands: Markdown files whose text is what a person means by `/name`."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +15,8 @@ from openagent.plugins.front_matter import parse_front_matter
 from openagent.policy.rules import Rule
 from openagent.protocol.customizing import SlashCommand
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.mcp import McpPrompt
+from openagent.protocol.messages import TextPart, UserPart
 
 FOLDER = "commands"
 MAX_TEXT = 64 * 1024
@@ -25,9 +28,15 @@ _PLACEHOLDER = re.compile(r"\$(ARGUMENTS|[1-9])(?!\w)")
 _FILE = re.compile(r"(?:(?<=\s)|^)@([^\s`@]+)", re.MULTILINE)
 _WORD = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|(\S+)")
 
-McpPrompts = Callable[[Path], Awaitable[Sequence[SlashCommand]]]
-McpPrompt = Callable[[Path, str, Sequence[str]], Awaitable[str]]
-"""Workspace, `server:prompt` and arguments to the prompt's text."""
+
+class ServerPrompts(Protocol):
+    """Prompts of MCP servers, which are commands too: `/server:prompt`."""
+
+    async def prompts(self, workspace: Path) -> Sequence[McpPrompt]: ...
+
+    async def prompt(self, workspace: Path, server: str, name: str, words: Sequence[str]) -> Sequence[UserPart]:
+        """What `/server:name words…` says to the agent."""
+        ...
 
 
 class FoundCommands(Struct, frozen=True):
@@ -44,10 +53,9 @@ class Expanded(Struct, frozen=True):
 
 
 class CommandShelf:
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, prompts: ServerPrompts) -> None:
         self._places = places
-        self.mcp_prompts: McpPrompts | None = None
-        self.mcp_prompt: McpPrompt | None = None
+        self._prompts = prompts
 
     def find(self, workspace: Path | None) -> FoundCommands:
         commands: dict[str, SlashCommand] = {}
@@ -81,9 +89,9 @@ class CommandShelf:
     async def all(self, workspace: Path | None) -> FoundCommands:
         """With the prompts of MCP servers."""
         found = self.find(workspace)
-        if workspace is not None and self.mcp_prompts is not None:
-            for prompt in await self.mcp_prompts(workspace):
-                found.commands.setdefault(prompt.name, prompt)
+        for prompt in await self._prompts.prompts(workspace) if workspace is not None else ():
+            command = _command_of(prompt)
+            found.commands.setdefault(command.name, command)
         return found
 
     async def expand(self, message: str, workspace: Path) -> Expanded | None:
@@ -95,11 +103,11 @@ class CommandShelf:
         command = self.find(workspace).commands.get(name)
         if command is not None:
             return self._expand(command, arguments, workspace)
-        if self.mcp_prompts is None or self.mcp_prompt is None or ":" not in name:
+        server, colon, wanted = name.partition(":")
+        if not colon or not any(_name_of(prompt) == name for prompt in await self._prompts.prompts(workspace)):
             return None
-        if not any(prompt.name == name for prompt in await self.mcp_prompts(workspace)):
-            return None
-        return Expanded(name, await self.mcp_prompt(workspace, name, words_of(arguments)))
+        parts = await self._prompts.prompt(workspace, server, wanted, words_of(arguments))
+        return Expanded(name, "\n\n".join(part.text for part in parts if isinstance(part, TextPart)))
 
     def _expand(self, command: SlashCommand, arguments: str, workspace: Path) -> Expanded:
         text = parse_front_matter(
@@ -165,3 +173,17 @@ def rules_for(command: SlashCommand, workspace: Path) -> list[Rule]:
             elif tool not in ("git", "execute_code"):
                 rules.append(msgspec.structs.replace(base, path=[inside]))
     return rules
+
+
+def _name_of(prompt: McpPrompt) -> str:
+    return f"{prompt.server}:{prompt.name}"
+
+
+def _command_of(prompt: McpPrompt) -> SlashCommand:
+    return SlashCommand(
+        name=_name_of(prompt),
+        description=" ".join(prompt.description.split())[:200],
+        arguments=" ".join(argument.name.upper() for argument in prompt.arguments),
+        origin="mcp",
+        source=prompt.server,
+    )

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from openagent.customizing.rules import RuleTexts
 from openagent.customizing.skills import SkillShelf
 from openagent.customizing.tool_names import input_for_hooks, input_from_hooks, theirs
 from openagent.daemon.bus import EventBus
-from openagent.daemon.manager import SessionManager
+from openagent.daemon.loaded import LoadedSessions
 from openagent.plugins.gate import NO_RULING, Admission, Ruling, Scene
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.customizing import Hook
@@ -53,17 +53,23 @@ class CustomGate:
         hooks: HookFiles,
         *,
         start_in_jail: StartInJail,
+        loaded: LoadedSessions,
+        bus: EventBus,
     ) -> None:
         self._rules = rules
         self._skills = skills
         self._commands = commands
         self._hooks = hooks
         self._start_in_jail = start_in_jail
-        self._loaded: Callable[[str], Session | None] = lambda _session: None
+        self._loaded = loaded
         self._begun: set[str] = set()
         """Sessions whose SessionStart hooks have run."""
         self._workspaces: dict[str, Path] = {}
         self._beside: set[asyncio.Task[object]] = set()
+        bus.subscribe(PermissionRequested, self._asked_permission)
+        bus.subscribe(QuestionAsked, self._asked)
+        bus.subscribe(ContextThreshold, self._filled)
+        bus.subscribe(SessionDeleted, self._deleted)
 
     # Before a turn
 
@@ -71,7 +77,7 @@ class CustomGate:
         return [*self._rules.opening(workspace), *self._skills.opening(workspace)]
 
     async def admit(self, scene: Scene, text: str) -> Admission:
-        workspace, session = scene.workspace, self._loaded(scene.info.id)
+        workspace, session = scene.workspace, self._loaded.find(scene.info.id)
         notes = self._renewed(scene)
         try:
             command = await self._commands.expand(text, workspace) if text.lstrip().startswith("/") else None
@@ -102,7 +108,7 @@ class CustomGate:
             return [*self._rules.renewed(workspace, told), *self._skills.renewed(workspace, told)]
         except Exception as problem:  # the message's hooks come after this, and must be asked in any case
             _log.exception("rules and skills could not be read", extra={"session": scene.info.id})
-            if session := self._loaded(scene.info.id):
+            if session := self._loaded.find(scene.info.id):
                 why = f"Rules and skills could not be read anew: a defect ({type(problem).__name__}: {problem})."
                 session.post(ErrorRaised(error=ErrorInfo("internal", why)))
             return []
@@ -181,13 +187,6 @@ class CustomGate:
 
     # Things that nobody waits for
 
-    def listen(self, manager: SessionManager, bus: EventBus) -> None:
-        self._loaded = manager.loaded
-        bus.subscribe(PermissionRequested, self._asked_permission)
-        bus.subscribe(QuestionAsked, self._asked)
-        bus.subscribe(ContextThreshold, self._filled)
-        bus.subscribe(SessionDeleted, self._deleted)
-
     def _asked_permission(self, event: PermissionRequested) -> None:
         self._notify(event.session, "permission_prompt", f"Permission needed for {theirs(event.ask.tool)}")
 
@@ -206,7 +205,7 @@ class CustomGate:
         self._aside("Notification", session, {"message": message, "notification_type": kind})
 
     def _aside(self, event: str, session: str, facts: dict[str, Any]) -> None:
-        loaded = self._loaded(session)
+        loaded = self._loaded.find(session)
         workspace = loaded.workspace if loaded is not None else self._workspaces.get(session)
         if workspace is None or not self._hooks.of(event, workspace):
             return
@@ -241,7 +240,7 @@ class CustomGate:
     ) -> list[HookRun]:
         subject = call.name if call else str(facts.get("source") or facts.get("trigger") or facts.get("reason") or "")
         hooks = [hook for hook in self._hooks.of(event, workspace) if meets(hook, subject)]
-        loaded = self._loaded(session) if hooks else None
+        loaded = self._loaded.find(session) if hooks else None
         if loaded is None:
             return await self.try_all(hooks, workspace, facts, session, call)
         async with loaded.undo.window(call.id if call else event):  # what a hook writes is taken back with the turn
@@ -260,7 +259,7 @@ class CustomGate:
         async def one(hook: Hook) -> HookRun:
             told = {**facts, "hook_event_name": hook.event}
             run = await run_hook(hook, workspace, told, self._start_in_jail, session)
-            if loaded := self._loaded(session):
+            if loaded := self._loaded.find(session):
                 loaded.post(
                     HookRan(
                         hook=hook.event,
@@ -278,7 +277,7 @@ class CustomGate:
 
     def _end_turn(self, session: str, event: str, reason: str) -> None:
         """A hook said `continue: false`."""
-        loaded = self._loaded(session)
+        loaded = self._loaded.find(session)
         if loaded is None or event in ("UserPromptSubmit", "Stop", "SubagentStop"):
             return
         _log.info("a hook ends the turn", extra={"session": session, "hook": event, "reason": reason})

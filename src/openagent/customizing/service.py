@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from openagent.config.cache import ConfigCache
-from openagent.customizing.commands import CommandShelf
+from openagent.customizing.commands import CommandShelf, ServerPrompts
 from openagent.customizing.gate import CustomGate
 from openagent.customizing.hook_files import EVENTS, HookFiles, meets
 from openagent.customizing.hook_runs import HookRun, StartInJail
@@ -16,54 +16,45 @@ from openagent.customizing.tool_names import input_for_hooks, our_tools, theirs
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
-from openagent.daemon.manager import SessionManager
+from openagent.daemon.loaded import LoadedSessions
 from openagent.plugins.loading import PluginLoader
 from openagent.plugins.tool import Tool
 from openagent.protocol import customizing as c
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.mcp import McpPrompt
-from openagent.protocol.messages import TextPart, ToolCallPart, UserPart
+from openagent.protocol.messages import ToolCallPart
 from openagent.protocol.sessions import SessionInfo
 
-ListPrompts = Callable[[Path], Awaitable[Sequence[McpPrompt]]]
-GetPrompt = Callable[[Path, str, str, Sequence[str]], Awaitable[Sequence[UserPart]]]
 MoreTools = Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
 
 
 class Customizing:
     def __init__(
-        self, configs: ConfigCache, start_in_jail: StartInJail, plugins: PluginLoader, built_in: Sequence[Tool]
+        self,
+        configs: ConfigCache,
+        start_in_jail: StartInJail,
+        plugins: PluginLoader,
+        built_in: Sequence[Tool],
+        prompts: ServerPrompts,
+        *,
+        loaded: LoadedSessions,
+        bus: EventBus,
     ) -> None:
         places = Places(configs)
         self._rules = RuleTexts(places)
         self.skills = SkillShelf(places)
-        self.commands = CommandShelf(places)
+        self.commands = CommandShelf(places, prompts)
         self._hooks = HookFiles(places)
-        self.gate = CustomGate(self._rules, self.skills, self.commands, self._hooks, start_in_jail=start_in_jail)
+        self.gate = CustomGate(
+            self._rules,
+            self.skills,
+            self.commands,
+            self._hooks,
+            start_in_jail=start_in_jail,
+            loaded=loaded,
+            bus=bus,
+        )
         self._plugins = plugins
         self._taken = [tool.name for tool in built_in]
-
-    def take_prompts(self, prompts: ListPrompts, prompt: GetPrompt) -> None:
-        """Those of MCP servers are commands too: `/server:prompt`."""
-
-        async def listed(workspace: Path) -> list[c.SlashCommand]:
-            return [
-                c.SlashCommand(
-                    name=f"{each.server}:{each.name}",
-                    description=" ".join(each.description.split())[:200],
-                    arguments=" ".join(argument.name.upper() for argument in each.arguments),
-                    origin="mcp",
-                    source=each.server,
-                )
-                for each in await prompts(workspace)
-            ]
-
-        async def text(workspace: Path, name: str, words: Sequence[str]) -> str:
-            server, _, wanted = name.partition(":")
-            parts = await prompt(workspace, server, wanted, words)
-            return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
-
-        self.commands.mcp_prompts, self.commands.mcp_prompt = listed, text
 
     def tools_beside(self, others: MoreTools) -> MoreTools:
         """Those of plugins and skills, and then the others."""
@@ -79,8 +70,7 @@ class Customizing:
         left_out = [ErrorInfo("config_error", problem) for problem in self._hooks.find(workspace).problems]
         return [*self._rules.notices(workspace), *left_out]
 
-    def handlers(self, manager: SessionManager, bus: EventBus) -> list[Handler]:
-        self.gate.listen(manager, bus)
+    def handlers(self) -> list[Handler]:
         return [
             c.PluginsList.handled_by(self._plugins_list),
             c.CommandsList.handled_by(self._commands_list),

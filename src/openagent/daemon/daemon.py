@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -83,6 +83,14 @@ class Place(Struct, frozen=True):
     web_url: str = ""
 
 
+class Behind(NamedTuple):
+    """What is loaded behind the open socket."""
+
+    manager: "SessionManager"
+    reach: Reach
+    show_config: Callable[[str, dict[str, str]], ConfigList]
+
+
 def message_parts(text: str, parts: Sequence[UserPart]) -> list[UserPart]:
     whole: list[UserPart] = [TextPart(text), *parts] if text else list(parts)
     if not any(not isinstance(part, TextPart) or part.text.strip() for part in whole):
@@ -109,9 +117,7 @@ class Daemon:
         clients that saw the same settings the second would undo the first one's change unawares."""
         self.started_at = time.time()
         self._started = time.monotonic()
-        self._ready: asyncio.Future[SessionManager] = asyncio.get_running_loop().create_future()
-        self.reach: Reach | None = None
-        self._show_config: Callable[[str, dict[str, str]], ConfigList] | None = None
+        self._ready: asyncio.Future[Behind] = asyncio.get_running_loop().create_future()
         self._metrics: asyncio.Task[None] | None = None
         self._handlers: dict[type[Op], Handler] = {}
         self.serve_ops(
@@ -144,10 +150,9 @@ class Daemon:
 
     # Lifecycle
 
-    def ready(self, manager: "SessionManager", show_config: Callable[[str, dict[str, str]], ConfigList]) -> None:
+    def ready(self, behind: "Behind") -> None:
         """Heavy parts load after the sockets are open; ops that came meanwhile go on from here."""
-        self._show_config = show_config
-        self._ready.set_result(manager)
+        self._ready.set_result(behind)
 
     def serve_ops(self, handlers: Iterable[Handler]) -> None:
         """Ops of rooms that the daemon does not know. Call it before `ready`."""
@@ -160,10 +165,10 @@ class Daemon:
         """Running turns are cancelled and saved."""
         if self._metrics is not None:
             self._metrics.cancel()
-        if self._ready.done() and self._ready.exception() is None:
+        if self._is_ready:
             try:
                 async with asyncio.timeout(STOP_GRACE):
-                    await self._ready.result().close()
+                    await self._ready.result().manager.close()
             except TimeoutError:
                 _log.error("some turns did not end in time; they are recovered on the next start")
         goodbye = ErrorInfo("shutting_down", "The daemon is stopping.", hint="It starts again with the next command.")
@@ -217,26 +222,29 @@ class Daemon:
     async def _check_reach(self, connection: Connection, op: Op) -> None:
         if isinstance(op, Hello | Ping):
             return
-        if self.reach is None:
+        if not self._is_ready:
             await self._manager()
-        if self.reach is not None:
-            await self.reach.check(connection.caller, op)
+        await self._ready.result().reach.check(connection.caller, op)
 
     async def within(self, caller: Caller) -> list[str] | None:
-        return await self.reach.within(caller) if self.reach is not None else None
+        return await self._ready.result().reach.within(caller)
 
     def most(self, caller: Caller, workspace: Path) -> Mode:
-        return self.reach.most(caller, workspace) if self.reach is not None else "full"
+        return self._ready.result().reach.most(caller, workspace)
 
     async def tell_login(self, caller: Caller, what: str) -> None:
         """A browser comes in or goes, which is no op."""
         with acting(Actor("web", caller.name, caller.address)):
             await self.trail.write(await self._manager(), entry("login", what, token=caller.id))
 
+    @property
+    def _is_ready(self) -> bool:
+        return self._ready.done() and self._ready.exception() is None
+
     async def _manager(self) -> "SessionManager":
         if self.stopping.is_set():
             raise OpenAgentError("shutting_down", "The daemon is stopping.", hint="Try again in a moment.")
-        return await asyncio.shield(self._ready)
+        return (await asyncio.shield(self._ready)).manager
 
     async def _hello(self, connection: Connection, op: Hello) -> Welcome:
         theirs = op.protocol.split(".")[0]
@@ -385,8 +393,7 @@ class Daemon:
 
     async def _config_show(self, connection: Connection, op: ConfigShow) -> ConfigList:
         await self._manager()
-        assert self._show_config is not None
-        return self._show_config(op.cwd, connection.env)
+        return self._ready.result().show_config(op.cwd, connection.env)
 
     async def _status(self, connection: Connection, op: DaemonStatus) -> DaemonInfo:
         manager = await self._manager()
@@ -422,15 +429,15 @@ class Daemon:
         if not op.on:
             self.bus.unfollow(connection)
             return Done()
-        self.bus.follow(connection, self.reach.hearing(connection.caller) if self.reach is not None else None)
+        self.bus.follow(connection, self._ready.result().reach.hearing(connection.caller))
         if self._metrics is None:
             self._metrics = asyncio.create_task(Pulse(await self._manager(), self.bus, self.connections).beat())
         return Done()
 
     async def _stop(self, connection: Connection, op: DaemonStop) -> Done:
         _log.info("stop requested", extra={"client": connection.name})
-        if self._ready.done() and self._ready.exception() is None:
-            await self.trail.write(self._ready.result(), entry("daemon", "stop"))
+        if self._is_ready:
+            await self.trail.write(self._ready.result().manager, entry("daemon", "stop"))
         self.stopping.set()
         return Done()
 

@@ -15,6 +15,7 @@ from openagent.core.audit import entry
 from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
+from openagent.daemon.loaded import LoadedSessions
 from openagent.daemon.roster import Roster
 from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession
@@ -73,6 +74,7 @@ class SessionManager:
         self,
         runtime: Runtime,
         bus: EventBus,
+        loaded: LoadedSessions,
         settings_for: SettingsFor,
         template_settings: TemplateSettings = _no_templates,
         *,
@@ -81,21 +83,22 @@ class SessionManager:
     ) -> None:
         self.runtime = runtime
         self._bus = bus
+        self._loaded = loaded
         self._settings_for = settings_for
         self._template_settings = template_settings
         self.check_settings = check_settings
-        self._roster = Roster(self._load, self._leave, kept=idle_kept, is_spare=self._is_spare)
+        self._roster = Roster(loaded, self._load, self._leave, kept=idle_kept, is_spare=self._is_spare)
 
     @property
     def running(self) -> int:
-        return sum(session.running for session in self._roster.all)
+        return sum(session.running for session in self._loaded.all)
 
     @property
     def all_loaded(self) -> list[Session]:
-        return self._roster.all
+        return self._loaded.all
 
     def loaded(self, session: str) -> Session | None:
-        return self._roster.find(session)
+        return self._loaded.find(session)
 
     async def create(self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
         """In no wider a mode than `most`, whatever the settings or a template say."""
@@ -194,11 +197,7 @@ class SessionManager:
 
     def elders(self, info: SessionInfo) -> "list[Session]":
         """The session that this one works for, the one that that one works for, and so on."""
-        found: list[Session] = []
-        while info.parent and (above := self.loaded(info.parent)):
-            found.append(above)
-            info = above.info
-        return found
+        return self._loaded.elders(info)
 
     def _someone_can_answer(self, info: SessionInfo) -> bool:
         """Also clients of the sessions it works for, which are asked too."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from openagent.core.session import Session
 from openagent.daemon.in_use import current_use, in_use
+from openagent.daemon.loaded import LoadedSessions
 from openagent.protocol.errors import OpenAgentError
 
 Load = Callable[[str], Awaitable[Session | str]]
@@ -20,15 +21,22 @@ _log = logging.getLogger(__name__)
 
 
 class Roster:
-    def __init__(self, load: Load, put_away: PutAway, *, kept: int, is_spare: Callable[[Session], bool]) -> None:
+    def __init__(
+        self,
+        loaded: LoadedSessions,
+        load: Load,
+        put_away: PutAway,
+        *,
+        kept: int,
+        is_spare: Callable[[Session], bool],
+    ) -> None:
         """`kept` sessions stay although nobody needs them; `is_spare` tells whether somebody needs one. `put_away`
         has it leave."""
         self._load = load
         self._put_away = put_away
         self._kept = kept
         self._is_spare = is_spare
-        self._loaded: dict[str, Session] = {}
-        """The least recently used first."""
+        self._loaded = loaded.by_id
         self._loading: dict[str, asyncio.Task[str]] = {}
         self._leaving: dict[str, asyncio.Task[None]] = {}
         self._awaited: Counter[str] = Counter()
@@ -37,13 +45,6 @@ class Roster:
         self._let_go = asyncio.Event()
         """Set when an op lets go of a session. One that was put away while an op held it is not loaded anew before:
         there would be two of it, each with numbers of its own for what it records."""
-
-    @property
-    def all(self) -> list[Session]:
-        return list(self._loaded.values())
-
-    def find(self, session: str) -> Session | None:
-        return self._loaded.get(session)
 
     async def get(self, name: str) -> Session:
         """Raises not_found."""
@@ -137,7 +138,7 @@ class Roster:
         """Whoever is on the way in is awaited, and leaves with the others."""
         while self._loading:
             await asyncio.wait(self._loading.values())
-        await asyncio.gather(*map(self._put_away, self.all), return_exceptions=True)
+        await asyncio.gather(*map(self._put_away, list(self._loaded.values())), return_exceptions=True)
         await asyncio.gather(*self._leaving.values(), return_exceptions=True)
 
 

@@ -13,9 +13,10 @@ from openagent.config.cache import ConfigCache
 from openagent.core.model_call import ask_aside
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.late import Late
 from openagent.mcp.logins import McpLogins
 from openagent.mcp.secrets import McpSecrets
-from openagent.mcp.servers import ServerBook, own_file, unknown
+from openagent.mcp.servers import ServerBook, unknown
 from openagent.plugins.provider import ModelRequest
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
@@ -64,8 +65,6 @@ from openagent.tools.mcp.server import Authorize, McpServer, Sample
 from openagent.vault.redact import Redactor
 from openagent.vault.vault import Vault
 
-__all__ = ["McpService", "own_file"]
-
 if TYPE_CHECKING:
     from openagent.core.session import Session
     from openagent.daemon.manager import SessionManager
@@ -82,6 +81,7 @@ class McpService:
         redactor: Redactor,
         vault: Vault,
         *,
+        sessions: "Late[SessionManager]",
         make_host: Callable[[Callable[[Path, McpServer], None], Sample, Authorize], MCPHost],
         tell: Callable[[Path, McpServerStatus], None],
     ) -> None:
@@ -91,15 +91,14 @@ class McpService:
         self._home = Path(locations.data_home(configs.environment({})))
         self._redactor = redactor
         self._tell = tell
-        self._sessions: SessionManager | None = None
+        self._sessions = sessions
         self._sampling = SamplingTool(self._answer)
         self._logins = McpLogins(vault, self._start_anew)
         self._own: dict[str, dict[str, ServerDefinition]] = {}
         """Servers that were given to one session alone."""
         self.host = make_host(self._changed, self._sample, self._logins.auth)
 
-    def handlers(self, manager: "SessionManager") -> list[Handler]:
-        self._sessions = manager
+    def handlers(self) -> list[Handler]:
         return [
             McpList.handled_by(self._list),
             McpTest.handled_by(self._test),
@@ -364,8 +363,7 @@ class McpService:
         )
 
     async def _session(self, session: str) -> "Session":
-        assert self._sessions is not None
-        return await self._sessions.get(session)
+        return await self._sessions().get(session)
 
 
 def _workspace(cwd: str) -> Path | None:

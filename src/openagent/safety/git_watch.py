@@ -1,42 +1,40 @@
 """Telling people and models when a session's commands touched what the person's own git would run."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from openagent.core.audit import entry
-from openagent.plugins.gate import Admission, FrontGate, Gate, Ruling, Scene
+from openagent.daemon.loaded import LoadedSessions
+from openagent.plugins.gate import FrontGate, Gate, Scene
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.events import ErrorRaised
 from openagent.protocol.messages import NotePart, ToolCallPart
 from openagent.workspace.git_guard import Disarmed
 
-if TYPE_CHECKING:
-    from openagent.core.session import Session
-
 _SHOWN = 8
 
 
-class GitWatch(FrontGate):
-    """Another gate, which also tells the model what became of the repositories its call wrote to."""
+class GitWatch:
+    """Hears from the workspaces' guard what became of repositories, and tells people at once."""
 
-    def __init__(self, gate: Gate, loaded: "Callable[[str], Session | None]") -> None:
-        """Made on the event loop, or before it runs; `loaded` is asked on it."""
-        super().__init__(gate)
+    def __init__(self, loaded: LoadedSessions, loop: asyncio.AbstractEventLoop) -> None:
         self._loaded = loaded
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = loop
         self._untold: dict[str, list[Disarmed]] = {}
 
     def disarmed(self, session: str, found: list[Disarmed], kept: Path) -> None:
         """From any thread."""
         self._untold.setdefault(session, []).extend(found)
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tell_people, session, found, kept)
+        self._loop.call_soon_threadsafe(self._tell_people, session, found, kept)
+
+    def take_untold(self, session: str) -> list[Disarmed]:
+        """What the session's model has not been told."""
+        return self._untold.pop(session, [])
 
     def _tell_people(self, session: str, found: Sequence[Disarmed], kept: Path) -> None:
-        loaded = self._loaded(session)
+        loaded = self._loaded.find(session)
         if loaded is None:
             return
         out, left = _lines(found, left=False), _lines(found, left=True)
@@ -54,19 +52,17 @@ class GitWatch(FrontGate):
         error = ErrorInfo("permission_denied", " ".join(said), hint=hint)
         loaded.post(ErrorRaised(error=error), audit=audit)
 
-    # --- a gate -----------------------------------------------------------------------------------------------------
 
-    async def admit(self, scene: Scene, text: str) -> Admission:
-        self._loop = asyncio.get_running_loop()
-        return await self._gate.admit(scene, text)
+class GitGate(FrontGate):
+    """Another gate, which also tells the model what became of the repositories its call wrote to."""
 
-    async def before_call(self, scene: Scene, call: ToolCallPart) -> Ruling:
-        self._loop = asyncio.get_running_loop()
-        return await self._gate.before_call(scene, call)
+    def __init__(self, gate: Gate, watch: GitWatch) -> None:
+        super().__init__(gate)
+        self._watch = watch
 
     async def after_call(self, scene: Scene, call: ToolCallPart, outcome: ToolOutcome) -> Sequence[NotePart]:
         notes = await self._gate.after_call(scene, call, outcome)
-        if found := self._untold.pop(scene.info.id, None):
+        if found := self._watch.take_untold(scene.info.id):
             return [*notes, NotePart("git", _told(found))]
         return notes
 

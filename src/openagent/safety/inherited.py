@@ -1,20 +1,17 @@
 """What holds for a session because of the one it works for, and because of where its workspace was copied from."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from openagent.core.runtime import WorkspaceRules
+from openagent.core.session import Session
+from openagent.daemon.loaded import LoadedSessions
 from openagent.policy.paths import is_inside
 from openagent.policy.rules import CompiledRule, Rule, RuleSet, listed
 from openagent.protocol.sessions import SessionInfo, strictest
 from openagent.safety.rule_files import RuleFiles
 from openagent.workspace.copies import WorkspaceCopies
-
-if TYPE_CHECKING:
-    from openagent.core.session import Session
-    from openagent.daemon.manager import SessionManager
 
 
 def _moved(rule: Rule, origin: str, place: str) -> Rule:
@@ -32,10 +29,10 @@ def _in_copy(rules: RuleSet, origin: str, place: str) -> RuleSet:
 
 
 class InheritedRules:
-    def __init__(self, files: RuleFiles, copies: WorkspaceCopies) -> None:
+    def __init__(self, files: RuleFiles, copies: WorkspaceCopies, loaded: LoadedSessions) -> None:
         self._files = files
         self._copies = copies
-        self.manager: SessionManager | None = None
+        self._loaded = loaded
 
     def rules(self, info: SessionInfo) -> WorkspaceRules:
         """Those of the workspace that a copy was made from, with what was allowed in the sessions above, and no wider a
@@ -46,7 +43,7 @@ class InheritedRules:
         rules, at_most = found.rules, found.at_most
         if origin != workspace:
             rules = _in_copy(rules, str(origin), info.cwd)
-        for elder in self.manager.elders(info) if self.manager else ():
+        for elder in self._loaded.elders(info):
             at_most = strictest(at_most, elder.info.settings.mode, elder.permits.at_most)
             for grant in elder.permits.granted:
                 rules = rules.granting(_moved(grant.rule, elder.info.cwd, info.cwd))
@@ -59,9 +56,9 @@ class InheritedRules:
         self._files.remember(remembered)
         return remembered
 
-    def share(self, session: "Session") -> None:
+    def share(self, session: Session) -> None:
         """What a person allowed a sub-agent for the session holds for the whole tree it belongs to."""
-        if self.manager is None or not (elders := self.manager.elders(session.info)):
+        if not (elders := self._loaded.elders(session.info)):
             return
         root = elders[-1]
         known = {grant.id for grant in root.permits.granted}
@@ -72,17 +69,15 @@ class InheritedRules:
             root.permits.take_over(moved)
             if not moved.permanent:
                 root.post(granted=[moved.to_keep])
-            for other in self.manager.all_loaded:
-                if other is not session and root in self.manager.elders(other.info):
+            for other in self._loaded.all:
+                if other is not session and root in self._loaded.elders(other.info):
                     rule = _moved(grant.rule, session.info.cwd, other.info.cwd)
                     other.permits.allow_for_turn([rule], grant.id)
 
-    def hand_down(self, session: "Session") -> None:
+    def hand_down(self, session: Session) -> None:
         """What a person allowed in a session holds at once for those that work for it."""
-        if self.manager is None:
-            return
-        for other in self.manager.all_loaded:
-            if session in self.manager.elders(other.info):
+        for other in self._loaded.all:
+            if session in self._loaded.elders(other.info):
                 for grant in session.permits.granted:
                     rule = _moved(grant.rule, session.info.cwd, other.info.cwd)
                     other.permits.allow_for_turn([rule], grant.id)

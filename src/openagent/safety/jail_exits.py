@@ -3,18 +3,16 @@
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from openagent.core.session import Session
+from openagent.daemon.loaded import LoadedSessions
 from openagent.jail.egress import HostRule, only
 from openagent.jail.ports import PortOpener
 from openagent.plugins.held import HeldTime
 from openagent.plugins.jail import AskHost, Openings
 from openagent.tools.mcp.definitions import PROJECT_FILES, ServerDefinition
-
-if TYPE_CHECKING:
-    from openagent.core.session import Session
-    from openagent.daemon.manager import SessionManager
 
 _NOBODY = "OpenAgent did not let this connection to {host}:{port} out of the jail: there is no session to ask in."
 
@@ -32,12 +30,12 @@ class Requester(NamedTuple):
 
 
 class JailExits:
-    def __init__(self, network: str | Sequence[str], names: Mapping[str, str]) -> None:
+    def __init__(self, network: str | Sequence[str], names: Mapping[str, str], loaded: LoadedSessions) -> None:
         self.network = network
         self.names = names
         self.opener = PortOpener()
         self.opener.hold()
-        self.manager: SessionManager | None = None
+        self._loaded = loaded
         self._held: dict[tuple[Path, str], HeldTime] = {}
 
     def warm_up(self) -> None:
@@ -45,7 +43,7 @@ class JailExits:
         if self.network not in ("on", "off"):
             self.opener.warm_up()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.opener.release()
 
     def rule(self, host: str, port: int) -> Literal["allow", "ask", "deny"]:
@@ -60,7 +58,7 @@ class JailExits:
         return () if isinstance(self.network, str) else self.network
 
     async def reach_from_shell(self, session: str, host: str, port: int) -> str:
-        loaded = self.manager.loaded(session) if self.manager is not None else None
+        loaded = self._loaded.find(session)
         return (
             await loaded.permits.leaving.reach(host, port)
             if loaded is not None
@@ -68,22 +66,22 @@ class JailExits:
         )
 
     def openings(self, session: str) -> Openings:
-        loaded = self.manager.loaded(session) if self.manager is not None else None
+        loaded = self._loaded.find(session)
         return loaded.permits.leaving.openings if loaded is not None else Openings()
 
     def only_reads(self, session: str) -> bool:
         """In plan mode, what a session has run beside its shell changes nothing either."""
-        loaded = self.manager.loaded(session) if self.manager is not None and session else None
+        loaded = self._loaded.find(session)
         return loaded is not None and loaded.permits.mode == "plan"
 
     def asking(self, requester: Requester) -> AskHost:
         return functools.partial(self._reach, requester)
 
     async def _reach(self, requester: Requester, host: str, port: int) -> str:
-        loaded = self.manager.loaded(requester.session) if self.manager is not None else None
+        loaded = self._loaded.find(requester.session)
         return await self._ask(loaded, requester, host, port)
 
-    async def _ask(self, session: "Session | None", requester: Requester, host: str, port: int) -> str:
+    async def _ask(self, session: Session | None, requester: Requester, host: str, port: int) -> str:
         if session is None:
             return _NOBODY.format(host=host, port=port)
         reason = f"{requester.words} wants to connect to {host}:{port}."
@@ -119,12 +117,10 @@ class JailExits:
             return await self.asking_for_server(definition, workspace)(host, port)
         return await only(self._listed)(host, port)
 
-    def _session_in(self, workspace: Path) -> "Session | None":
+    def _session_in(self, workspace: Path) -> Session | None:
         """Where somebody looks, and something runs, if there is such a one."""
-        sessions = self.manager.all_loaded if self.manager is not None else []
-        there = [session for session in sessions if session.workspace == workspace]
-        return max(there, key=_liveliness, default=None)
+        return max(self._loaded.working_in(workspace), key=_liveliness, default=None)
 
 
-def _liveliness(session: "Session") -> tuple[bool, bool, float]:
+def _liveliness(session: Session) -> tuple[bool, bool, float]:
     return session.someone_can_answer(), session.running, session.info.updated_at

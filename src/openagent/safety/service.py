@@ -1,15 +1,18 @@
 """Rules, trust, undo and the audit trail of one daemon, and what they share."""
 
+import asyncio
 from pathlib import Path
 
 from openagent.config.cache import ConfigCache
 from openagent.daemon.daemon import Handler
 from openagent.daemon.manager import SessionManager
+from openagent.jail.git_walls import is_walled
 from openagent.plugins.store import Store
 from openagent.policy.decision import decide
 from openagent.policy.facts import CallFacts
 from openagent.protocol.errors import ErrorInfo
 from openagent.safety.audit import AuditService
+from openagent.safety.git_watch import GitWatch
 from openagent.safety.policy import PolicyService, TrustService
 from openagent.safety.rule_files import RuleFiles
 from openagent.workspace.checkpoints import GitCheckpoints
@@ -18,11 +21,17 @@ from openagent.workspace.writes import WorkspaceWrites
 
 
 class Safety:
-    def __init__(self, home: Path, configs: ConfigCache) -> None:
+    def __init__(self, home: Path, configs: ConfigCache, git_watch: GitWatch, *, jailed: bool) -> None:
+        """`jailed=False`: commands are the person's own doing, and so is what they leave in git's own files."""
         self._configs = configs
         self.rules = RuleFiles(configs)
         self.checkpoints = GitCheckpoints(home)
-        self.writes = WorkspaceWrites(home, self.checkpoints)
+        self.writes = WorkspaceWrites(
+            home,
+            self.checkpoints,
+            is_walled=is_walled if jailed else lambda _repository: True,
+            on_disarmed=git_watch.disarmed,
+        )
         self.workspaces = WorkspaceCopies(home, self.checkpoints, self.writes)
         configs.origin_of = self.workspaces.origin_of
 
@@ -45,6 +54,9 @@ class Safety:
         """A copy is mounted again, when the machine was restarted since."""
         if copy := self.workspaces.copy_of(workspace):
             await self.workspaces.open(copy)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self.workspaces.unmount_all)
 
     def handlers(self, store: Store, manager: SessionManager) -> list[Handler]:
         return [

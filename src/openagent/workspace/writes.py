@@ -92,18 +92,27 @@ class Kept:
 
 
 class WorkspaceWrites:
-    def __init__(self, home: Path, checkpoints: GitCheckpoints, *, watched: bool = True) -> None:
-        """`watched=False` compares everything at every look, as where the kernel does not tell what was touched."""
+    def __init__(
+        self,
+        home: Path,
+        checkpoints: GitCheckpoints,
+        *,
+        watched: bool = True,
+        is_walled: Callable[[Path], bool | None] = lambda _repository: True,
+        on_disarmed: Callable[[str, list[Disarmed], Path], None] = lambda _session, _found, _kept: None,
+    ) -> None:
+        """`watched=False` compares everything at every look, as where the kernel does not tell what was touched.
+        `is_walled` tells of a repository whether calls cannot reach what git would run in it; None: nothing runs near
+        it. `on_disarmed` is called from any thread: session, what was done to its repositories, and where the originals
+        are."""
         self._home = home
         self._watched = watched
         self._checkpoints = checkpoints
-        self.is_walled: Callable[[Path], bool | None] = lambda _repository: True
-        """Of a repository: whether calls cannot reach what git would run in it. None: nothing runs near it."""
+        self._is_walled = is_walled
         self.origin_of: Callable[[Path], Path] = lambda workspace: workspace
         """Of a copy: the workspace it was made from."""
         self._patrols: set[asyncio.Task[None]] = set()
-        self.on_disarmed: Callable[[str, list[Disarmed], Path], None] = lambda _session, _found, _kept: None
-        """Called from any thread: session, what was done to its repositories, and where the originals are."""
+        self._on_disarmed = on_disarmed
         self._kept: dict[Path, Kept] = {}
         self._reals: dict[str, tuple[tuple[int, int], str]] = {}
         self._directories: dict[str, Path] = {}
@@ -180,7 +189,7 @@ class WorkspaceWrites:
                 lambda: kept.guard.look(trail.root, trail.unclaimed, repository=False, all_of_it=False)
             )
             if found:
-                self.on_disarmed(by.session, found, kept.guard.kept)
+                self._on_disarmed(by.session, found, kept.guard.kept)
             shared = ""
             if kept.claimed is not None and kept.claimed[0] != by.session:
                 shared = _CUT_OFF
@@ -260,7 +269,7 @@ class WorkspaceWrites:
             store = self._checkpoints.store(workspace)
             directory = self._directories[real] = store.directory
             trail = Trail(store, self._home, self._checkpoints.limits, watched=self._watched)
-            guard = GitGuard(store.workspace, store.directory, self._walled)
+            guard = GitGuard(store.workspace, store.directory, self._is_walled)
             kept = Kept(trail, self._checkpoints.lock_of(store), guard)
             kept.shared = self._shared_by(store.workspace)
         self._kept[directory] = kept
@@ -294,9 +303,6 @@ class WorkspaceWrites:
             self._directories.pop(str(kept.trail.store.workspace), None)
             kept.trail.close()
         self._reals = {named: known for named, known in self._reals.items() if known[1] in self._directories}
-
-    def _walled(self, repository: Path) -> bool | None:
-        return self.is_walled(repository)
 
     async def _look(self, kept: Kept, ending: Window | None = None) -> None:
         """With the lock held."""
@@ -359,7 +365,7 @@ class WorkspaceWrites:
         """Whoever is at work; when nobody is, whoever was: a process that a command left may have done it."""
         working = [window.by.session for window in kept.windows if not window.exact]
         for session in dict.fromkeys(working or kept.starts):
-            self.on_disarmed(session, found, kept.guard.kept)
+            self._on_disarmed(session, found, kept.guard.kept)
 
     def _patrol(self, kept: Kept) -> None:
         """Commands leave processes behind, which write when nobody looks."""

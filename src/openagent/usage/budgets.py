@@ -1,0 +1,50 @@
+"""The ledger that the settings ask for: prices, limits, and who hears that one is near."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from openagent import config
+from openagent.config.settings import PROVIDER_KINDS
+from openagent.plugins.store import Store
+from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event
+from openagent.telemetry.accounts import BudgetNotice, Spent
+from openagent.telemetry.journal import Journal
+from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
+from openagent.telemetry.prices import PriceBook, PricedProvider
+
+
+def price_book(settings: config.Settings) -> PriceBook:
+    kinds = {kind: PricedProvider(kind) for kind in PROVIDER_KINDS}
+    named = {name: PricedProvider(given.kind, given.base_url) for name, given in settings.providers.items()}
+    return PriceBook({**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()})
+
+
+def build_ledger(
+    settings: config.Settings,
+    prices: PriceBook,
+    env: Mapping[str, str],
+    store: Store,
+    tell: Callable[[str, Event], None],
+) -> BudgetLedger:
+    def on_notice(notice: BudgetNotice) -> None:
+        kind = BudgetWarning if notice.kind == "warning" else BudgetExceeded
+        # A sub-agent met the cap of a session above it: whoever set it looks there.
+        for session in dict.fromkeys((notice.session, notice.owner or notice.session)):
+            tell(session, kind(scope=notice.scope, spent=notice.spent, limit=notice.limit, unit=notice.unit))
+
+    async def spent_since(start: float) -> Spent:
+        tokens, cost_usd, _ = await store.usage_totals(since=start)
+        return Spent(tokens.input_tokens + tokens.output_tokens, cost_usd)
+
+    budget = settings.budget
+    return BudgetLedger(
+        prices,
+        defaults=Limits(tree_usd=budget.session_usd, tree_tokens=budget.session_tokens),
+        day=DayLimits(usd=budget.day_usd, tokens=budget.day_tokens),
+        warn_at=budget.warn_at,
+        spent_since=spent_since,
+        on_notice=on_notice,
+        on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,
+    )

@@ -183,9 +183,9 @@ def main(arguments: list[str]) -> int:
         settings = configs.load().settings
         lock.acquire()
         redactor = Redactor()
-        discreet = RedactingFilter(redactor)
+        redacting = RedactingFilter(redactor)
         try:
-            start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty(), filters=[discreet])
+            start_logging(home / "logs", settings.log.level, to_terminal=sys.stderr.isatty(), filters=[redacting])
         except OSError as problem:
             raise unusable_home(home, problem) from None
     except OpenAgentError as problem:

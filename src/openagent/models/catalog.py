@@ -1,4 +1,4 @@
-"""From a model's name to the provider that answers for it. Part of the composition root.
+"""From a model's name to the provider that answers for it..
 
 Around each adapter, from the inside out: secrets masked in its errors, a circuit breaker, retries, the response cache;
 around those the fallback chain, and around all of it the choice that `auto` makes.
@@ -143,7 +143,7 @@ class ModelCatalog:
             self._learn_secrets(place)
             own = {profile: _wire_profile(profile, lines.headers) for profile, lines in profiles.items()}
             built = build_provider(name, provider, env, profiles=own, credential=credential)
-            return built if built.scripted else Discreet(built, self._redact)
+            return built if built.scripted else RedactingProvider(built, self._redact)
 
         return self._remember(name, identity, build)
 
@@ -151,7 +151,7 @@ class ModelCatalog:
         def build() -> Provider:
             options = ProviderOptions(name, given.api_key, given.base_url, given.headers)
             built = self._plugins.provider(given.plugin)(options)
-            return built if built.scripted else Discreet(built, self._redact)
+            return built if built.scripted else RedactingProvider(built, self._redact)
 
         return self._remember(name, msgspec.json.encode(given), build)
 
@@ -270,7 +270,7 @@ class ModelCatalog:
             self._credentials.learn(secret)
 
 
-class Discreet:
+class RedactingProvider:
     """Wraps an adapter. What a vendor says in an error may repeat what it was sent: known secrets are masked."""
 
     scripted = False

@@ -6,6 +6,7 @@ for stands in its own docstring. `lint-imports` holds the imports against these 
 """
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 HOUSES = ("openagent", "devtools")
 SOURCES = ROOT / "src" / "openagent"
 PAGE = ROOT / "docs" / "architecture.md"
+GUIDES = (PAGE, ROOT / "CONTRIBUTING.md")
 BEGIN, END = "<!-- rooms: written by scripts/rooms.py from pyproject.toml -->", "<!-- end of rooms -->"
 BELOW = "*"
 """In a room's line: everything on the floors below."""
@@ -137,7 +139,16 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def _lost() -> list[str]:
+    """Files that the guides for newcomers name, and that are not there."""
+    named = {name for guide in GUIDES for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.py)`", guide.read_text())}
+    return sorted(name for name in named if not (SOURCES / name).exists() and not (ROOT / name).exists())
+
+
 def main() -> int:
+    if lost := _lost():
+        print(f"CONTRIBUTING.md or docs/architecture.md names what is not there: {', '.join(lost)}.")
+        return 1
     page = PAGE.read_text()
     before, _, rest = page.partition(BEGIN)
     after = rest.partition(END)[2]

@@ -27,7 +27,7 @@ from openagent.config.project import RULES
 from openagent.config.settings import SearchSettings
 from openagent.context.intent import IntentGate
 from openagent.context.recall import StoredMemory
-from openagent.context.service import ContextManager
+from openagent.context.service import ContextService
 from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
 from openagent.customizing.service import Customizing
@@ -298,7 +298,7 @@ def assemble(
         UsageService(store).handlers(),
         MetricsService(store).handlers(),
         IndexService(index).handlers(),
-        ContextManager(manager, bus).handlers(),
+        ContextService(manager, bus).handlers(),
         access.handlers(),
         FileService(manager, safety, hidden, copies=home / "copies").handlers(),
         terminals.handlers(),

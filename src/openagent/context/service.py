@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from openagent.daemon.manager import SessionManager
 
 
-class ContextManager:
+class ContextService:
     def __init__(self, sessions: "SessionManager", bus: "EventBus") -> None:
         self._sessions = sessions
         self._bus = bus

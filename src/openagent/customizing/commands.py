@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.customizing.files import read_text
-from openagent.customizing.places import Places, markdown_below
+from openagent.customizing.folders import CustomFolders, markdown_below
 from openagent.customizing.tool_names import our_tools
 from openagent.plugins.front_matter import parse_front_matter
 from openagent.policy.rules import Rule
@@ -52,23 +52,23 @@ class Expanded(Struct, frozen=True):
     """What the command's author lets the agent do unasked."""
 
 
-class CommandShelf:
-    def __init__(self, places: Places, prompts: ServerPrompts) -> None:
-        self._places = places
+class CommandFiles:
+    def __init__(self, folders: CustomFolders, prompts: ServerPrompts) -> None:
+        self._folders = folders
         self._prompts = prompts
 
     def find(self, workspace: Path | None) -> FoundCommands:
         commands: dict[str, SlashCommand] = {}
         problems: list[str] = []
-        for shelf in self._places.shelves(workspace, FOLDER):
-            for file in markdown_below(shelf.folder):
-                words = file.relative_to(shelf.folder).with_suffix("").parts
+        for custom in self._folders.holding(workspace, FOLDER):
+            for file in markdown_below(custom.folder):
+                words = file.relative_to(custom.folder).with_suffix("").parts
                 if not all(_NAME.fullmatch(word) for word in words):
                     problems.append(f"{file} is left out: a command's name is letters, digits, - and _.")
                     continue
                 name = ":".join(words)
                 try:
-                    header = parse_front_matter(read_text(file, within=shelf.within, limit=MAX_TEXT).text, str(file))
+                    header = parse_front_matter(read_text(file, within=custom.within, limit=MAX_TEXT).text, str(file))
                 except OpenAgentError as problem:
                     message = problem.info.message
                     problems.append(message if str(file) in message else f"{file}: {message}")
@@ -78,7 +78,7 @@ class CommandShelf:
                     name=name,
                     description=" ".join(described.split())[:200],
                     arguments=header.text("argument-hint"),
-                    origin=shelf.origin,
+                    origin=custom.origin,
                     source=str(file),
                     model=header.text("model"),
                     allowed_tools=header.listed("allowed-tools"),
@@ -127,7 +127,7 @@ class CommandShelf:
         text = self._with_files(_PLACEHOLDER.sub(filled, text), workspace)
         if arguments and not used:
             text += f"\n\nARGUMENTS: {arguments}"
-        if command.origin == "project" and not self._places.trusts(workspace):
+        if command.origin == "project" and not self._folders.trusts(workspace):
             return Expanded(command.name, text.strip())
         return Expanded(command.name, text.strip(), command.model, rules_for(command, workspace))
 

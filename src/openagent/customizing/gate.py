@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from openagent.core.session import Session
-from openagent.customizing.commands import CommandShelf, Expanded
+from openagent.customizing.commands import CommandFiles, Expanded
 from openagent.customizing.hook_files import HookFiles, meets
 from openagent.customizing.hook_runs import HookRun, StartInJail, run_hook
 from openagent.customizing.rules import RuleTexts
-from openagent.customizing.skills import SkillShelf
+from openagent.customizing.skills import SkillFiles
 from openagent.customizing.tool_names import input_for_hooks, input_from_hooks, theirs
 from openagent.daemon.bus import EventBus
 from openagent.daemon.loaded import LoadedSessions
@@ -48,8 +48,8 @@ class CustomGate:
     def __init__(
         self,
         rules: RuleTexts,
-        skills: SkillShelf,
-        commands: CommandShelf,
+        skills: SkillFiles,
+        commands: CommandFiles,
         hooks: HookFiles,
         *,
         start_in_jail: StartInJail,

@@ -15,7 +15,7 @@ from msgspec import Struct
 from openagent.config.cache import RECHECK_SECONDS, stamp_of
 from openagent.config.untrusted import distrust
 from openagent.customizing.files import read_text
-from openagent.customizing.places import Places
+from openagent.customizing.folders import CustomFolders
 from openagent.customizing.tool_names import theirs
 from openagent.protocol.customizing import Hook, Origin
 from openagent.protocol.errors import OpenAgentError
@@ -68,8 +68,8 @@ class _Cached(Struct):
 
 
 class HookFiles:
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, folders: CustomFolders) -> None:
+        self._folders = folders
         self._cache: dict[Path | None, _Cached] = {}
 
     def find(self, workspace: Path | None) -> FoundHooks:
@@ -78,7 +78,7 @@ class HookFiles:
         if cached is not None and now - cached.checked < RECHECK_SECONDS:
             return cached.found
         files = self._files(workspace)
-        trusted = workspace is not None and any(o == "project" for _, o in files) and self._places.trusts(workspace)
+        trusted = workspace is not None and any(o == "project" for _, o in files) and self._folders.trusts(workspace)
         stamp = stamp_of(*(file for file, _ in files)), tuple(files), trusted
         if cached is None or cached.stamp != stamp:
             cached = _Cached(self._read(files, workspace, trusted), stamp, now)
@@ -91,19 +91,19 @@ class HookFiles:
 
     def _files(self, workspace: Path | None) -> list[tuple[Path, Origin]]:
         claude = self._reads_claude(workspace)
-        files: list[tuple[Path, Origin]] = [(self._places.own / FILE, "user")]
+        files: list[tuple[Path, Origin]] = [(self._folders.own / FILE, "user")]
         if claude:
-            files.append((self._places.home / CLAUDE_FILE, "user"))
+            files.append((self._folders.home / CLAUDE_FILE, "user"))
         if workspace is not None:
-            folder = self._places.project(workspace)
+            folder = self._folders.project(workspace)
             files.append((folder / ".openagent" / FILE, "project"))
-            if claude and folder != self._places.home:
+            if claude and folder != self._folders.home:
                 files.append((folder / CLAUDE_FILE, "project"))
         return [(file, origin) for file, origin in files if file.is_file()]
 
     def _reads_claude(self, workspace: Path | None) -> bool:
         try:
-            return self._places.configs.load(workspace).settings.hooks.claude_settings
+            return self._folders.configs.load(workspace).settings.hooks.claude_settings
         except OpenAgentError:
             return False
 
@@ -113,7 +113,7 @@ class HookFiles:
         for file, origin in files:
             if origin == "project" and not trusted:
                 assert workspace is not None
-                problems.append(f"{file}: its hooks are left out, {distrust(self._places.project(workspace))}")
+                problems.append(f"{file}: its hooks are left out, {distrust(self._folders.project(workspace))}")
                 continue
             for hook in self._hooks(file, origin, problems):
                 if hook not in by_event.setdefault(hook.event, []) and len(by_event[hook.event]) < MAX_HOOKS:

@@ -104,9 +104,9 @@ async def run_hook(
 async def _start(
     hook: Hook, workspace: Path, start_in_jail: StartInJail, asks: Requester
 ) -> asyncio.subprocess.Process:
-    places = {"CLAUDE_PROJECT_DIR": str(workspace), "OPENAGENT_PROJECT_DIR": str(workspace)}
+    folders = {"CLAUDE_PROJECT_DIR": str(workspace), "OPENAGENT_PROJECT_DIR": str(workspace)}
     if hook.origin == "project":
-        return await start_in_jail(workspace, ["bash", "-c", hook.command], places, asks)
+        return await start_in_jail(workspace, ["bash", "-c", hook.command], folders, asks)
     secret = {name for name in FORWARDED_ENV if name.endswith(("KEY", "TOKEN", "CREDENTIALS"))}
     env = {name: value for name, value in os.environ.items() if name not in secret}
     return await asyncio.create_subprocess_exec(
@@ -117,7 +117,7 @@ async def _start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=workspace,
-        env=env | places,
+        env=env | folders,
         start_new_session=True,
     )
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from openagent.config.settings import RulesSettings
 from openagent.customizing.files import read_text
-from openagent.customizing.places import Places
+from openagent.customizing.folders import CustomFolders
 from openagent.policy.paths import names_credentials
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import NotePart
@@ -42,8 +42,8 @@ class _Found(Struct, frozen=True):
 
 
 class RuleTexts:
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, folders: CustomFolders) -> None:
+        self._folders = folders
 
     def opening(self, workspace: Path) -> list[NotePart]:
         return [
@@ -57,7 +57,7 @@ class RuleTexts:
         for source in told:
             if source.startswith(SOURCE) and source not in files:
                 path = Path(source.removeprefix(SOURCE))
-                own = any(file.own and file.path == path for file in root) or path.parent == self._places.own
+                own = any(file.own and file.path == path for file in root) or path.parent == self._folders.own
                 files[source] = RulesFile(path, own, None if own else self._top(workspace))
         notes: list[NotePart] = []
         for source, file in files.items():
@@ -86,10 +86,10 @@ class RuleTexts:
     def _files(self, workspace: Path) -> list[RulesFile]:
         """The most general first."""
         names = self._settings(workspace).files
-        own = next((file for name in names if (file := self._places.own / name).is_file()), None)
+        own = next((file for name in names if (file := self._folders.own / name).is_file()), None)
         found = [RulesFile(own, True, None)] if own else []
         top = self._top(workspace)
-        nearer = [self._in(folder, top) for folder in reversed(self._places.upwards(workspace))]
+        nearer = [self._in(folder, top) for folder in reversed(self._folders.upwards(workspace))]
         return [*found, *(file for file in nearer if file is not None and file.path != own)]
 
     def _in(self, folder: Path, top: Path) -> RulesFile | None:
@@ -99,11 +99,11 @@ class RuleTexts:
         return None
 
     def _top(self, workspace: Path) -> Path:
-        return self._places.upwards(workspace)[-1]
+        return self._folders.upwards(workspace)[-1]
 
     def _settings(self, workspace: Path) -> RulesSettings:
         try:
-            return self._places.configs.load(workspace).settings.rules
+            return self._folders.configs.load(workspace).settings.rules
         except OpenAgentError:
             return RulesSettings()
 
@@ -148,7 +148,7 @@ class RuleTexts:
     def _importable(self, given: str, file: RulesFile) -> Path | None:
         """A repository's rules bring in files of that repository alone."""
         if given.startswith("~/"):
-            path = self._places.home / given[2:] if file.own else None
+            path = self._folders.home / given[2:] if file.own else None
         else:
             path = file.path.parent / given
         if path is None or not path.is_file():

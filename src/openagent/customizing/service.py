@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from openagent.config.cache import ConfigCache
-from openagent.customizing.commands import CommandShelf, ServerPrompts
+from openagent.customizing.commands import CommandFiles, ServerPrompts
+from openagent.customizing.folders import CustomFolders
 from openagent.customizing.gate import CustomGate
 from openagent.customizing.hook_files import EVENTS, HookFiles, meets
 from openagent.customizing.hook_runs import HookRun, StartInJail
-from openagent.customizing.places import Places
 from openagent.customizing.rules import RuleTexts
-from openagent.customizing.skills import SkillShelf
+from openagent.customizing.skills import SkillFiles
 from openagent.customizing.tool_names import input_for_hooks, our_tools, theirs
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
@@ -39,11 +39,11 @@ class Customizing:
         loaded: LoadedSessions,
         bus: EventBus,
     ) -> None:
-        places = Places(configs)
-        self._rules = RuleTexts(places)
-        self.skills = SkillShelf(places)
-        self.commands = CommandShelf(places, prompts)
-        self._hooks = HookFiles(places)
+        folders = CustomFolders(configs)
+        self._rules = RuleTexts(folders)
+        self.skills = SkillFiles(folders)
+        self.commands = CommandFiles(folders, prompts)
+        self._hooks = HookFiles(folders)
         self.gate = CustomGate(
             self._rules,
             self.skills,

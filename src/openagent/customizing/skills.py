@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from openagent.customizing.files import read_text
-from openagent.customizing.places import Places, Shelf
+from openagent.customizing.folders import CustomFolder, CustomFolders
 from openagent.plugins.front_matter import parse_front_matter
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.customizing import Skill, SkillContent
@@ -35,19 +35,19 @@ class FoundSkills(Struct, frozen=True):
     problems: list[str]
 
 
-class SkillShelf:
-    def __init__(self, places: Places) -> None:
-        self._places = places
+class SkillFiles:
+    def __init__(self, folders: CustomFolders) -> None:
+        self._folders = folders
 
     def find(self, workspace: Path | None) -> FoundSkills:
         skills: dict[str, Skill] = {}
         problems: list[str] = []
-        for shelf in self._places.shelves(workspace, SOURCE):
-            for folder in sorted(shelf.folder.iterdir()):
+        for custom in self._folders.holding(workspace, SOURCE):
+            for folder in sorted(custom.folder.iterdir()):
                 if not (folder / "SKILL.md").is_file() and not (folder / "SKILL.md").is_symlink():
                     continue
                 try:
-                    skill = self._skill(folder, shelf)
+                    skill = self._skill(folder, custom)
                 except OpenAgentError as problem:
                     problems.append(_named(folder, problem))
                     continue
@@ -55,14 +55,14 @@ class SkillShelf:
                     skills.setdefault(skill.name, skill)
         return FoundSkills(skills, problems)
 
-    def _skill(self, folder: Path, shelf: Shelf) -> Skill:
+    def _skill(self, folder: Path, custom: CustomFolder) -> Skill:
         file = folder / "SKILL.md"
-        header = parse_front_matter(read_text(file, within=shelf.within, limit=MAX_BODY).text, str(file))
+        header = parse_front_matter(read_text(file, within=custom.within, limit=MAX_BODY).text, str(file))
         name = header.text("name") or folder.name
         if not _NAME.fullmatch(name):
             raise OpenAgentError("config_error", f"{name[:80]!r} is no name for a skill.")
         description = " ".join(header.text("description").split())
-        return Skill(name, description, shelf.origin, str(folder))
+        return Skill(name, description, custom.origin, str(folder))
 
     def show(self, name: str, workspace: Path | None) -> SkillContent:
         skill = self.find(workspace).skills.get(name)
@@ -94,12 +94,12 @@ class SkillShelf:
 
     @property
     def _tool(self) -> FunctionTool:
-        shelf = self
+        custom = self
 
         @tool(effect="none", summary="name")
         async def skill(context: ToolContext, name: Annotated[str, "As listed."]) -> ToolOutcome:
             """Load the instructions of a skill that you were told of, before doing what it is for."""
-            return await asyncio.to_thread(shelf.load, context, name)
+            return await asyncio.to_thread(custom.load, context, name)
 
         return skill
 

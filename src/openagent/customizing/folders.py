@@ -1,4 +1,4 @@
-"""Where such files lie."""
+"""The folders in which people and projects keep what they add."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ MAX_FILES = 500
 MAX_DEPTH = 6
 
 
-class Shelf(Struct, frozen=True):
+class CustomFolder(Struct, frozen=True):
     """A folder of skills or commands."""
 
     folder: Path
@@ -24,7 +24,7 @@ class Shelf(Struct, frozen=True):
     """What no link may lead out of; None for a person's own, who may keep theirs anywhere."""
 
 
-class Places:
+class CustomFolders:
     def __init__(self, configs: ConfigCache) -> None:
         self.configs = configs
         env = configs.environment({})
@@ -45,12 +45,12 @@ class Places:
         above = reach(workspace, self._env)
         return above if (above[-1] / ".git").exists() else above[:1]
 
-    def shelves(self, workspace: Path | None, name: str) -> list[Shelf]:
+    def holding(self, workspace: Path | None, name: str) -> list[CustomFolder]:
         """The person's own first: a name of theirs is theirs. Then the nearest."""
-        found = [Shelf(self.own / name, "user", None)]
+        found = [CustomFolder(self.own / name, "user", None)]
         for folder in self.upwards(workspace) if workspace else ():
-            found += [Shelf(folder / kind / name, "project", folder) for kind in (".openagent", ".claude")]
-        return [shelf for shelf in found if shelf.folder.is_dir()]
+            found += [CustomFolder(folder / kind / name, "project", folder) for kind in (".openagent", ".claude")]
+        return [custom for custom in found if custom.folder.is_dir()]
 
 
 def markdown_below(folder: Path) -> Iterator[Path]:

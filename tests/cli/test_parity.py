@@ -14,6 +14,8 @@ REASONS = {
     "TurnCancel": "`openagent agents cancel` and Ctrl+C, through the client",
     "DaemonFollow": "a live feed for interfaces that stay open; `openagent status` and `agents` tell the same once",
     "McpSessionServers": "an editor passes its own servers along; people use `openagent mcp add`",
+    "TemplatesRead": "the web app's editor shows a template as fields and as text; people at a terminal edit the file",
+    "TemplatesWrite": "as above",
     "TerminalOpen": "a terminal inside the web app; people at a terminal have `openagent tools run ID shell`",
     "TerminalInput": "as above",
     "TerminalResize": "as above",

@@ -164,7 +164,7 @@ class TemplatesRead(
     """The template that the text of a Markdown file says, kept nowhere."""
 
     text: str
-    """The text."""
+    """What the file says."""
     file: str = ""
     """Its name, for errors."""
 
@@ -179,4 +179,4 @@ class TemplatesWrite(
     """A template that is kept nowhere, as the text of a Markdown file."""
 
     template: Template
-    """The template it was made from."""
+    """The template to write."""

@@ -118,7 +118,6 @@ class Endpoint(Row):
             if route.method == "POST"
             else {},
         )
-
         self.scopes = op.needs
 
     @functools.cached_property

@@ -49,6 +49,7 @@ format: setup ## rewrite the code in the house's style
 docs: setup ## rewrite the generated parts of docs/
 	@$(BIN)/python scripts/configuration_reference.py --write
 	@$(BIN)/python scripts/web_types.py --write
+	@$(BIN)/python scripts/words.py --write
 	@$(BIN)/python scripts/api_reference.py --write
 	@$(BIN)/python scripts/turn_picture.py --write
 	@$(BIN)/python scripts/rooms.py --write

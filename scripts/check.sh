@@ -20,6 +20,7 @@ echo "check: pins"
 echo "check: documents"
 "$bin/python" scripts/configuration_reference.py --check
 "$bin/python" scripts/web_types.py --check
+"$bin/python" scripts/words.py --check
 "$bin/python" scripts/api_reference.py --check
 "$bin/python" scripts/turn_picture.py --check
 "$bin/python" scripts/rooms.py --check

@@ -79,7 +79,7 @@ async def test_a_host_that_a_command_wants_is_asked_about_beside_the_command(hom
         session = await open_session(editor, h)
         assert await ask(editor, session, "go") == "end_turn"
         [asked] = [one[0] for one in editor.asked]
-        assert asked.title == "network far.test:80"
+        assert asked.title == "connect to far.test:80"
         [command] = [one for one in editor.of("tool_call") if one.tool_call_id != asked.tool_call_id]
         assert states(editor, asked.tool_call_id) == ["pending", "failed"]
         assert states(editor, command.tool_call_id)[-1] == "completed"

@@ -20,7 +20,7 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.late import Late
 from openagent.daemon.manager import SessionManager
-from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, tool
+from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import Event, FlowFinished, FlowStarted, FlowStepped, StatusChanged, ToolStarted
 from openagent.protocol.flows import (
@@ -56,6 +56,20 @@ class _Work(NamedTuple):
     """Inputs, and the answers of the steps that are done."""
 
 
+def flow_tool(flows: "FlowService") -> FunctionTool:
+    @tool(
+        effect="none",
+        kind="agent",
+        words=("run the flow", "running the flow", "ran the flow"),
+        summary="name",
+    )
+    async def flow(context: ToolContext, name: str) -> ToolOutcome:
+        """Run the flow that this session was made for."""
+        return await flows.perform(context.session)
+
+    return flow
+
+
 class FlowService:
     def __init__(
         self, sessions: Late[SessionManager], agents: AgentService, templates: TemplateService, configs: ConfigCache
@@ -82,15 +96,10 @@ class FlowService:
 
     def tools(self, info: SessionInfo) -> Sequence[Tool]:
         """A flow runs as a call that a person makes, so it is shown, audited and cancelled like one."""
-        if FLOW_TOOL not in (info.settings.tools or ()):
-            return ()
+        return (flow_tool(self),) if FLOW_TOOL in (info.settings.tools or ()) else ()
 
-        @tool(effect="none", summary="name")
-        async def flow(context: ToolContext, name: str) -> ToolOutcome:
-            """Run the flow that this session was made for."""
-            return await self._perform(await self._manager.get(context.session))
-
-        return (flow,)
+    async def perform(self, session: str) -> ToolOutcome:
+        return await self._perform(await self._manager.get(session))
 
     # What clients ask for
 

@@ -10,6 +10,7 @@ import msgspec
 
 from openagent.plugins.front_matter import FrontMatter, parse_front_matter, split_list
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.known_tools import KNOWN
 from openagent.protocol.sessions import MODES, Mode
 from openagent.protocol.templates import Template
 
@@ -31,24 +32,8 @@ _MODELS = {
     "opus": "anthropic/claude-opus-4-5",
     "haiku": "anthropic/claude-haiku-4-5",
 }
-_TOOLS = {
-    "Read": "read_file",
-    "Write": "write_file",
-    "Edit": "edit_file",
-    "MultiEdit": "edit_file",
-    "Bash": "shell",
-    "BashOutput": "shell_output",
-    "KillShell": "shell_output",
-    "Glob": "glob",
-    "Grep": "grep",
-    "LS": "list_dir",
-    "WebFetch": "web_fetch",
-    "WebSearch": "web_search",
-    "TodoWrite": "todo",
-    "AskUserQuestion": "ask_user",
-    "Task": "agent",
-    "Agent": "agent",
-}
+_TOOLS = {name: tool for tool, known in reversed(KNOWN.items()) for name in known.known_as}
+"""Others' names to ours; where several of ours go by one, to the first."""
 _KEYS = ("name", "description", "role", "model", "tools", "mcp_servers", "mode", "max_steps", "timeout", "budget_usd")
 
 

@@ -197,7 +197,7 @@ class Conversation:
 
     def _remember_calls(self, message: Message) -> None:
         for call in message.tool_calls:
-            self._subjects[call.id] = subject_of(call.arguments)
+            self._subjects[call.id] = subject_of(call.name, call.arguments)
 
     def _tool_started(self, event: e.ToolStarted) -> None:
         self._subjects[event.call_id] = event.summary

@@ -96,14 +96,14 @@ class Transcript:
         if self._taken_back:
             self._write(paint(f"\n┄┄ {END_TAKEN_BACK} ┄┄", DIM))
         for call in self._calls.values():
-            self._write(paint(f"… {one_line(call_to_come(call.name, subject_of(call.arguments)))}", DIM))
+            self._write(paint(f"… {one_line(call_to_come(call.name, subject_of(call.name, call.arguments)))}", DIM))
         self.end_turn()
 
 
 def _line(result: ToolResultPart, call: ToolCallPart | None) -> str:
     return call_line(
         result.name,
-        subject_of(call.arguments) if call else "",
+        subject_of(call.name, call.arguments) if call else "",
         ended=result.ended,
         reason=result.reason,
         summary=result.display.summary,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.loaded import LoadedSessions
 from openagent.plugins.index import Index
 from openagent.protocol.events import ToolFinished, ToolStarted, TurnCompleted
+from openagent.protocol.words import about
 
 _SEARCH = "search_code"
-_OPENS = frozenset({"read_file", "edit_file", "write_file"})
 _DEFAULT_LINES = 2000
 _CLOCKS = 0.1
 """Seconds by which the beginning of a turn is told less exactly than what was shown in it."""
@@ -39,13 +40,13 @@ class IndexLearning:
             self.was_shown(event.session, session.workspace)
 
     def _started(self, event: ToolStarted) -> None:
-        if event.tool not in _OPENS or (workspace := self._searched.get(event.session)) is None:
+        opened = about(event.tool)
+        if opened.kind not in ("read", "edit") or (workspace := self._searched.get(event.session)) is None:
             return
-        path, lines = event.arguments.get("path"), _lines(event.arguments)
-        if isinstance(path, str):
-            self._later(
-                event.session, lambda: self._index.used(workspace, event.session, _relative(path, workspace), lines)
-            )
+        session, lines = event.session, _lines(event.arguments)
+        for path in (event.arguments.get(name) for name in opened.paths):
+            if isinstance(path, str):
+                self._later(session, partial(self._index.used, workspace, session, _relative(path, workspace), lines))
 
     def _completed(self, event: TurnCompleted) -> None:
         if (workspace := self._searched.pop(event.session, None)) is not None:

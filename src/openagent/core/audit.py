@@ -144,7 +144,7 @@ def audit_closed(tools: Mapping[str, Tool], closed: Iterable[tuple[ToolCallPart,
 
 
 def _closed(tool: Tool | None, call: ToolCallPart, result: ToolResultPart) -> AuditEntry:
-    subject = subject_of(call.arguments) or call.name
+    subject = subject_of(call.name, call.arguments) or call.name
     if result.ended == "not_run":
         return _not_run(call, result.reason, subject)
     kind = "command" if tool is not None and tool.effect == "execute" else "call"

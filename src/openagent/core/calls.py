@@ -380,7 +380,7 @@ def _finished(call: ToolCallPart, performed: Performed) -> ToolFinished:
         is_error=outcome.is_error,
         ended=performed.ended,
         reason=performed.reason,
-        subject=performed.summary or subject_of(call.arguments),
+        subject=performed.summary or subject_of(call.name, call.arguments),
         summary=outcome.display.summary,
         duration_ms=performed.duration_ms,
         exit_code=outcome.display.exit_code,

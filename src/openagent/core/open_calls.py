@@ -77,5 +77,5 @@ def finished(call: ToolCallPart, result: ToolResultPart) -> ToolFinished:
         is_error=True,
         ended=result.ended,
         reason=result.reason,
-        subject=subject_of(call.arguments),
+        subject=subject_of(call.name, call.arguments),
     )

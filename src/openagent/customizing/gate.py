@@ -30,6 +30,7 @@ from openagent.protocol.events import (
     SessionDeleted,
 )
 from openagent.protocol.messages import NotePart, ToolCallPart
+from openagent.protocol.words import about
 
 MODES = {
     "plan": "plan",
@@ -307,5 +308,6 @@ def _paths(call: ToolCallPart, outcome: ToolOutcome) -> list[str]:
     """The files a call was about."""
     if outcome.is_error:
         return []
-    named: list[Any] = [call.arguments.get("path"), *(file.path for file in outcome.display.files)]
+    given = [call.arguments.get(name) for name in about(call.name).paths]
+    named: list[Any] = [*given, *(file.path for file in outcome.display.files)]
     return [path for path in named if isinstance(path, str) and not path.startswith("output:")]

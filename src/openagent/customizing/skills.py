@@ -90,18 +90,7 @@ class SkillFiles:
 
     def tools(self, workspace: Path) -> Sequence[Tool]:
         """No tool where there are no skills."""
-        return [self._tool] if self.find(workspace).skills else []
-
-    @property
-    def _tool(self) -> FunctionTool:
-        custom = self
-
-        @tool(effect="none", summary="name")
-        async def skill(context: ToolContext, name: Annotated[str, "As listed."]) -> ToolOutcome:
-            """Load the instructions of a skill that you were told of, before doing what it is for."""
-            return await asyncio.to_thread(custom.load, context, name)
-
-        return skill
+        return [skill_tool(self)] if self.find(workspace).skills else []
 
     def load(self, context: ToolContext, name: str) -> ToolOutcome:
         content = self.show(name, context.workspace)
@@ -111,6 +100,21 @@ class SkillFiles:
         listed = ", ".join(content.files[:50])
         files = f"\n\n[Its files are in {folder}, readable with the shell: {listed}]" if content.files else ""
         return ToolOutcome(content.body + files, display=Display(summary=name))
+
+
+def skill_tool(custom: SkillFiles) -> FunctionTool:
+    @tool(
+        effect="none",
+        kind="read",
+        words=("load the skill", "loading the skill", "loaded the skill"),
+        summary="name",
+        known_as=("Skill",),
+    )
+    async def skill(context: ToolContext, name: Annotated[str, "As listed."]) -> ToolOutcome:
+        """Load the instructions of a skill that you were told of, before doing what it is for."""
+        return await asyncio.to_thread(custom.load, context, name)
+
+    return skill
 
 
 def _listing(skills: Iterable[Skill]) -> str:

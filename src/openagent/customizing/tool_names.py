@@ -4,49 +4,25 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from openagent.protocol.known_tools import KNOWN
 from openagent.protocol.messages import ToolCallPart
-
-THEIRS: dict[str, str] = {
-    "shell": "Bash",
-    "shell_output": "BashOutput",
-    "execute_code": "Bash",
-    "git": "Bash",
-    "read_file": "Read",
-    "write_file": "Write",
-    "edit_file": "Edit",
-    "apply_patch": "MultiEdit",
-    "list_dir": "LS",
-    "glob": "Glob",
-    "grep": "Grep",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "ask_user": "AskUserQuestion",
-    "todo": "TodoWrite",
-    "skill": "Skill",
-}
-_KEYS: dict[str, dict[str, str]] = {
-    "read_file": {"path": "file_path"},
-    "write_file": {"path": "file_path"},
-    "edit_file": {"path": "file_path", "old": "old_string", "new": "new_string"},
-    "todo": {"plan": "todos"},
-}
-"""Ours to theirs, where they differ."""
+from openagent.protocol.words import about
 
 
 def theirs(tool: str) -> str:
     """`mcp__server__tool` is left as it is."""
-    return THEIRS.get(tool, tool)
+    return next(iter(about(tool).known_as), tool)
 
 
 def our_tools(name: str) -> list[str]:
-    ours = [tool for tool, other in THEIRS.items() if other == name]
+    ours = [tool for tool, known in KNOWN.items() if name in known.known_as]
     return ours or [name]
 
 
 def input_for_hooks(call: ToolCallPart, workspace: str) -> dict[str, Any]:
     """Both spellings of a key, so that hooks written for either find it; paths are absolute in theirs."""
     given: dict[str, Any] = {**call.arguments, **_as_command(call)}
-    for ours, other in _KEYS.get(call.name, {}).items():
+    for ours, other in about(call.name).keys.items():
         if ours in given:
             value = given[ours]
             relative = other == "file_path" and isinstance(value, str) and not value.startswith("/")
@@ -57,7 +33,7 @@ def input_for_hooks(call: ToolCallPart, workspace: str) -> dict[str, Any]:
 def input_from_hooks(call: ToolCallPart, changed: Mapping[str, Any], workspace: str) -> dict[str, Any]:
     """What a hook wants the call to be made with, in our keys. Of a key it was shown twice, the changed one counts."""
     shown = input_for_hooks(call, workspace)
-    ours = {other: key for key, other in _KEYS.get(call.name, {}).items()}
+    ours = {other: key for key, other in about(call.name).keys.items()}
     arguments = {key: value for key, value in changed.items() if key not in ours and key not in _as_command(call)}
     for other, key in ours.items():
         if other in changed and changed[other] != shown.get(other):

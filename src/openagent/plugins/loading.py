@@ -20,6 +20,7 @@ from openagent.plugins.collector import Collector
 from openagent.plugins.jail import BackgroundCommand, Jail
 from openagent.plugins.provider import Provider
 from openagent.plugins.tool import Tool
+from openagent.protocol.about import About
 from openagent.protocol.customizing import Plugin
 from openagent.protocol.errors import OpenAgentError
 
@@ -229,6 +230,8 @@ def _tools(loaded: object, entry: "EntryPoint") -> list[Tool]:
     for each in listed:
         if not all(hasattr(each, name) for name in ("name", "schema", "effect", "run", "check", "summarize")):
             raise OpenAgentError("config_error", f"The plugin {entry.name!r} offers something that is no tool.")
+        if not hasattr(each, "about"):
+            cast("Any", each).about = About()
         if hasattr(each, "source"):
             cast("Any", each).source = entry.dist.name if entry.dist else entry.name
     return cast("list[Tool]", listed)

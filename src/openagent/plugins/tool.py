@@ -3,16 +3,18 @@
 Most tools are one async function: `@tool` reads its name, description, JSON Schema and argument types from the
 signature and the docstring.
 
-    @tool(effect="read", summary="path")
+    @tool(effect="read", kind="read", words=("read", "reading", "read"), summary="path", paths=("path",))
     async def read_file(context: ToolContext, path: Annotated[str, "Relative to the workspace."]) -> ToolOutcome:
         '''Read a text file.'''
+
+What is said there of its calls is all that policy, hooks and every client know of them.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -20,9 +22,13 @@ from msgspec import Struct
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.jail import Shell
 from openagent.plugins.provider import ToolSchema
+from openagent.protocol.about import About, filled_in
 from openagent.protocol.display import NO_DISPLAY, Display
 from openagent.protocol.messages import ImagePart
 from openagent.protocol.sessions import PlanItem, Question, Settings
+
+if TYPE_CHECKING:
+    from openagent.protocol.about import ToolKind
 
 ToolEffect = Literal["read", "write", "execute", "network", "none"]
 """What a call does to the world: what policy decides on, and what may run side by side."""
@@ -87,6 +93,8 @@ class Tool(Protocol):
     """The most a call may do."""
     source: str
     """`built-in`, or the plugin or MCP server it comes from."""
+    about: About
+    """Its kind, its words, and what its arguments name."""
 
     @property
     def read_only(self) -> bool:
@@ -120,7 +128,7 @@ def has_tool(settings: Settings, tool: Tool) -> bool:
 
 ToolFunction = Callable[..., Awaitable[ToolOutcome]]
 Summary = str | Callable[[Mapping[str, Any]], str]
-"""The name of the argument that stands for the whole call on one line, or what makes that line."""
+"""What stands for the whole call on one line: an argument's name, a template (`git {subcommand}`), or what makes it."""
 EffectOf = Callable[[Mapping[str, Any]], ToolEffect]
 
 
@@ -132,13 +140,16 @@ class FunctionTool:
         function: ToolFunction,
         effect: ToolEffect,
         summary: Summary = "",
+        *,
         source: str = "built-in",
         effect_of: EffectOf | None = None,
+        about: About | None = None,
     ) -> None:
         self._function = function
         self._summary = summary
         self._effect_of = effect_of
         self.name = function.__name__
+        self.about = about or About(subject="" if callable(summary) else summary)
         self.effect: ToolEffect = effect
         self.source = source
         self._arguments, parameters = _arguments_of(function)
@@ -156,7 +167,7 @@ class FunctionTool:
     def summarize(self, arguments: Mapping[str, Any]) -> str:
         if callable(self._summary):
             return self._summary(arguments)
-        return str(arguments.get(self._summary, "")) if self._summary else self.name
+        return filled_in(self._summary, arguments) if self._summary else self.name
 
     def check(self, arguments: Mapping[str, Any]) -> str | None:
         try:
@@ -187,12 +198,25 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 def tool(
-    *, effect: ToolEffect, summary: Summary = "", effect_of: EffectOf | None = None
+    *,
+    effect: ToolEffect,
+    summary: Summary = "",
+    effect_of: EffectOf | None = None,
+    kind: "ToolKind" = "other",
+    words: tuple[str, str, str] = ("", "", ""),
+    subject: str = "",
+    paths: tuple[str, ...] = (),
+    urls: tuple[str, ...] = (),
+    known_as: tuple[str, ...] = (),
+    keys: Mapping[str, str] | None = None,
 ) -> Callable[[ToolFunction], FunctionTool]:
-    """`effect` is the most a call may do, `effect_of` what one call does. Arguments may not have been checked yet."""
+    """`effect` is the most a call may do, `effect_of` what one call does. Arguments may not have been checked yet.
+    `subject` is a template that comes near a `summary` that only code can make. The rest: `About`."""
+    written = subject or ("" if callable(summary) else summary)
+    about = About(kind, words, written, paths=paths, urls=urls, known_as=known_as, keys=keys)
 
     def wrap(function: ToolFunction) -> FunctionTool:
-        return FunctionTool(function, effect, summary, effect_of=effect_of)
+        return FunctionTool(function, effect, summary, effect_of=effect_of, about=about)
 
     return wrap
 

@@ -1,10 +1,13 @@
 """How calls and turns are spoken of, in one place for every client.
 
 What is done stands in the past tense, what runs in the present, and what did not come to be done says why.
-Imports nothing: `openagent run` lives on this too.
+Imports nothing but what tools say: `openagent run` lives on this too.
 """
 
 from __future__ import annotations
+
+from openagent.protocol.about import About, filled_in
+from openagent.protocol.known_tools import KNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,42 +16,55 @@ if TYPE_CHECKING:
 MARKS = {"done": "✓", "failed": "✗", "denied": "✗", "stopped": "■", "interrupted": "■", "not_run": "–"}
 """By how a call ended."""
 
-_VERBS = {
-    "edit_file": ("edit", "editing", "edited"),
-    "read_file": ("read", "reading", "read"),
-    "write_file": ("write", "writing", "wrote"),
-    "shell": ("run", "running", "ran"),
-    "network": ("connect to", "connecting to", "connected to"),
-    "folder": ("read the folder", "reading the folder", "read the folder"),
-    "folder_write": ("write in the folder", "writing in the folder", "wrote in the folder"),
-    "unsaved": ("change, beyond undo,", "changing, beyond undo,", "changed, beyond undo,"),
-    "engine": ("use the", "using the", "used the"),
-    "credential": ("use the credential", "using the credential", "used the credential"),
+OPENINGS = {
+    "network": About("other", ("connect to", "connecting to", "connected to")),
+    "folder": About("other", ("read the folder", "reading the folder", "read the folder")),
+    "folder_write": About("other", ("write in the folder", "writing in the folder", "wrote in the folder")),
+    "unsaved": About("other", ("change, beyond undo,", "changing, beyond undo,", "changed, beyond undo,")),
+    "engine": About("other", ("use the", "using the", "used the")),
+    "credential": About("other", ("use the credential", "using the credential", "used the credential")),
 }
-_SUBJECTS = ("command", "path", "file", "pattern", "query", "url")
+"""What is asked for beside calls."""
+_OF_MCP = About("other", ("call", "calling", "called"))
+_SUBJECTS = ("command", "path", "file", "pattern", "query", "url", "question", "task", "code", "name", "id")
+"""Arguments that may stand for a call of a tool that nothing is known of, the most telling first."""
 
 
-def subject_of(arguments: dict[str, object]) -> str:
-    """What stands for a whole call on one line."""
+def about(tool: str) -> About:
+    """A tool of a plugin is known by its name alone."""
+    if known := KNOWN.get(tool) or OPENINGS.get(tool):
+        return known
+    return _OF_MCP if tool.startswith("mcp__") else About("other", (tool, tool, tool))
+
+
+def subject_of(tool: str, arguments: Mapping[str, object]) -> str:
+    """What stands for a whole call on one line, where only its arguments are known."""
+    if (known := KNOWN.get(tool)) is not None and known.subject:
+        return filled_in(known.subject, arguments)
     named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
     return str(named or next((value for value in arguments.values() if isinstance(value, str)), ""))
 
 
 def call_to_come(tool: str, subject: str) -> str:
     """A call that has not begun: `edit app.py`."""
-    return f"{_VERBS.get(tool, (tool,))[0]} {subject}".rstrip()
+    return _said(tool, 0, subject)
 
 
 def call_going_on(tool: str, subject: str) -> str:
     """`editing app.py`"""
-    return f"{_VERBS.get(tool, (tool, tool))[1]} {subject}".rstrip()
+    return _said(tool, 1, subject)
 
 
 def call_ended(tool: str, subject: str, ended: str) -> str:
     """`edited app.py`, `denied: edit app.py`, `not run: edit app.py`"""
     if ended == "done":
-        return f"{_VERBS.get(tool, (tool, tool, tool))[2]} {subject}".rstrip()
+        return _said(tool, 2, subject)
     return f"{ended.replace('_', ' ')}: {call_to_come(tool, subject)}"
+
+
+def _said(tool: str, when: int, subject: str) -> str:
+    # A call that is only about itself names nothing else.
+    return f"{about(tool).words[when]} {'' if subject == tool else subject}".rstrip()
 
 
 _TURNS = {

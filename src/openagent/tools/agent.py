@@ -26,7 +26,13 @@ class Team(Protocol):
 
 
 def agent_tools(team: Team, templates: Sequence[TemplateInfo]) -> list[FunctionTool]:
-    @tool(effect="none", summary=lambda given: _summary(given.get("tasks")))
+    @tool(
+        effect="none",
+        kind="agent",
+        words=("delegate to", "delegating to", "delegated to"),
+        summary=lambda given: _summary(given.get("tasks")),
+        known_as=("Task", "Agent"),
+    )
     async def agent(
         context: ToolContext,
         tasks: Annotated[list[Assignment], Meta(min_length=1, max_length=MOST_TASKS)],
@@ -37,7 +43,7 @@ def agent_tools(team: Team, templates: Sequence[TemplateInfo]) -> list[FunctionT
         """
         return await team.delegate(context, tasks, background=background)
 
-    @tool(effect="none", summary="agent")
+    @tool(effect="none", kind="agent", words=("look at agent", "looking at agent", "looked at agent"), summary="agent")
     async def agent_result(
         context: ToolContext,
         agent: Annotated[str, "The id that `agent` gave."],

@@ -19,7 +19,13 @@ def _summary(arguments: Mapping[str, Any]) -> str:
     return ", ".join(named_files(str(arguments.get("patch", "")))) or "apply_patch"
 
 
-@tool(effect="write", summary=_summary)
+@tool(
+    effect="write",
+    kind="edit",
+    words=("patch", "patching", "patched"),
+    summary=_summary,
+    known_as=("MultiEdit",),
+)
 async def apply_patch(
     context: ToolContext,
     patch: Annotated[

@@ -12,7 +12,13 @@ PATIENCE = 3600.0
 """Seconds an answer is waited for."""
 
 
-@tool(effect="none", summary="question")
+@tool(
+    effect="none",
+    kind="ask",
+    words=("ask", "asking", "asked"),
+    summary="question",
+    known_as=("AskUserQuestion",),
+)
 async def ask_user(
     context: ToolContext,
     question: str,

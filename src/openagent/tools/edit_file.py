@@ -23,7 +23,15 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True):
     all: bool = False
 
 
-@tool(effect="write", summary="path")
+@tool(
+    effect="write",
+    kind="edit",
+    words=("edit", "editing", "edited"),
+    summary="path",
+    paths=("path",),
+    known_as=("Edit", "MultiEdit"),
+    keys={"path": "file_path", "old": "old_string", "new": "new_string"},
+)
 async def edit_file(
     context: ToolContext,
     path: str,

@@ -18,7 +18,13 @@ _LANGUAGES: dict[Language, tuple[str, str, str]] = {
 """Its interpreters by preference, how its files end, and how it finds what lies in the current directory."""
 
 
-@tool(effect="execute", summary="code")
+@tool(
+    effect="execute",
+    kind="run",
+    words=("run code", "running code", "ran code"),
+    summary="code",
+    known_as=("Bash",),
+)
 async def execute_code(
     context: ToolContext,
     language: Language,

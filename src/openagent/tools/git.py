@@ -33,7 +33,15 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
     return [str(word) for word in given] if isinstance(given, list) else [str(given)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-@tool(effect="execute", summary=_summary, effect_of=_effect)
+@tool(
+    effect="execute",
+    kind="run",
+    words=("run", "running", "ran"),
+    summary=_summary,
+    subject="git {subcommand} {args}",
+    effect_of=_effect,
+    known_as=("Bash",),
+)
 async def git(
     context: ToolContext,
     subcommand: Subcommand,

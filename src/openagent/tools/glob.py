@@ -15,7 +15,14 @@ from openagent.tools.walk import walk
 MAX_FILES = 200
 
 
-@tool(effect="read", summary="pattern")
+@tool(
+    effect="read",
+    kind="search",
+    words=("look for", "looking for", "looked for"),
+    summary="pattern",
+    paths=("path",),
+    known_as=("Glob",),
+)
 async def glob(
     context: ToolContext,
     pattern: Annotated[str, "Such as src/**/*.{ts,tsx}"],

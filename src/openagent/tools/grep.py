@@ -29,7 +29,14 @@ _NUMBERED = re.compile(r"\d+([:-])")
 _CLIPPED = re.compile(r" \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]$")
 
 
-@tool(effect="read", summary="pattern")
+@tool(
+    effect="read",
+    kind="search",
+    words=("search for", "searching for", "searched for"),
+    summary="pattern",
+    paths=("path",),
+    known_as=("Grep",),
+)
 async def grep(
     context: ToolContext,
     pattern: Annotated[str, "Regular expression."],

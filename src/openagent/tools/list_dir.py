@@ -11,7 +11,14 @@ from openagent.tools.files import open_directory
 MAX_ENTRIES = 500
 
 
-@tool(effect="read", summary="path")
+@tool(
+    effect="read",
+    kind="read",
+    words=("list", "listing", "listed"),
+    summary="path",
+    paths=("path",),
+    known_as=("LS",),
+)
 async def list_dir(context: ToolContext, path: str = ".") -> ToolOutcome:
     """List a directory: directories first, then files with their sizes."""
     with Root(context.workspace) as root:

@@ -24,7 +24,15 @@ _CHUNK = 1 << 20
 _LOOKED_AT = 8192
 
 
-@tool(effect="read", summary="path")
+@tool(
+    effect="read",
+    kind="read",
+    words=("read", "reading", "read"),
+    summary="path",
+    paths=("path",),
+    known_as=("Read",),
+    keys={"path": "file_path"},
+)
 async def read_file(
     context: ToolContext,
     path: Annotated[str, "In the workspace, or output:ID."],

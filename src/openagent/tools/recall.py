@@ -11,7 +11,12 @@ PAGE = 16_000
 
 
 def recall_tool(memory: Memory) -> FunctionTool:
-    @tool(effect="none", summary=lambda given: str(given.get("query") or f"message {given.get('message', '')}"))
+    @tool(
+        effect="none",
+        kind="search",
+        words=("recall", "recalling", "recalled"),
+        summary=lambda given: str(given.get("query") or f"message {given.get('message', '')}"),
+    )
     async def recall(
         context: ToolContext,
         query: Annotated[str, "Words to search for."] = "",

@@ -13,7 +13,12 @@ _MAX_TEXT = 16_000
 
 
 def search_code_tool(index: Index) -> FunctionTool:
-    @tool(effect="read", summary="query")
+    @tool(
+        effect="read",
+        kind="search",
+        words=("search the code for", "searching the code for", "searched the code for"),
+        summary="query",
+    )
     async def search_code(
         context: ToolContext,
         query: Annotated[str, "A question, a description or a name."],

@@ -9,7 +9,13 @@ from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.tools.command_outcome import command_outcome
 
 
-@tool(effect="none", summary="id")
+@tool(
+    effect="none",
+    kind="read",
+    words=("read background output", "reading background output", "read background output"),
+    summary="id",
+    known_as=("BashOutput", "KillShell"),
+)
 async def shell_output(
     context: ToolContext,
     id: Annotated[str, "Leave out to list them."] = "",  # noqa: A002

@@ -32,7 +32,14 @@ def web_fetch_tool(
     """`reachable` are networks that may be fetched from although they are not public, `names` such hosts."""
     guard = Guard(reachable, resolve, names)
 
-    @tool(effect="network", summary="url")
+    @tool(
+        effect="network",
+        kind="fetch",
+        words=("fetch", "fetching", "fetched"),
+        summary="url",
+        urls=("url",),
+        known_as=("WebFetch",),
+    )
     async def web_fetch(
         context: ToolContext, url: Annotated[str, "http or https."], raw: Annotated[bool, "HTML as it is."] = False
     ) -> ToolOutcome:

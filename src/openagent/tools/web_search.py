@@ -91,7 +91,13 @@ class JsonSearch:
 
 
 def web_search_tool(backend: SearchBackend) -> FunctionTool:
-    @tool(effect="network", summary="query")
+    @tool(
+        effect="network",
+        kind="fetch",
+        words=("search the web for", "searching the web for", "searched the web for"),
+        summary="query",
+        known_as=("WebSearch",),
+    )
     async def web_search(context: ToolContext, query: str, count: Annotated[int, "At most 20."] = 8) -> ToolOutcome:
         """Search the web. Returns titles, addresses and excerpts."""
         found = await backend.search(query, min(max(count, 1), MAX_RESULTS))

@@ -10,7 +10,15 @@ from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import Loaded, explained, open_file
 
 
-@tool(effect="write", summary="path")
+@tool(
+    effect="write",
+    kind="edit",
+    words=("write", "writing", "wrote"),
+    summary="path",
+    paths=("path",),
+    known_as=("Write",),
+    keys={"path": "file_path"},
+)
 async def write_file(
     context: ToolContext,
     path: str,

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from openagent.client.text import clean
 from openagent.protocol.sessions import PermissionAsk
-from openagent.protocol.words import LEAVING, call_to_come, ways_to_allow
+from openagent.protocol.words import LEAVING, about, call_to_come, ways_to_allow
 from openagent.tui.clicks import Hints, hint
 from openagent.tui.diff import change_in, coloured
 
@@ -82,7 +82,8 @@ class PermissionPanel(Vertical, can_focus=True):
         return monotonic() - self._shown_at >= ARMED_AFTER
 
     def _what(self) -> Content:
-        shown = self.ask.summary if self.ask.tool == "shell" else call_to_come(self.ask.tool, self.ask.summary)
+        runs = about(self.ask.tool).words[0] == "run"  # a command stands for itself
+        shown = self.ask.summary if runs else call_to_come(self.ask.tool, self.ask.summary)
         if self.ask.tool in LEAVING and self.ask.reason:
             shown = f"{shown}\n{self.ask.reason}"
         what = Content(clean(shown))

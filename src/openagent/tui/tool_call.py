@@ -35,7 +35,7 @@ class ToolCall(Foldable):
         super().__init__()
         self._tool = tool
         self._arguments = arguments
-        self._subject = _besides(tool, subject or subject_of(arguments))
+        self._subject = subject or subject_of(tool, arguments)
         self._output = ""
         self._result: ToolResultPart | None = None
         self._line = ""
@@ -65,7 +65,7 @@ class ToolCall(Foldable):
 
     @property
     def title(self) -> str:
-        return one_line(f"{self._tool} {self._subject}")
+        return one_line(f"{self._tool} {'' if self._subject == self._tool else self._subject}")
 
     @property
     def whole(self) -> str:
@@ -75,7 +75,7 @@ class ToolCall(Foldable):
         return self._output or json.dumps(self._arguments, indent=2, ensure_ascii=False)
 
     def start(self, subject: str) -> None:
-        self._subject = _besides(self._tool, subject or self._subject)
+        self._subject = subject or self._subject
         self.add_class("running")
         self._update()
 
@@ -85,7 +85,7 @@ class ToolCall(Foldable):
             self._shown.update(self._contents())
 
     def finish(self, event: ToolFinished) -> None:
-        self._subject = self._subject or _besides(self._tool, event.subject)
+        self._subject = self._subject or event.subject
         self._end(event.summary, event.ended, event.reason, event.duration_ms)
 
     def take_result(self, result: ToolResultPart) -> None:
@@ -107,11 +107,6 @@ class ToolCall(Foldable):
         self.refresh_head()
         if self.opened and self._shown is not None:
             self._shown.update(self._contents())
-
-
-def _besides(tool: str, subject: str) -> str:
-    """A call that is only about itself names nothing else."""
-    return "" if subject == tool else subject
 
 
 def _ended(text: str) -> str:

@@ -5,9 +5,9 @@ import re
 from openagent.plugins.gate import FrontGate, Gate, Ruling, Scene
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ToolCallPart
+from openagent.protocol.words import about
 from openagent.workspace.copies import WorkspaceCopies
 
-_WRITERS = frozenset(("shell", "execute_code", "git", "write_file", "edit_file", "apply_patch"))
 _FREES = re.compile(r"\s*(?:rm|rmdir|unlink|git clean|du|ls|df)\b[^;&|<>`$\n]*")
 """A command that can only make room, or look for what takes it."""
 
@@ -23,7 +23,7 @@ class QuotaGate(FrontGate):
         quota = self._copies.quota_of(scene.workspace)
         if (
             quota is not None
-            and call.name in _WRITERS
+            and about(call.name).kind in ("edit", "delete", "move", "run")
             and not _FREES.fullmatch(str(call.arguments.get("command", "x")))
         ):
             try:

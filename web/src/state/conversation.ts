@@ -14,6 +14,7 @@ import type {
   ToolResultPart,
 } from '@/protocol/types'
 import { LIVE_ONLY } from '@/protocol/types'
+import { TOOLS } from '@/protocol/words'
 
 export type CallEnd = NonNullable<ToolResultPart['ended']>
 
@@ -295,7 +296,7 @@ function withMessage(state: Conversation, message: Message, opId: string, seq: n
 }
 
 function mayHaveChangedFiles(part: Part): boolean {
-  return part.type === 'tool_result' && (part.name === 'shell' || part.display?.files !== undefined)
+  return part.type === 'tool_result' && (TOOLS[part.name]?.kind === 'run' || part.display?.files !== undefined)
 }
 
 function withStarted(state: Conversation, event: Extract<AnyEvent, { type: 'tool.started' }>): Conversation {

@@ -6,7 +6,13 @@ from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
 
 
-@tool(effect="read", summary="path")
+@tool(
+    effect="read",
+    kind="read",
+    words=("count the words of", "counting the words of", "counted the words of"),
+    summary="path",
+    paths=("path",),
+)
 async def word_count(context: ToolContext, path: Annotated[str, "Relative to the workspace."]) -> ToolOutcome:
     """Count the words of a text file."""
     file = (context.workspace / path).resolve()

@@ -8,69 +8,53 @@ from typing import Any, cast
 
 from openagent.gateway.acp.content import block_of, text_block
 from openagent.protocol.messages import ToolResultPart
+from openagent.protocol.words import about, call_to_come, subject_of
 
 MAX_OLD_TEXT = 512 * 1024
 EXECUTE = "execute"
-_KINDS = {
-    "read_file": "read",
-    "list_dir": "read",
-    "glob": "search",
-    "grep": "search",
-    "search_files": "search",
-    "search_code": "search",
-    "recall": "search",
-    "edit_file": "edit",
-    "write_file": "edit",
-    "apply_patch": "edit",
-    "shell": EXECUTE,
-    "shell_output": EXECUTE,
-    "execute_code": EXECUTE,
-    "git": EXECUTE,
-    "web_fetch": "fetch",
-    "web_search": "fetch",
-    "todo": "think",
-}
-_SUBJECTS = ("command", "path", "pattern", "query", "url", "question", "code", "task")
+_KINDS = {"run": EXECUTE, "ask": "other", "agent": "other"}
+"""Ours to an editor's, where they differ."""
 _TITLE_LENGTH = 200
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 def kind_of(tool: str) -> str:
-    return _KINDS.get(tool, "other")
+    kind = about(tool).kind
+    return _KINDS.get(kind, kind)
 
 
 def title_of(tool: str, arguments: Mapping[str, Any], summary: str = "") -> str:
-    subject = summary or next((str(arguments[name]) for name in _SUBJECTS if arguments.get(name)), "")
-    subject = " ".join(subject.split())[:_TITLE_LENGTH]
-    return subject if subject and kind_of(tool) == EXECUTE else f"{tool} {subject}".strip()
+    subject = " ".join((summary or subject_of(tool, arguments)).split())[:_TITLE_LENGTH]
+    return subject if subject and kind_of(tool) == EXECUTE else call_to_come(tool, subject)
 
 
-def locations_of(arguments: Mapping[str, Any], cwd: str) -> list[dict[str, Any]]:
-    path, line = arguments.get("path"), arguments.get("start")
-    if not isinstance(path, str) or path.startswith("output:"):
-        return []
-    place: dict[str, Any] = {"path": os.path.join(cwd, path)}
-    if isinstance(line, int) and line > 0:
-        place["line"] = line
-    return [place]
+def locations_of(tool: str, arguments: Mapping[str, Any], cwd: str) -> list[dict[str, Any]]:
+    named = [arguments.get(name) for name in about(tool).paths]
+    places: list[dict[str, Any]] = [
+        {"path": os.path.join(cwd, path)} for path in named if isinstance(path, str) and not path.startswith("output:")
+    ]
+    line = arguments.get("start")
+    if len(places) == 1 and isinstance(line, int) and line > 0:
+        places[0]["line"] = line
+    return places
 
 
 def proposed(tool: str, arguments: Mapping[str, Any], cwd: str) -> list[dict[str, Any]]:
-    """What a call would change, told from its arguments alone."""
-    path = arguments.get("path")
-    if tool == "apply_patch":
-        return [_text(str(arguments.get("patch", "")))]
-    if not isinstance(path, str):
+    """What a call would change, told from its arguments alone: a patch, new content, or old and new text."""
+    if about(tool).kind != "edit":
+        return []
+    if "patch" in arguments:
+        return [_text(str(arguments["patch"]))]
+    path = next((path for name in about(tool).paths if isinstance(path := arguments.get(name), str)), None)
+    if path is None:
         return []
     path = os.path.join(cwd, path)
-    if tool == "write_file":
-        return [_diff(path, _text_of(path), str(arguments.get("content", "")))]
-    if tool == "edit_file":
-        several = arguments.get("edits")
-        edits = [arguments, *(cast("list[Any]", several) if isinstance(several, list) else [])]
-        told = (cast("dict[str, Any]", edit) for edit in edits if isinstance(edit, dict))
-        return [_diff(path, str(edit.get("old", "")), str(edit.get("new", ""))) for edit in told if edit.get("old")]
-    return []
+    if "content" in arguments:
+        return [_diff(path, _text_of(path), str(arguments["content"]))]
+    several = arguments.get("edits")
+    edits = [arguments, *(cast("list[Any]", several) if isinstance(several, list) else [])]
+    told = (cast("dict[str, Any]", edit) for edit in edits if isinstance(edit, dict))
+    return [_diff(path, str(edit.get("old", "")), str(edit.get("new", ""))) for edit in told if edit.get("old")]
 
 
 def outcome(result: ToolResultPart, cwd: str) -> list[dict[str, Any]]:

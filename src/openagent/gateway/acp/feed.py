@@ -153,7 +153,7 @@ class Feed:
         return {
             "title": calls.title_of(tool, arguments, summary),
             "kind": calls.kind_of(tool),
-            "locations": calls.locations_of(arguments, self.info.cwd),
+            "locations": calls.locations_of(tool, arguments, self.info.cwd),
             "name": tool,
         }
 

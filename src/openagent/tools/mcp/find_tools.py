@@ -27,7 +27,7 @@ class Shelf:
         self._left_out: dict[str, frozenset[str]] = {}
         self.servers: Mapping[str, McpServer] = {}
         self.resource_tools = resource_tools(self.servers_of)
-        self.find = _find_tools(self)
+        self.find = find_tools_tool(self)
 
     def fill(self, servers: Mapping[str, McpServer], tools: Mapping[str, McpTool]) -> None:
         self.servers = servers
@@ -72,8 +72,13 @@ def _matches(offered: McpTool, words: set[str]) -> int:
     return sum(3 * (word in name) + (word in text) for word in words)
 
 
-def _find_tools(shelf: Shelf) -> Tool:
-    @tool(effect="none", summary="query")
+def find_tools_tool(shelf: Shelf) -> Tool:
+    @tool(
+        effect="none",
+        kind="search",
+        words=("look for tools:", "looking for tools:", "looked for tools:"),
+        summary="query",
+    )
     async def find_tools(
         context: ToolContext, query: Annotated[str, "A few words about what the tool should do."]
     ) -> ToolOutcome:

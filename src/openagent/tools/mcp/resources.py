@@ -26,7 +26,12 @@ ServersOf = Callable[[str], Mapping[str, McpServer]]
 
 
 def resource_tools(servers_of: ServersOf) -> list[Tool]:
-    @tool(effect="none", summary="server")
+    @tool(
+        effect="none",
+        kind="search",
+        words=("list resources", "listing resources", "listed resources"),
+        summary="server",
+    )
     async def list_mcp_resources(
         context: ToolContext, server: Annotated[str, "Only of this MCP server."] = ""
     ) -> ToolOutcome:
@@ -40,7 +45,7 @@ def resource_tools(servers_of: ServersOf) -> list[Tool]:
         more = f"\n[{len(listed) - SHOWN} more; name a server]" if len(listed) > SHOWN else ""
         return ToolOutcome("\n".join(listed[:SHOWN]) + more or "There are none.")
 
-    @tool(effect="execute", summary=lambda given: f"{given.get('server', '')}: read {given.get('uri', '')}")
+    @tool(effect="execute", kind="read", words=("call", "calling", "called"), summary="{server}: read {uri}")
     async def read_mcp_resource(
         context: ToolContext,
         server: Annotated[str, "The MCP server that has it."],

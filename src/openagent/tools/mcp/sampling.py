@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from openagent.plugins.provider import ToolSchema
 from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome
+from openagent.protocol.about import About
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ImagePart, Message, Part, TextPart
@@ -48,6 +49,7 @@ class SamplingTool:
     source = "mcp"
     effect: ToolEffect = "execute"
     read_only = False
+    about = About("ask", ("answer:", "answering:", "answered:"))
     schema = ToolSchema(NAME, "An MCP server asks the model.", {"type": "object", "properties": {}})
 
     def __init__(self, answer: Answerer) -> None:

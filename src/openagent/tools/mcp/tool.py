@@ -8,6 +8,7 @@ import msgspec
 
 from openagent.plugins.provider import ToolSchema
 from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome
+from openagent.protocol.about import About
 from openagent.protocol.messages import ImagePart
 from openagent.tools.mcp.offer import OfferedTool
 from openagent.tools.mcp.server import McpServer
@@ -27,6 +28,7 @@ class McpTool:
     effect: ToolEffect = "execute"
     """Always: what a server says about its tools' effects is not to be relied on."""
     read_only = False
+    about = About(words=("call", "calling", "called"))
 
     def __init__(self, server: McpServer, offered: OfferedTool, name: str) -> None:
         self._server = server

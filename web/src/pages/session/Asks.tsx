@@ -7,6 +7,7 @@ import { Words } from '@/parts/Words'
 import type { PermissionAsk, PermissionChoice, Question } from '@/protocol/types'
 import { useKeysAbove } from '@/shell/shortcuts'
 import type { Conversation } from '@/state/conversation'
+import { aboutTool } from './tool-words'
 import './asks.css'
 
 /** A key pressed in the moment something appears was meant for something else. */
@@ -79,7 +80,7 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
   return (
     <section ref={box} className={`ask ask-${risk}`} tabIndex={-1} aria-label="Permission needed" aria-live="assertive">
       <header className="ask-head">
-        <strong>{TITLES[ask.tool] ?? `Allow ${ask.tool}?`}</strong>
+        <strong>{titleOf(ask.tool)}</strong>
         <span className={`risk risk-${risk}`}>{risk} risk</span>
         {ask.rule && <span className="dim mono cut">{ask.rule}</span>}
         {props.behind > 0 && <span className="dim">{props.behind} more</span>}
@@ -167,7 +168,6 @@ function Permission(props: { session: string; cwd: string; ask: PermissionAsk; b
 }
 
 const TITLES: Record<string, string> = {
-  shell: 'Run this command?',
   network: 'Let it connect?',
   folder: 'Let it read this folder?',
   folder_write: 'Let it write in this folder?',
@@ -175,6 +175,12 @@ const TITLES: Record<string, string> = {
   engine: 'Let it use the container engine?',
   credential: 'Let it use this credential?',
 }
+
+function titleOf(tool: string): string {
+  if (aboutTool(tool).words[0] === 'run') return 'Run this command?'
+  return TITLES[tool] ?? `Allow ${tool}?`
+}
+
 /** What is asked for while something else runs: who wants it, and what for, is not to be seen from the thing itself. */
 const LEAVES = new Set(['network', 'folder', 'folder_write', 'engine', 'credential'])
 const KEYS: Record<string, string> = { once: 'a', session: 's', always: 'A' }

@@ -1,0 +1,114 @@
+"""What every tool says of itself, written down for those who know no tools: the clients, in Python and in TypeScript.
+
+`--write` renews, `--check` fails when they differ.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from openagent.agents.flows import flow_tool
+from openagent.customizing.skills import skill_tool
+from openagent.plugins.tool import Tool
+from openagent.tools.agent import agent_tools
+from openagent.tools.mcp.find_tools import find_tools_tool
+from openagent.tools.mcp.resources import resource_tools
+from openagent.tools.mcp.sampling import SamplingTool
+from openagent.tools.registry import built_in_tools
+
+ROOT = Path(__file__).parent.parent
+PYTHON = ROOT / "src" / "openagent" / "protocol" / "known_tools.py"
+WEB = ROOT / "web" / "src" / "protocol" / "words.ts"
+NOBODY: Any = object()
+"""In place of what a tool works with: these are only looked at."""
+
+
+def every_tool() -> Sequence[Tool]:
+    return [
+        *built_in_tools(search=NOBODY, index=NOBODY, memory=NOBODY),
+        *agent_tools(NOBODY, ()),
+        skill_tool(NOBODY),
+        flow_tool(NOBODY),
+        find_tools_tool(NOBODY),
+        *resource_tools(NOBODY),
+        SamplingTool(NOBODY),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--write", action="store_true")
+    what.add_argument("--check", action="store_true")
+    written = {PYTHON: python(every_tool()), WEB: web(every_tool())}
+    if parser.parse_args().write:
+        for file, text in written.items():
+            file.write_text(text)
+        return 0
+    differing = [file for file, text in written.items() if not file.exists() or file.read_text() != text]
+    for file in differing:
+        print(f"{file.relative_to(ROOT)} differs from what the tools say: run make docs.")
+    return bool(differing)
+
+
+def python(tools: Sequence[Tool]) -> str:
+    lines = [
+        '"""Written by scripts/words.py from what the tools say of themselves. `make docs` renews it."""',
+        "",
+        "from openagent.protocol.about import About",
+        "",
+        "KNOWN = {",
+        *(f"    {tool.name!r}: {_about(tool)}," for tool in tools),
+        "}",
+    ]
+    formatter = [Path(sys.executable).parent / "ruff", "format", "--stdin-filename", PYTHON, "-"]
+    text = "\n".join(lines) + "\n"
+    return subprocess.run(formatter, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def _about(tool: Tool) -> str:
+    about = tool.about
+    named = ("subject", "paths", "urls", "known_as", "keys")
+    said = [f"{name}={value!r}" for name in named if (value := getattr(about, name))]
+    return f"About({', '.join([repr(about.kind), repr(about.words), *said])})"
+
+
+def web(tools: Sequence[Tool]) -> str:
+    rows = [f"  {tool.name}: {_web_row(tool)}," for tool in tools]
+    return "\n".join(
+        [
+            "// Written by scripts/words.py from what the tools say of themselves. `make docs` renews it.",
+            "",
+            "export interface ToolWords {",
+            "  kind: string",
+            "  /** Before it runs, while it does, and after. */",
+            "  words: [string, string, string]",
+            "  /** The argument that stands for the whole call, or a template of several. */",
+            "  subject: string",
+            "}",
+            "",
+            "export const TOOLS: Record<string, ToolWords> = {",
+            *rows,
+            "}",
+            "",
+        ]
+    )
+
+
+def _web_row(tool: Tool) -> str:
+    about = tool.about
+    words = ", ".join(map(_quoted, about.words))
+    return f"{{ kind: {_quoted(about.kind)}, words: [{words}], subject: {_quoted(about.subject)} }}"
+
+
+def _quoted(text: str) -> str:
+    inside = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
+    return f"'{inside}'"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""What a tool says of itself, for everybody who shows, sorts or judges its calls.
+
+Imports nothing: `openagent run` lives on this too.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    ToolKind = Literal["read", "edit", "delete", "move", "search", "run", "fetch", "think", "ask", "agent", "other"]
+
+
+class About:
+    __slots__ = ("keys", "kind", "known_as", "paths", "subject", "urls", "words")
+
+    def __init__(
+        self,
+        kind: ToolKind = "other",
+        words: tuple[str, str, str] = ("", "", ""),
+        subject: str = "",
+        *,
+        paths: tuple[str, ...] = (),
+        urls: tuple[str, ...] = (),
+        known_as: tuple[str, ...] = (),
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind: ToolKind = kind
+        self.words = words
+        """Before it runs, while it does, and after, each to stand before its subject: `edit`, `editing`, `edited`."""
+        self.subject = subject
+        """What stands for a whole call on one line: an argument's name, or a template such as `git {subcommand}`."""
+        self.paths = paths
+        """The arguments that name files or folders."""
+        self.urls = urls
+        """The arguments that name addresses."""
+        self.known_as = known_as
+        """Its names in other programs' templates, commands and hooks. What hooks are told is the first."""
+        self.keys = dict(keys or {})
+        """Our arguments to the names that those hooks know, where they differ."""
+
+
+def filled_in(subject: str, arguments: Mapping[str, Any]) -> str:
+    """The subject of one call. Arguments may not have been checked yet."""
+    if "{" not in subject:
+        return _plain(arguments.get(subject)) if subject else ""
+    found, rest = "", subject
+    while rest:
+        before, _, rest = rest.partition("{")
+        name, _, rest = rest.partition("}")
+        found += before + (_plain(arguments.get(name)) if name else "")
+    return found.strip()
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return " ".join(str(each) for each in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return "" if value is None else str(value)

@@ -72,7 +72,7 @@ def python(tools: Sequence[Tool]) -> str:
 
 def _about(tool: Tool) -> str:
     about = tool.about
-    named = ("subject", "paths", "urls", "known_as", "keys")
+    named = ("subject", "paths", "urls", "runs", "known_as", "keys")
     said = [f"{name}={value!r}" for name in named if (value := getattr(about, name))]
     return f"About({', '.join([repr(about.kind), repr(about.words), *said])})"
 

@@ -54,7 +54,7 @@ def test_no_command_of_an_ordinary_user_changes_anything_behind_a_wall(wall: str
 @pytest.mark.parametrize("mode", ["plan", "ask"])
 def test_whatever_is_let_run_unasked_is_let_run_behind_the_wall(mode: Mode) -> None:
     for command in commands():
-        facts = CallFacts("shell", "execute", command, "/home/me/project", {"command": command})
+        facts = CallFacts("shell", "execute", command, "/home/me/project", {"command": command}, runs="command")
         decision = decide(facts, mode, RuleSet.builtin())
         assert decision.kind != "allow" or decision.wall == "read", command
         assert mode == "ask" or decision.kind != "ask", command

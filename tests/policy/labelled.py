@@ -2,14 +2,19 @@
 
 import tomllib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from openagent.policy.decision import decide
-from openagent.policy.facts import CallFacts, Decision
+from openagent.policy.facts import CallFacts, Decision, Effect
 from openagent.policy.rules import RuleSet
 from openagent.protocol.sessions import Mode
+from openagent.protocol.words import about
+from openagent.tools.registry import built_in_tools
 
 WORKSPACE = "/home/me/project"
+TOOLS = {tool.name: tool for tool in built_in_tools()}
 
 
 class Labelled(NamedTuple):
@@ -29,6 +34,17 @@ def labelled_commands() -> list[Labelled]:
     ]
 
 
+def facts_of(
+    tool: str, effect: Effect, subject: str, workspace: str = WORKSPACE, arguments: dict[str, Any] | None = None
+) -> CallFacts:
+    """As a call of a built-in tool is judged; without its arguments, its subject is all that runs."""
+    facts = CallFacts(tool, effect, subject, workspace, runs=about(tool).runs)
+    if arguments is None:
+        return facts
+    touched = TOOLS[tool].touches(arguments)
+    return replace(facts, paths=touched.paths, urls=touched.urls, runs=touched.runs, text=touched.text)
+
+
 def decided(
     command: str,
     mode: Mode = "ask",
@@ -38,5 +54,5 @@ def decided(
     *,
     walled: bool = True,
 ) -> Decision:
-    facts = CallFacts(tool="shell", effect="execute", subject=command, workspace=workspace, cwd=cwd, walled=walled)
+    facts = CallFacts("shell", "execute", command, workspace, runs="command", cwd=cwd, walled=walled)
     return decide(facts, mode, rules or RuleSet.builtin())

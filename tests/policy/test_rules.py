@@ -10,7 +10,7 @@ from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import GrantScope, Mode
 from openagent.safety.rule_files import to_toml
-from tests.policy.labelled import WORKSPACE, decided
+from tests.policy.labelled import WORKSPACE, decided, facts_of
 
 
 def user(*rules: Rule) -> RuleSet:
@@ -18,7 +18,7 @@ def user(*rules: Rule) -> RuleSet:
 
 
 def call(tool: str, effect: Effect, subject: str, mode: Mode = "ask", rules: RuleSet | None = None) -> Decision:
-    facts = CallFacts(tool=tool, effect=effect, subject=subject, workspace=WORKSPACE)
+    facts = facts_of(tool, effect, subject)
     return decide(facts, mode, rules or RuleSet.builtin())
 
 
@@ -200,7 +200,7 @@ def test_a_rules_file_that_does_not_do_what_it_says_is_refused(text: str, words:
 def test_what_a_person_allows_holds_for_just_that(
     scope: GrantScope, tool: str, effect: Effect, subject: str, others: list[str]
 ) -> None:
-    facts = CallFacts(tool=tool, effect=effect, subject=subject, workspace=WORKSPACE)
+    facts = facts_of(tool, effect, subject)
     assert decide(facts, "ask", RuleSet.builtin()).kind == "ask"
     written = to_toml(granted(facts, scope))
     rules = user(*load_rules(written, "policy.toml", "user"))
@@ -209,7 +209,7 @@ def test_what_a_person_allows_holds_for_just_that(
     assert planned.kind == "deny" or planned.wall == "read"
     for other in others:
         assert call(tool, effect, other, rules=rules).kind == "ask", other
-    elsewhere = CallFacts(tool=tool, effect=effect, subject=subject, workspace="/home/me/other")
+    elsewhere = facts_of(tool, effect, subject, "/home/me/other")
     assert decide(elsewhere, "ask", rules).kind == "ask"
 
 
@@ -243,7 +243,7 @@ def test_what_a_person_allows_holds_for_just_that(
 def test_each_way_to_allow_a_command_says_and_covers_just_that(
     command: str, told: dict[str, str], covered: list[str], beyond: list[str]
 ) -> None:
-    facts = CallFacts(tool="shell", effect="execute", subject=command, workspace=WORKSPACE)
+    facts = facts_of("shell", "execute", command)
     found = {offer.choice.id: offer for offer in offers(facts, "ask", RuleSet.builtin())}
     for name, words in told.items():
         assert found[name].choice.covers == f"{words}, for the rest of this session."
@@ -255,7 +255,7 @@ def test_each_way_to_allow_a_command_says_and_covers_just_that(
 
 
 def test_a_grant_answers_a_rule_that_asks_but_never_one_that_denies() -> None:
-    facts = CallFacts(tool="shell", effect="execute", subject="git push", workspace=WORKSPACE)
+    facts = facts_of("shell", "execute", "git push")
     asking, denying = (user(Rule(decision=kind, command="git push")) for kind in ("ask", "deny"))
     assert decide(facts, "full", asking).kind == "ask"
     assert decide(facts, "ask", asking.granting(granted(facts, "session"))).kind == "allow"
@@ -263,7 +263,7 @@ def test_a_grant_answers_a_rule_that_asks_but_never_one_that_denies() -> None:
 
 
 def test_granting_what_is_never_allowed_changes_nothing() -> None:
-    facts = CallFacts(tool="shell", effect="execute", subject="rm -rf /", workspace=WORKSPACE)
+    facts = facts_of("shell", "execute", "rm -rf /")
     assert decide(facts, "full", RuleSet().granting(granted(facts, "always"))).kind == "deny"
 
 

@@ -5,18 +5,17 @@ from typing import Any
 import pytest
 
 from openagent.policy.decision import decide
-from openagent.policy.facts import CallFacts, Decision, Effect
+from openagent.policy.facts import Decision, Effect
 from openagent.policy.rules import RuleSet
 from openagent.protocol.sessions import Mode
 from openagent.tools.git import git
-from tests.policy.labelled import WORKSPACE
+from tests.policy.labelled import WORKSPACE, facts_of
 
 MODES: tuple[Mode, ...] = ("plan", "ask", "edits", "auto", "full")
 
 
 def decided(tool: str, effect: Effect, subject: str, mode: Mode, arguments: dict[str, Any] | None = None) -> Decision:
-    facts = CallFacts(tool=tool, effect=effect, subject=subject, workspace=WORKSPACE, arguments=arguments or {})
-    return decide(facts, mode, RuleSet.builtin())
+    return decide(facts_of(tool, effect, subject, arguments=arguments), mode, RuleSet.builtin())
 
 
 @pytest.mark.parametrize(

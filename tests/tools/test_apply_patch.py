@@ -210,7 +210,14 @@ def test_policy_sees_every_file_that_a_patch_touches() -> None:
         "*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n-x\n+y\n*** Delete File: .git/hooks/d"
     )
     for text in (patch, "--- a/b\n+++ b/c\n@@ -1 +1 @@\n-x\n+y\n--- a/.git/hooks/d\n+++ /dev/null\n"):
-        facts = CallFacts("apply_patch", "write", tool.summarize({"patch": text}), "/ws", {"patch": text})
+        facts = CallFacts(
+            "apply_patch",
+            "write",
+            tool.summarize({"patch": text}),
+            "/ws",
+            {"patch": text},
+            tool.touches({"patch": text}).paths,
+        )
         judged = {unit.argv[1] for unit in units_of(facts)}
         assert judged == set(tool.summarize({"patch": text}).split(", "))
         assert judged >= {"b", "c", ".git/hooks/d"}

@@ -1,11 +1,11 @@
 """What a summary keeps word for word, whatever a model makes of the rest: no model is asked for it."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from openagent.protocol.messages import Message, TextPart
+from openagent.protocol.messages import Message, TextPart, ToolCallPart
 from openagent.protocol.sessions import PlanItem
+from openagent.protocol.words import about
 
 HEADING = "[Kept word for word]"
 _SECTIONS = ("Rules given", "Asked for, in order", "Files")
@@ -15,6 +15,7 @@ _PATH = re.compile(r"(?<![\w./:-])(?:[\w.@-]+/)+[\w.-]+\.\w{1,8}\b")
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b/)(\S+)", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _PATH_ARGUMENTS = ("path", "file", "file_path")
+"""Of tools that do not say which of theirs name files."""
 _LINE = 200
 _MOST_READ = 20_000
 """Characters of one message that are looked through."""
@@ -43,17 +44,18 @@ class Facts:
                 for sentence in filter(_RULE.search, _SENTENCE_END.split(said)):
                     self._add(_RULES, sentence)
             for call in message.tool_calls:
-                self._learn_paths(call.arguments)
+                self._learn_paths(call)
             if message.role != "tool":
                 spoken = " ".join(part.text for part in message.parts if isinstance(part, TextPart))
                 for path in _PATH.findall(spoken[:_MOST_READ]):
                     self._add(_FILES, path)
 
-    def _learn_paths(self, arguments: Mapping[str, Any]) -> None:
-        for name, value in arguments.items():
+    def _learn_paths(self, call: ToolCallPart) -> None:
+        named = about(call.name).paths or _PATH_ARGUMENTS
+        for name, value in call.arguments.items():
             if not isinstance(value, str):
                 continue
-            if name in _PATH_ARGUMENTS:
+            if name in named:
                 self._add(_FILES, value)
             else:
                 for path in _PATCHED.findall(value[:_MOST_READ]):

@@ -292,6 +292,7 @@ def _problem(tool: Tool, call: ToolCallPart) -> str:
 
 
 def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
+    touched = tool.touches(call.arguments)
     return CallFacts(
         tool=tool.name,
         # Policy reads commands itself, and a person's rules about commands must see them all.
@@ -300,6 +301,10 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
         workspace=session.info.cwd,
         cwd=session.shell.directory,
         arguments=call.arguments,
+        paths=touched.paths,
+        urls=touched.urls,
+        runs=touched.runs,
+        text=touched.text,
         walled=tool.source == "built-in" and offers(session.runtime.jail, ReadingJail),
     )
 

@@ -15,7 +15,7 @@ from openagent.policy.decision import about
 from openagent.policy.facts import CallFacts
 from openagent.policy.paths import glob_escape, glob_text, is_inside
 from openagent.policy.rules import Rule, RuleSet, listed
-from openagent.policy.units import Unit, is_command, units_of
+from openagent.policy.units import Unit, is_command, is_shell, units_of
 from openagent.protocol.sessions import GrantBy, GrantScope, Mode, PermissionChoice
 
 UNSAVED = "unsaved"
@@ -75,9 +75,9 @@ def _widths(facts: CallFacts, mode: Mode, rules: RuleSet) -> list[tuple[GrantBy,
         return _for_file(base, wide, files[0], facts.workspace)
     if facts.effect == "write":
         return [("file", replace(base, path=[glob_escape(path) for path in files]))]
-    if facts.effect == "network" and (host := host_of(facts.subject)):
+    if facts.effect == "network" and (host := host_of(next(iter(facts.urls), facts.subject))):
         return [("host", replace(wide, host=[glob_escape(host)]))]
-    if facts.effect == "execute" and facts.tool == "execute_code":
+    if is_shell(facts):
         return [("exact", replace(base, text=facts.subject))]
     return [("tool", wide)]
 

@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -19,7 +20,7 @@ from msgspec import Struct
 from openagent.plugins.collector import Collector
 from openagent.plugins.jail import BackgroundCommand, Jail
 from openagent.plugins.provider import Provider
-from openagent.plugins.tool import Tool
+from openagent.plugins.tool import Tool, touched
 from openagent.protocol.about import About
 from openagent.protocol.customizing import Plugin
 from openagent.protocol.errors import OpenAgentError
@@ -232,6 +233,8 @@ def _tools(loaded: object, entry: "EntryPoint") -> list[Tool]:
             raise OpenAgentError("config_error", f"The plugin {entry.name!r} offers something that is no tool.")
         if not hasattr(each, "about"):
             cast("Any", each).about = About()
+        if not hasattr(each, "touches"):
+            cast("Any", each).touches = partial(touched, about=cast("Tool", each).about)
         if hasattr(each, "source"):
             cast("Any", each).source = entry.dist.name if entry.dist else entry.name
     return cast("list[Tool]", listed)

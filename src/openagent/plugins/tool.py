@@ -28,7 +28,7 @@ from openagent.protocol.messages import ImagePart
 from openagent.protocol.sessions import PlanItem, Question, Settings
 
 if TYPE_CHECKING:
-    from openagent.protocol.about import ToolKind
+    from openagent.protocol.about import Runs, ToolKind
 
 ToolEffect = Literal["read", "write", "execute", "network", "none"]
 """What a call does to the world: what policy decides on, and what may run side by side."""
@@ -49,6 +49,17 @@ class ToolOutcome(Struct, frozen=True):
         # Tools of plugins are not always type-checked, and what reads a display stands outside the tool's boundary.
         if not isinstance(self.display, Display):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"the display of an outcome must be a Display, not {type(self.display).__name__}")
+
+
+class Touched(Struct, frozen=True):
+    """What one call names in the world: policy judges it by this."""
+
+    paths: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    runs: Literal["", "command", "bash", "code"] = ""
+    """In the session's jail."""
+    text: str = ""
+    """All of what runs, or of what others are told to run: what a person is shown may be shortened."""
 
 
 class ToolContext(Protocol):
@@ -105,6 +116,10 @@ class Tool(Protocol):
         """What this call does: `effect`, or less."""
         ...
 
+    def touches(self, arguments: Mapping[str, Any]) -> Touched:
+        """What this call names. Arguments may not have been checked yet."""
+        ...
+
     def summarize(self, arguments: Mapping[str, Any]) -> str:
         """The call on one line: the command, or the path."""
         ...
@@ -130,6 +145,26 @@ ToolFunction = Callable[..., Awaitable[ToolOutcome]]
 Summary = str | Callable[[Mapping[str, Any]], str]
 """What stands for the whole call on one line: an argument's name, a template (`git {subcommand}`), or what makes it."""
 EffectOf = Callable[[Mapping[str, Any]], ToolEffect]
+Touches = Callable[[Mapping[str, Any]], Touched]
+_PATHS = ("path", "file_path", "file", "filename", "directory")
+_URLS = ("url", "uri", "address")
+_TEXTS = ("command", "code", "script")
+
+
+def touched(arguments: Mapping[str, Any], about: About) -> Touched:
+    """What the arguments name, as the tool says; where it says nothing, as their names let one guess."""
+    guess = not about.paths and not about.urls
+    text = next((text for name in _TEXTS if isinstance(text := arguments.get(name), str)), "")
+    return Touched(
+        paths=_named(arguments, _PATHS if guess else about.paths)[: 1 if guess else None],
+        urls=_named(arguments, _URLS if guess else about.urls),
+        runs=about.runs,
+        text=text,
+    )
+
+
+def _named(arguments: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value for name in names if isinstance(value := arguments.get(name), str) and value)
 
 
 class FunctionTool:
@@ -144,7 +179,9 @@ class FunctionTool:
         source: str = "built-in",
         effect_of: EffectOf | None = None,
         about: About | None = None,
+        touches: Touches | None = None,
     ) -> None:
+        self._touches = touches
         self._function = function
         self._summary = summary
         self._effect_of = effect_of
@@ -163,6 +200,9 @@ class FunctionTool:
 
     def effect_of(self, arguments: Mapping[str, Any]) -> ToolEffect:
         return self._effect_of(arguments) if self._effect_of is not None else self.effect
+
+    def touches(self, arguments: Mapping[str, Any]) -> Touched:
+        return self._touches(arguments) if self._touches is not None else touched(arguments, self.about)
 
     def summarize(self, arguments: Mapping[str, Any]) -> str:
         if callable(self._summary):
@@ -207,16 +247,19 @@ def tool(
     subject: str = "",
     paths: tuple[str, ...] = (),
     urls: tuple[str, ...] = (),
+    runs: "Runs" = "",
     known_as: tuple[str, ...] = (),
     keys: Mapping[str, str] | None = None,
+    touches: Touches | None = None,
 ) -> Callable[[ToolFunction], FunctionTool]:
-    """`effect` is the most a call may do, `effect_of` what one call does. Arguments may not have been checked yet.
-    `subject` is a template that comes near a `summary` that only code can make. The rest: `About`."""
+    """`effect` is the most a call may do, `effect_of` what one call does. `touches` is for a tool whose arguments do
+    not simply name what it is about. Arguments may not have been checked yet. `subject` is a template that comes near a
+    `summary` that only code can make. The rest: `About`."""
     written = subject or ("" if callable(summary) else summary)
-    about = About(kind, words, written, paths=paths, urls=urls, known_as=known_as, keys=keys)
+    about = About(kind, words, written, paths=paths, urls=urls, runs=runs, known_as=known_as, keys=keys)
 
     def wrap(function: ToolFunction) -> FunctionTool:
-        return FunctionTool(function, effect, summary, effect_of=effect_of, about=about)
+        return FunctionTool(function, effect, summary, effect_of=effect_of, about=about, touches=touches)
 
     return wrap
 

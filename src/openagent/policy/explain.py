@@ -7,6 +7,7 @@ from openagent.policy.decision import about, decide, target_of
 from openagent.policy.facts import CallFacts, Decision, Effect
 from openagent.policy.rules import CompiledRule, Meeting, Rule, RuleSet, Source, compile_rules, parse_rules
 from openagent.policy.units import units_of
+from openagent.protocol import words
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.safety import PolicyExplanation, RuleExample, Ruling
 from openagent.protocol.sessions import Mode
@@ -16,7 +17,7 @@ _EXAMPLE_WORKSPACE = "/home/user/project"
 
 def explain(command: str, mode: Mode, rules: RuleSet, workspace: str, tool: str = "shell") -> PolicyExplanation:
     """The decision, and that about each simple command that would run."""
-    facts = CallFacts(tool=tool, effect="execute", subject=command, workspace=workspace)
+    facts = _facts(command, tool, "execute", workspace)
     steps = [_ruling(unit.text, about(unit, facts, mode, rules)) for unit in units_of(facts)]
     return PolicyExplanation(mode, _ruling(command, decide(facts, mode, rules)), steps)
 
@@ -60,7 +61,8 @@ def _examples(rule: Rule | catalogue.BuiltinRule) -> Iterable[tuple[str, bool]]:
 
 
 def _facts(text: str, tool: str = "shell", effect: Effect = "execute", workspace: str = "") -> CallFacts:
-    return CallFacts(tool=tool, effect=effect, subject=text, workspace=workspace or _EXAMPLE_WORKSPACE)
+    runs = words.about(tool).runs if effect == "execute" else ""
+    return CallFacts(tool=tool, effect=effect, subject=text, workspace=workspace or _EXAMPLE_WORKSPACE, runs=runs)
 
 
 def _meets(compiled: CompiledRule, example: str) -> bool:

@@ -20,6 +20,15 @@ class CallFacts(Struct, frozen=True):
     workspace: str
     """An absolute path."""
     arguments: dict[str, Any] = {}
+    paths: tuple[str, ...] = ()
+    """Files that it names; none: the subject is the only one."""
+    urls: tuple[str, ...] = ()
+    """Addresses that it names; none: the subject is the only one."""
+    runs: Literal["", "command", "bash", "code"] = ""
+    """What of it runs in the session's jail: nothing, a command of its shell, a snippet in that language, or one in
+    another."""
+    text: str = ""
+    """All of what runs, where the subject may have been shortened for people."""
     cwd: str = ""
     """Where a shell command starts; empty: the workspace."""
     walled: bool = True

@@ -12,14 +12,6 @@ from openagent.policy.builtin.catalogue import KINDS, Finding, Kind, Level, Way,
 from openagent.policy.builtin.network import host_of
 from openagent.policy.facts import CallFacts
 
-_SHELL_TOOLS = ("shell", "git")
-"""Whose subject is a command, or whose arguments hold it."""
-_SHELL_LANGUAGES = frozenset(("bash", "sh", "shell"))
-_PATCHED_FILE = re.compile(
-    r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]/)?|rename to )([^\t\n]+)",
-    re.MULTILINE,
-)
-
 
 class Unit(Struct, frozen=True):
     """One simple command, or one redirection."""
@@ -66,12 +58,12 @@ class Unit(Struct, frozen=True):
 
 
 def is_command(facts: CallFacts) -> bool:
-    return facts.effect == "execute" and facts.tool in _SHELL_TOOLS
+    return facts.effect == "execute" and facts.runs == "command"
 
 
 def is_shell(facts: CallFacts) -> bool:
     """Whether it runs in the session's shell."""
-    return is_command(facts) or (facts.effect == "execute" and facts.tool == "execute_code")
+    return facts.effect == "execute" and facts.runs != ""
 
 
 def is_readable(facts: CallFacts) -> bool:
@@ -84,7 +76,7 @@ def is_readable(facts: CallFacts) -> bool:
 
 def command_text(facts: CallFacts) -> str:
     """The whole text that runs: a subject may be shortened for people."""
-    return _argument(facts, "command", "code", "script") or facts.subject
+    return facts.text or facts.subject
 
 
 def units_of(facts: CallFacts) -> Sequence[Unit]:
@@ -92,18 +84,15 @@ def units_of(facts: CallFacts) -> Sequence[Unit]:
         case "execute":
             return _executed(facts)
         case "write":
-            return [_written(facts, path) for path in _written_paths(facts)]
+            return [_written(facts, path) for path in facts.paths or (facts.subject,)]
         case "network":
-            return [Unit((facts.tool, facts.subject), findings=_fetched(facts.subject))]
+            return [Unit((facts.tool, url), findings=_fetched(url)) for url in facts.urls or (facts.subject,)]
         case _:
-            path = _path(facts) or facts.subject
-            secret = paths.names_credentials(path, facts.workspace)
-            return [Unit((facts.tool, path), findings=(hit("reads-credentials", path),) * secret, cwd=facts.workspace)]
+            return [_read(facts, path) for path in facts.paths or (facts.subject,)]
 
 
 def _executed(facts: CallFacts) -> Sequence[Unit]:
-    language = str(facts.arguments.get("language", "")).lower()
-    shell = facts.tool in _SHELL_TOOLS or language in _SHELL_LANGUAGES
+    shell = facts.runs in ("command", "bash")
     return _analysed("" if shell else facts.tool, command_text(facts), facts.workspace, facts.cwd)
 
 
@@ -116,19 +105,9 @@ def _analysed(tool: str, text: str, workspace: str, cwd: str) -> Sequence[Unit]:
     return analyse_code(tool, text, workspace) if tool else analyse(text, workspace, cwd)
 
 
-def _argument(facts: CallFacts, *names: str) -> str:
-    given = (facts.arguments.get(name) for name in names)
-    return next((text for text in given if isinstance(text, str)), "")
-
-
-def _path(facts: CallFacts) -> str:
-    return _argument(facts, "path", "file_path", "file", "filename", "directory")
-
-
-def _written_paths(facts: CallFacts) -> list[str]:
-    patch = str(facts.arguments.get("patch", facts.arguments.get("diff", "")))
-    patched = [path.strip() for path in _PATCHED_FILE.findall(patch) if path.strip() != "/dev/null"]
-    return list(dict.fromkeys(filter(None, [*patched, _path(facts)]))) or [facts.subject]
+def _read(facts: CallFacts, path: str) -> Unit:
+    secret = paths.names_credentials(path, facts.workspace)
+    return Unit((facts.tool, path), findings=(hit("reads-credentials", path),) * secret, cwd=facts.workspace)
 
 
 def _written(facts: CallFacts, path: str) -> Unit:

@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     ToolKind = Literal["read", "edit", "delete", "move", "search", "run", "fetch", "think", "ask", "agent", "other"]
+    Runs = Literal["", "command", "bash", "code"]
+    """What of a call runs in the session's jail: nothing, a command of its shell, a snippet in that language, or one
+    in another."""
 
 
 class About:
-    __slots__ = ("keys", "kind", "known_as", "paths", "subject", "urls", "words")
+    __slots__ = ("keys", "kind", "known_as", "paths", "runs", "subject", "urls", "words")
 
     def __init__(
         self,
@@ -24,6 +27,7 @@ class About:
         *,
         paths: tuple[str, ...] = (),
         urls: tuple[str, ...] = (),
+        runs: Runs = "",
         known_as: tuple[str, ...] = (),
         keys: Mapping[str, str] | None = None,
     ) -> None:
@@ -36,6 +40,7 @@ class About:
         """The arguments that name files or folders."""
         self.urls = urls
         """The arguments that name addresses."""
+        self.runs: Runs = runs
         self.known_as = known_as
         """Its names in other programs' templates, commands and hooks. What hooks are told is the first."""
         self.keys = dict(keys or {})

@@ -42,15 +42,19 @@ KNOWN = {
     "search_code": About(
         "search", ("search the code for", "searching the code for", "searched the code for"), subject="query"
     ),
-    "shell": About("run", ("run", "running", "ran"), subject="command", known_as=("Bash",)),
+    "shell": About("run", ("run", "running", "ran"), subject="command", runs="command", known_as=("Bash",)),
     "shell_output": About(
         "read",
         ("read background output", "reading background output", "read background output"),
         subject="id",
         known_as=("BashOutput", "KillShell"),
     ),
-    "execute_code": About("run", ("run code", "running code", "ran code"), subject="code", known_as=("Bash",)),
-    "git": About("run", ("run", "running", "ran"), subject="git {subcommand} {args}", known_as=("Bash",)),
+    "execute_code": About(
+        "run", ("run code", "running code", "ran code"), subject="code", runs="code", known_as=("Bash",)
+    ),
+    "git": About(
+        "run", ("run", "running", "ran"), subject="git {subcommand} {args}", runs="command", known_as=("Bash",)
+    ),
     "web_fetch": About("fetch", ("fetch", "fetching", "fetched"), subject="url", urls=("url",), known_as=("WebFetch",)),
     "web_search": About(
         "fetch",

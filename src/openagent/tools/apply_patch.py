@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from openagent.plugins.files_read import Stamp
-from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.plugins.tool import ToolContext, ToolOutcome, Touched, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root
@@ -24,6 +24,7 @@ def _summary(arguments: Mapping[str, Any]) -> str:
     kind="edit",
     words=("patch", "patching", "patched"),
     summary=_summary,
+    touches=lambda given: Touched(paths=tuple(named_files(str(given.get("patch", ""))))),
     known_as=("MultiEdit",),
 )
 async def apply_patch(

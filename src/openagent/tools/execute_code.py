@@ -3,7 +3,7 @@
 import secrets
 from typing import Annotated, Literal
 
-from openagent.plugins.tool import ToolContext, ToolOutcome, tool
+from openagent.plugins.tool import ToolContext, ToolOutcome, Touched, tool
 from openagent.tools.command_outcome import command_outcome, timeout_problem
 
 DEFAULT_TIMEOUT = 120.0
@@ -23,6 +23,10 @@ _LANGUAGES: dict[Language, tuple[str, str, str]] = {
     kind="run",
     words=("run code", "running code", "ran code"),
     summary="code",
+    runs="code",
+    touches=lambda given: Touched(
+        runs="bash" if given.get("language") == "bash" else "code", text=str(given.get("code", ""))
+    ),
     known_as=("Bash",),
 )
 async def execute_code(

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome, tool
+from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome, Touched, tool
 from openagent.tools.command_outcome import command_outcome
 
 TIMEOUT = 300.0
@@ -40,6 +40,8 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
     summary=_summary,
     subject="git {subcommand} {args}",
     effect_of=_effect,
+    runs="command",
+    touches=lambda given: Touched(runs="command", text=_summary(given)),
     known_as=("Bash",),
 )
 async def git(

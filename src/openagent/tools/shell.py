@@ -12,7 +12,14 @@ DEFAULT_TIMEOUT = 600.0
 _SLEEPS = re.compile(r"(?:^|[;&|(\s])sleep\s")
 
 
-@tool(effect="execute", kind="run", words=("run", "running", "ran"), summary="command", known_as=("Bash",))
+@tool(
+    effect="execute",
+    kind="run",
+    words=("run", "running", "ran"),
+    summary="command",
+    runs="command",
+    known_as=("Bash",),
+)
 async def shell(
     context: ToolContext,
     command: Annotated[str, "Bash. The directory and environment persist between calls."],

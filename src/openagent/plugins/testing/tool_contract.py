@@ -19,9 +19,10 @@ import pytest
 
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.jail import Shell
-from openagent.plugins.tool import Tool, ToolOutcome
+from openagent.plugins.tool import Tool, ToolOutcome, Touched
 from openagent.protocol.sessions import PlanItem, Question
 
+KINDS = ("read", "edit", "delete", "move", "search", "run", "fetch", "think", "ask", "agent", "other")
 EFFECTS = ("none", "read", "write", "execute", "network")
 NONSENSE: list[dict[str, Any]] = [{}, {"no such argument": 1}, {"path": None}, {"path": ["a"]}, {"path": {}}]
 
@@ -72,9 +73,15 @@ class ToolContract:
         assert tool.effect in EFFECTS
         assert tool.read_only == (tool.effect in ("read", "none"))
 
+    def test_it_says_what_it_is_and_what_its_arguments_name(self, tool: Tool) -> None:
+        assert tool.about.kind in KINDS
+        assert all(tool.about.words) or not any(tool.about.words)
+        assert {*tool.about.paths, *tool.about.urls, *tool.about.keys} <= tool.schema.parameters["properties"].keys()
+
     def test_nothing_about_a_call_raises_before_it_runs(self, tool: Tool, arguments: dict[str, Any]) -> None:
         for given in (*NONSENSE, arguments):
             assert isinstance(tool.summarize(given), str)
+            assert isinstance(tool.touches(given), Touched)
             assert tool.effect_of(given) in EFFECTS
             problem = tool.check(given)
             assert problem is None or problem.strip()

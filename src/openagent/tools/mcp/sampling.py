@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.plugins.provider import ToolSchema
-from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome
+from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome, Touched
 from openagent.protocol.about import About
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
@@ -57,6 +57,9 @@ class SamplingTool:
 
     def effect_of(self, arguments: Mapping[str, Any]) -> ToolEffect:
         return self.effect
+
+    def touches(self, arguments: Mapping[str, Any]) -> Touched:
+        return Touched()
 
     def summarize(self, arguments: Mapping[str, Any]) -> str:
         said = " ".join(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from openagent.plugins.provider import ToolSchema
-from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome
+from openagent.plugins.tool import ToolContext, ToolEffect, ToolOutcome, Touched, touched
 from openagent.protocol.about import About
 from openagent.protocol.messages import ImagePart
 from openagent.tools.mcp.offer import OfferedTool
@@ -43,6 +43,9 @@ class McpTool:
 
     def effect_of(self, arguments: Mapping[str, Any]) -> ToolEffect:
         return self.effect
+
+    def touches(self, arguments: Mapping[str, Any]) -> Touched:
+        return touched(arguments, self.about)
 
     def summarize(self, arguments: Mapping[str, Any]) -> str:
         given = msgspec.json.encode(arguments).decode() if arguments else ""

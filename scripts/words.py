@@ -1,4 +1,5 @@
-"""What every tool says of itself, written down for those who know no tools: the clients, in Python and in TypeScript.
+"""What tools and events say of themselves, written down for clients: in Python, which `openagent run` reads, and in
+TypeScript.
 
 `--write` renews, `--check` fails when they differ.
 """
@@ -14,6 +15,8 @@ from typing import Any
 from openagent.agents.flows import flow_tool
 from openagent.customizing.skills import skill_tool
 from openagent.plugins.tool import Tool
+from openagent.protocol.events import AnyEvent, Event
+from openagent.protocol.telling import Line
 from openagent.tools.agent import agent_tools
 from openagent.tools.mcp.find_tools import find_tools_tool
 from openagent.tools.mcp.resources import resource_tools
@@ -21,7 +24,8 @@ from openagent.tools.mcp.sampling import SamplingTool
 from openagent.tools.registry import built_in_tools
 
 ROOT = Path(__file__).parent.parent
-PYTHON = ROOT / "src" / "openagent" / "protocol" / "known_tools.py"
+TOOLS = ROOT / "src" / "openagent" / "protocol" / "known_tools.py"
+EVENTS = ROOT / "src" / "openagent" / "protocol" / "known_events.py"
 WEB = ROOT / "web" / "src" / "protocol" / "words.ts"
 NOBODY: Any = object()
 """In place of what a tool works with: these are only looked at."""
@@ -44,19 +48,20 @@ def main() -> int:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--write", action="store_true")
     what.add_argument("--check", action="store_true")
-    written = {PYTHON: python(every_tool()), WEB: web(every_tool())}
+    tools = every_tool()
+    written = {TOOLS: python_tools(tools), EVENTS: python_events(), WEB: web(tools)}
     if parser.parse_args().write:
         for file, text in written.items():
             file.write_text(text)
         return 0
     differing = [file for file, text in written.items() if not file.exists() or file.read_text() != text]
     for file in differing:
-        print(f"{file.relative_to(ROOT)} differs from what the tools say: run make docs.")
+        print(f"{file.relative_to(ROOT)} differs from what tools and events say: run make docs.")
     return bool(differing)
 
 
-def python(tools: Sequence[Tool]) -> str:
-    lines = [
+def python_tools(tools: Sequence[Tool]) -> str:
+    return _formatted(
         '"""Written by scripts/words.py from what the tools say of themselves. `make docs` renews it."""',
         "",
         "from openagent.protocol.about import About",
@@ -64,8 +69,37 @@ def python(tools: Sequence[Tool]) -> str:
         "KNOWN = {",
         *(f"    {tool.name!r}: {_about(tool)}," for tool in tools),
         "}",
-    ]
-    formatter = [Path(sys.executable).parent / "ruff", "format", "--stdin-filename", PYTHON, "-"]
+    )
+
+
+def python_events() -> str:
+    return _formatted(
+        '"""Written by scripts/words.py from what the events say of themselves. `make docs` renews it."""',
+        "",
+        "# ruff: noqa: E501 -- templates are written in one piece",
+        "",
+        "from openagent.protocol.telling import Line",
+        "",
+        "LINES = {",
+        *(f"    {tag!r}: ({''.join(f'{_line(line)}, ' for line in lines)})," for tag, lines in told_events().items()),
+        "}",
+        '"""Events that are told in lines."""',
+    )
+
+
+def told_events() -> dict[str, Sequence[Line]]:
+    events: Sequence[type[Event]] = AnyEvent.__args__
+    told = {str(event.__struct_config__.tag): event.told for event in events}
+    return {tag: lines for tag, lines in told.items() if isinstance(lines, tuple)}
+
+
+def _line(line: Line) -> str:
+    said = [f"{name}={value!r}" for name in ("hint", "detail", "when") if (value := getattr(line, name))]
+    return f"Line({', '.join([repr(line.text), repr(line.tone), *said])})"
+
+
+def _formatted(*lines: str) -> str:
+    formatter = [Path(sys.executable).parent / "ruff", "format", "--stdin-filename", TOOLS, "-"]
     text = "\n".join(lines) + "\n"
     return subprocess.run(formatter, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
@@ -81,7 +115,7 @@ def web(tools: Sequence[Tool]) -> str:
     rows = [f"  {tool.name}: {_web_row(tool)}," for tool in tools]
     return "\n".join(
         [
-            "// Written by scripts/words.py from what the tools say of themselves. `make docs` renews it.",
+            "// Written by scripts/words.py from what tools and events say of themselves. `make docs` renews it.",
             "",
             "export interface ToolWords {",
             "  kind: string",
@@ -95,8 +129,27 @@ def web(tools: Sequence[Tool]) -> str:
             *rows,
             "}",
             "",
+            "/** A line that tells of an event: templates, which telling.ts fills in. */",
+            "export interface Line {",
+            "  text: string",
+            "  tone: 'plain' | 'warning' | 'error'",
+            "  hint?: string",
+            "  detail?: string",
+            "  when?: string",
+            "}",
+            "",
+            "/** Events that are told in lines. */",
+            "export const LINES: Record<string, Line[]> = {",
+            *(f"  {_quoted(tag)}: [{', '.join(map(_web_line, lines))}]," for tag, lines in told_events().items()),
+            "}",
+            "",
         ]
     )
+
+
+def _web_line(line: Line) -> str:
+    fields = {name: getattr(line, name) for name in ("text", "tone", "hint", "detail", "when")}
+    return f"{{ {', '.join(f'{name}: {_quoted(value)}' for name, value in fields.items() if value)} }}"
 
 
 def _web_row(tool: Tool) -> str:

@@ -9,13 +9,16 @@ from msgspec.structs import replace
 from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
 from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
-from openagent.client.text import call_line, clean, collected, intent_line, one_line, plan_lines, restored
+from openagent.client.text import call_line, clean, one_line, plan_lines
 from openagent.protocol import events as e
 from openagent.protocol.conversation import MessageSend, PermissionAnswer, QuestionAnswer
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
+from openagent.protocol.telling import said
 from openagent.protocol.words import answer_told, call_to_come, choice_lines, subject_of, ways_to_allow
+
+_STYLES = {"plain": DIM, "warning": YELLOW, "error": RED}
 
 
 class Conversation:
@@ -49,39 +52,9 @@ class Conversation:
             e.QuestionAnswered: self._answered,
             e.TurnCompleted: self._turn_completed,
             e.PlanUpdated: lambda event: self._plan(event.plan),
-            e.HookRan: self._hook,
-            e.CheckpointRestored: self._restored,
-            e.BackgroundStarted: lambda event: self.note(
-                f"{event.command_id} goes on in the background: {one_line(event.command)}", DIM
-            ),
-            e.BackgroundFinished: self._background_finished,
-            e.SubagentStarted: lambda event: self.note(
-                f"→ {event.template} ({event.child}): {one_line(event.task)}", DIM
-            ),
-            e.SubagentFinished: self._subagent_finished,
-            e.MessageQueued: lambda event: self.note("Queued; it is next when this turn has ended.", DIM),
-            e.QueueChanged: self._queue_changed,
-            e.RetryScheduled: lambda event: self.note(
-                f"{event.error.message} Trying again in {event.delay_s:g} s.", YELLOW
-            ),
-            e.ProviderFailedOver: lambda event: self.note(f"{event.to_model} goes on: {event.reason}", YELLOW),
-            e.ModelRouted: lambda event: self.note(f"{event.model} ({event.reason})", DIM),
-            e.LoginRequired: lambda event: self.note(
-                f"The login to {event.provider} has ended. Log in again: openagent auth login {event.provider}", YELLOW
-            ),
-            e.BudgetWarning: lambda event: self.note(f"{event.spent:g} of {event.limit:g} {event.unit} spent.", YELLOW),
-            e.ContextCollected: lambda event: self.note(collected(event), DIM),
-            e.ContextThreshold: lambda event: self.note(f"The context is {event.percent:g} % full.", DIM),
-            e.IntentDetected: lambda event: self.note(intent_line(event), DIM),
-            e.ErrorRaised: self._error,
-            e.SessionDeleted: lambda event: self.note("The session was deleted.", RED),
         }
 
     # What happens
-
-    def _queue_changed(self, event: e.QueueChanged) -> None:
-        if event.held:
-            self.note(_held(len(event.queued)), YELLOW)
 
     def begin(self, snapshot: Snapshot) -> None:
         info = snapshot.info
@@ -109,30 +82,15 @@ class Conversation:
     def show(self, event: e.AnyEvent) -> None:
         if show := self._shown.get(type(event)):
             show(event)
-
-    def _error(self, event: e.ErrorRaised) -> None:
-        self._told = event.error
-        self.note(f"{event.error.message} {event.error.hint}", RED)
+            return
+        self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
+        for each in said(event.told, event):
+            self.note(each.whole, _STYLES[each.tone])
+        if isinstance(event, e.CheckpointRestored) and event.undo:
+            self.note(f"To bring it again: openagent sessions unrewind {event.session} {event.undo}", DIM)
 
     def note(self, text: str, style: str) -> None:
         self._print(paint(clean(text), style))
-
-    def _background_finished(self, event: e.BackgroundFinished) -> None:
-        if event.lost:
-            self.note(f"{event.command_id} was ended in the background; how far it had come is not known.", YELLOW)
-
-    def _restored(self, event: e.CheckpointRestored) -> None:
-        self.note(restored(event), YELLOW)
-        if event.undo:
-            self.note(f"To bring it again: openagent sessions unrewind {event.session} {event.undo}", DIM)
-
-    def _subagent_finished(self, event: e.SubagentFinished) -> None:
-        ended = "is done" if event.reason == "done" else f"ended: {event.reason.replace('_', ' ')}"
-        merged = f", {len(event.changed)} files merged" if event.changed else ""
-        self.note(f"← {event.template} ({event.child}) {ended}, ${event.cost_usd:.4f}{merged}", DIM)
-        if event.copy:
-            why = f"conflicts in {', '.join(event.conflicts)}" if event.conflicts else "edits that have not come back"
-            self.note(f"! {event.template}: {why}. Look with `openagent workspaces diff {event.copy}`.", YELLOW)
 
     def end_line(self) -> None:
         if self._in_line:
@@ -222,10 +180,6 @@ class Conversation:
 
     def _plan(self, plan: Sequence[PlanItem]) -> None:
         self.note("\n".join(plan_lines((item.text, item.state) for item in plan)), CYAN)
-
-    def _hook(self, event: e.HookRan) -> None:
-        if event.outcome != "done":
-            self.note(f"! hook {event.hook} {event.outcome}: {event.detail}", YELLOW)
 
     def _ask(self, ask: PermissionAsk) -> None:
         self._asks[ask.id] = ask

@@ -10,6 +10,7 @@ from openagent.client.launch import DaemonDidNotStart
 from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
+from openagent.protocol.telling import said_of
 from openagent.protocol.words import LEAVING, call_to_come, choice_lines, turn_ended, ways_to_allow
 
 TYPE_CHECKING = False
@@ -196,13 +197,8 @@ class Run:
             "text.delta": self._show_text,
             "tool.started": self._tool_started,
             "tool.finished": self._tool_finished,
-            "retry.scheduled": self._retry,
-            "model.routed": self._elsewhere,
-            "provider.failed_over": self._elsewhere,
             "permission.requested": self._ask,
             "plan.updated": self._plan,
-            "hook.ran": self._hook,
-            "subagent.finished": self._subagent_finished,
         }
 
     def open(self) -> str:
@@ -290,8 +286,10 @@ class Run:
                 self._tell_problem()
             if kind == "error":
                 self._problem = explain(event["error"])
-            if show := self._shown.get(kind):
+            elif show := self._shown.get(kind):
                 show(event)
+            elif kind not in _QUEUE:  # what became of this command's message is its own business
+                self._tell(kind, event)
 
     def _not_said(self, kind: str, event: Event) -> str:
         """Why a message that waits will not be answered here."""
@@ -327,11 +325,13 @@ class Run:
         if problem:
             self._note(f"! {problem}", True)
 
-    def _subagent_finished(self, event: Event) -> None:
-        if self._arguments.output == "text" and (copy := event.get("copy")):
-            self._note(
-                f"! {event['template']} left edits that did not come back: openagent workspaces diff {copy}", True
-            )
+    def _tell(self, kind: str, event: Event) -> None:
+        """Between the words of an answer, and where only its end is wanted, no more than what a person should know."""
+        for line in said_of(kind, event):
+            if line.tone != "plain":
+                self._note(f"! {line.whole}", True)
+            elif self._arguments.output == "text":
+                self._note(f"· {line.whole}", False)
 
     def _show_text(self, event: Event) -> None:
         if self._streams:
@@ -366,18 +366,6 @@ class Run:
             self._note(
                 "\n".join(plan_lines((item["text"], item.get("state", "pending")) for item in event["plan"])), False
             )
-
-    def _hook(self, event: Event) -> None:
-        """Only what a person should know of: most of the time a hook has nothing to say."""
-        if self._arguments.output == "text" and event["outcome"] != "done":
-            self._note(f"! hook {event['hook']} {event['outcome']}: {event.get('detail', '')}", True)
-
-    def _retry(self, event: Event) -> None:
-        self._note(f"… {event['error']['message']} Trying again in {event['delay_s']:g} s.", True)
-
-    def _elsewhere(self, event: Event) -> None:
-        if self._arguments.output == "text":
-            self._note(f"… {event.get('to_model') or event['model']} ({event['reason']})", False)
 
     def _ask(self, event: Event) -> None:
         ask = event["ask"]

@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openagent.protocol.events import CheckpointRestored, ContextCollected, IntentDetected
     from openagent.protocol.sessions import EndedTurn
 
 _ESCAPE = "\x1b"
@@ -150,27 +149,3 @@ def turn_figures(steps: int, cost_usd: float, duration_ms: float) -> str:
     if duration_ms:
         facts.append(duration(duration_ms))
     return ", ".join(facts)
-
-
-def collected(event: ContextCollected) -> str:
-    """A collection in one line for people."""
-    freed = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
-    return clean(f"Older messages were put away to make room, by {event.collector}: {freed}. {event.note}".rstrip())
-
-
-def intent_line(event: IntentDetected) -> str:
-    """What a message was taken for, in one line for people."""
-    if event.intent is None or not event.used:
-        return clean(event.note)
-    searched = f", searching for {event.intent.query!r}" if event.intent.type == "research" else ""
-    return clean(f"{event.intent.type} ({event.intent.confidence:.0%}){searched}; tools: {', '.join(event.tools)}")
-
-
-def restored(event: CheckpointRestored) -> str:
-    """What a rewind, or taking one back, has done."""
-    left = len(event.others)
-    others = f" {left} {'file' if left == 1 else 'files'} that others changed stayed as they are." if left else ""
-    if not event.undo:
-        return f"The rewind was taken back.{others}"
-    forgotten = " The model no longer knows what came since." if event.conversation else ""
-    return f"Went back to before turn {event.turn}.{forgotten}{others}"

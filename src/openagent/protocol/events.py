@@ -28,11 +28,14 @@ from openagent.protocol.sessions import (
     Status,
     TurnEnd,
 )
+from openagent.protocol.telling import Drawn, Line, Silent, Told
 from openagent.protocol.usage import SessionUsage, Usage
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     durable: ClassVar[bool] = True
+    told: ClassVar[Told]
+    """How people are told of it. Every event says so itself."""
     session: str = ""
     """The session it belongs to; empty: to none."""
     seq: int = 0
@@ -48,6 +51,7 @@ class Reply(Event, frozen=True, kw_only=True, tag="reply"):
     """The answer to one op, sent only to the client that asked. Its shape is what the op's class names."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("whoever asked shows the answer")
     result: Any = None
     """The op's answer."""
 
@@ -56,6 +60,7 @@ class Failed(Event, frozen=True, kw_only=True, tag="failed"):
     """The refusal of one op, sent only to the client that asked."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("whoever asked shows the refusal")
     error: ErrorInfo
     """Why it was refused."""
 
@@ -63,6 +68,7 @@ class Failed(Event, frozen=True, kw_only=True, tag="failed"):
 class SessionCreated(Event, frozen=True, kw_only=True, tag="session.created"):
     """A session was made."""
 
+    told: ClassVar[Told] = Drawn("a row in lists of sessions")
     info: SessionInfo
     """The new session."""
 
@@ -70,6 +76,7 @@ class SessionCreated(Event, frozen=True, kw_only=True, tag="session.created"):
 class SessionUpdated(Event, frozen=True, kw_only=True, tag="session.updated"):
     """A session's name or settings changed."""
 
+    told: ClassVar[Told] = Drawn("names, modes and lists of sessions change")
     info: SessionInfo
     """The session as it is now."""
 
@@ -78,11 +85,13 @@ class SessionDeleted(Event, frozen=True, kw_only=True, tag="session.deleted"):
     """A session is gone."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = (Line("The session was deleted.", "error"),)
 
 
 class TurnStarted(Event, frozen=True, kw_only=True, tag="turn.started"):
     """A turn began."""
 
+    told: ClassVar[Told] = Drawn("the session is shown as busy")
     turn: int
     """The turn, by its number in the session."""
     model: str = ""
@@ -92,6 +101,7 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag="turn.started"):
 class TurnCompleted(Event, frozen=True, kw_only=True, tag="turn.completed"):
     """A turn ended."""
 
+    told: ClassVar[Told] = Drawn("how a turn ended stands below it, in the words of words.py")
     turn: int
     """The turn, by its number in the session."""
     reason: TurnEnd
@@ -130,6 +140,7 @@ class TurnCompleted(Event, frozen=True, kw_only=True, tag="turn.completed"):
 class StatusChanged(Event, frozen=True, kw_only=True, tag="status"):
     """A session does something else now."""
 
+    told: ClassVar[Told] = Drawn("a mark beside the session")
     status: Status
     """What the session is doing."""
     detail: str = ""
@@ -140,6 +151,7 @@ class TextDelta(Event, frozen=True, kw_only=True, tag="text.delta"):
     """A piece of the answer that is being streamed."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("the answer grows")
     message_number: int
     """The answer it belongs to, by its number."""
     text: str
@@ -150,6 +162,7 @@ class ThinkingDelta(Event, frozen=True, kw_only=True, tag="thinking.delta"):
     """A piece of what the model thinks."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("the thought grows")
     message_number: int
     """The answer it belongs to, by its number."""
     text: str
@@ -160,6 +173,7 @@ class LiveState(Event, frozen=True, kw_only=True, tag="live.state"):
     """Sent once on re-attach in the middle of an answer: all of it so far. Deltas go on from here."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("the answer so far")
     live: LiveAnswer
     """The answer as far as it has come."""
 
@@ -167,6 +181,7 @@ class LiveState(Event, frozen=True, kw_only=True, tag="live.state"):
 class MessageAdded(Event, frozen=True, kw_only=True, tag="message.added"):
     """A message was stored."""
 
+    told: ClassVar[Told] = Drawn("a message of the conversation")
     message: Message
     """The message, as it is stored."""
 
@@ -174,6 +189,7 @@ class MessageAdded(Event, frozen=True, kw_only=True, tag="message.added"):
 class MessageQueued(Event, frozen=True, kw_only=True, tag="message.queued"):
     """A message waits for the running turn to end."""
 
+    told: ClassVar[Told] = (Line("Queued; it is next when this turn has ended."),)
     queued: QueuedMessage
     """The message that waits."""
 
@@ -181,6 +197,14 @@ class MessageQueued(Event, frozen=True, kw_only=True, tag="message.queued"):
 class QueueChanged(Event, frozen=True, kw_only=True, tag="queue.changed"):
     """The messages that wait are these from here on: one was said, edited, removed or moved, or they are held back."""
 
+    told: ClassVar[Told] = (
+        Line(
+            "Held back, since the turn before was cancelled: {queued:messages}.",
+            "warning",
+            hint="They follow the next message, or `openagent sessions queue {session} --resume`.",
+            when="held",
+        ),
+    )
     queued: list[QueuedMessage] = []
     """What waits, the next one first."""
     held: bool = False
@@ -190,6 +214,7 @@ class QueueChanged(Event, frozen=True, kw_only=True, tag="queue.changed"):
 class ToolStarted(Event, frozen=True, kw_only=True, tag="tool.started"):
     """A tool call began."""
 
+    told: ClassVar[Told] = Drawn("the call, in the words of its tool")
     call_id: str
     """The call, by its id."""
     tool: str
@@ -204,6 +229,7 @@ class ToolOutput(Event, frozen=True, kw_only=True, tag="tool.output"):
     """A piece of what a running command prints."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("below the call")
     call_id: str
     """The tool call it belongs to."""
     stream: Literal["stdout", "stderr", "progress"] = "stdout"
@@ -215,6 +241,7 @@ class ToolOutput(Event, frozen=True, kw_only=True, tag="tool.output"):
 class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
     """A tool call ended."""
 
+    told: ClassVar[Told] = Drawn("the call, in the words of its tool")
     call_id: str
     """The call, by its id."""
     tool: str
@@ -242,6 +269,7 @@ class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
 class PermissionRequested(Event, frozen=True, kw_only=True, tag="permission.requested"):
     """A tool call waits for a person."""
 
+    told: ClassVar[Told] = Drawn("a person is asked")
     ask: PermissionAsk
     """What is asked for."""
     answerable: bool = True
@@ -251,6 +279,7 @@ class PermissionRequested(Event, frozen=True, kw_only=True, tag="permission.requ
 class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission.resolved"):
     """A person answered, or nobody did in time."""
 
+    told: ClassVar[Told] = Drawn("the question is answered, or gone")
     ask_id: str
     """The request, by its id."""
     decision: Literal["allow", "deny"]
@@ -268,6 +297,7 @@ class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission.resol
 class QuestionAsked(Event, frozen=True, kw_only=True, tag="question.asked"):
     """The agent wants to know something."""
 
+    told: ClassVar[Told] = Drawn("a person is asked")
     question: Question
     """What the agent wants to know."""
 
@@ -275,6 +305,7 @@ class QuestionAsked(Event, frozen=True, kw_only=True, tag="question.asked"):
 class QuestionAnswered(Event, frozen=True, kw_only=True, tag="question.answered"):
     """The agent was answered."""
 
+    told: ClassVar[Told] = Drawn("the question is answered, or gone")
     question_id: str
     """The question, by its id."""
     answer: str
@@ -286,6 +317,7 @@ class QuestionAnswered(Event, frozen=True, kw_only=True, tag="question.answered"
 class PlanUpdated(Event, frozen=True, kw_only=True, tag="plan.updated"):
     """The agent's plan changed."""
 
+    told: ClassVar[Told] = Drawn("the plan, beside or between the messages")
     plan: list[PlanItem]
     """The whole plan."""
 
@@ -293,6 +325,7 @@ class PlanUpdated(Event, frozen=True, kw_only=True, tag="plan.updated"):
 class UsageUpdated(Event, frozen=True, kw_only=True, tag="usage.updated"):
     """A request was paid for."""
 
+    told: ClassVar[Told] = Drawn("in bars and panels")
     usage: SessionUsage
     """Of the whole session."""
     last: Usage = Usage()
@@ -306,6 +339,7 @@ class UsageUpdated(Event, frozen=True, kw_only=True, tag="usage.updated"):
 class BudgetWarning(Event, frozen=True, kw_only=True, tag="budget.warning"):
     """A budget is nearly spent."""
 
+    told: ClassVar[Told] = (Line("{spent:money} of the {scope}'s {limit:money} are spent.", "warning"),)
     scope: Literal["session", "day", "tree"]
     """The budget of the session, of the day, or of a session and all that work for it."""
     spent: float
@@ -319,6 +353,7 @@ class BudgetWarning(Event, frozen=True, kw_only=True, tag="budget.warning"):
 class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget.exceeded"):
     """A budget is spent."""
 
+    told: ClassVar[Told] = (Line("The {scope}'s budget of {limit:money} is used up.", "error"),)
     scope: Literal["session", "day", "tree"]
     """The budget of the session, of the day, or of a session and all that work for it."""
     spent: float
@@ -332,6 +367,7 @@ class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget.exceeded"):
 class ContextThreshold(Event, frozen=True, kw_only=True, tag="context.threshold"):
     """The context has grown so large that it will be collected."""
 
+    told: ClassVar[Told] = (Line("The context is {percent:percent} full."),)
     used_tokens: int
     """What the context takes of it, in tokens."""
     window: int
@@ -345,6 +381,22 @@ class ContextThreshold(Event, frozen=True, kw_only=True, tag="context.threshold"
 class ContextCollected(Event, frozen=True, kw_only=True, tag="context.collected"):
     """The context was shrunk."""
 
+    told: ClassVar[Told] = (
+        Line(
+            "Older messages were put away to make room, by {collector}: "
+            "{tokens_before:number} → {tokens_after:number} tokens.",
+            detail="{summary}",
+            when="!note",
+        ),
+        Line(
+            "Older messages were put away to make room, by {collector}: "
+            "{tokens_before:number} → {tokens_after:number} tokens.",
+            "warning",
+            hint="{note}",
+            detail="{summary}",
+            when="note",
+        ),
+    )
     collector: str
     """The collector that did it."""
     reason: Literal["threshold", "turn_limit", "manual", "overflow"]
@@ -368,6 +420,9 @@ class ContextCollected(Event, frozen=True, kw_only=True, tag="context.collected"
 class ContextRestored(Event, frozen=True, kw_only=True, tag="context.restored"):
     """The model sees again what these collections had taken away."""
 
+    told: ClassVar[Told] = (
+        Line("The model sees again what was put away: {tokens_before:number} → {tokens_after:number} tokens."),
+    )
     collections: list[int]
     """The collections that were taken back, by number."""
     tokens_before: int = 0
@@ -379,6 +434,10 @@ class ContextRestored(Event, frozen=True, kw_only=True, tag="context.restored"):
 class ContextPinned(Event, frozen=True, kw_only=True, tag="context.pinned"):
     """A message was kept from collectors, or no longer is."""
 
+    told: ClassVar[Told] = (
+        Line("Message {message_number} is pinned: no collection takes it away.", when="pinned"),
+        Line("Message {message_number} is no longer pinned.", when="!pinned"),
+    )
     message_number: int
     """The message, by its number in the session."""
     pinned: bool
@@ -389,6 +448,7 @@ class ContextShown(Event, frozen=True, kw_only=True, tag="context.shown"):
     """What takes how much of the window, after a turn and whenever it changed otherwise. `context.show` tells more."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("in panels")
     used_tokens: int
     """What the context takes of it, in tokens."""
     window: int
@@ -400,6 +460,18 @@ class ContextShown(Event, frozen=True, kw_only=True, tag="context.shown"):
 class IntentDetected(Event, frozen=True, kw_only=True, tag="intent.detected"):
     """What the message of this turn seems to be for, and whether anything was made of that."""
 
+    told: ClassVar[Told] = (
+        Line(
+            "Taken for {intent.type} ({intent.confidence:part})[, tools: {tools:list}].",
+            when="used intent.type!=research",
+        ),
+        Line(
+            "Taken for {intent.type} ({intent.confidence:part}), searching for “{intent.query}”"
+            "[, tools: {tools:list}].",
+            when="used intent.type=research",
+        ),
+        Line("{note}", when="!used note"),
+    )
     intent: Intent | None = None
     """What the person seems to want."""
     used: bool = False
@@ -413,6 +485,9 @@ class IntentDetected(Event, frozen=True, kw_only=True, tag="intent.detected"):
 class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
     """A request failed and is sent again."""
 
+    told: ClassVar[Told] = (
+        Line("{error.message} Trying again in {delay_s:seconds} ({attempt} of {max_attempts}).", "warning"),
+    )
     provider: str
     """The provider, by its name."""
     attempt: int
@@ -428,6 +503,7 @@ class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
 class ProviderFailedOver(Event, frozen=True, kw_only=True, tag="provider.failed_over"):
     """Another model is asked, because one did not answer."""
 
+    told: ClassVar[Told] = (Line("{to_model} goes on in place of {from_model}:", "warning", hint="{reason}"),)
     from_model: str
     """The model that did not answer."""
     to_model: str
@@ -439,6 +515,7 @@ class ProviderFailedOver(Event, frozen=True, kw_only=True, tag="provider.failed_
 class ModelRouted(Event, frozen=True, kw_only=True, tag="model.routed"):
     """A model was chosen for the turn."""
 
+    told: ClassVar[Told] = (Line("Answered by {model}:", hint="{reason}"),)
     model: str
     """The model that was chosen."""
     reason: str
@@ -448,6 +525,14 @@ class ModelRouted(Event, frozen=True, kw_only=True, tag="model.routed"):
 class LoginRequired(Event, frozen=True, kw_only=True, tag="login.required"):
     """A provider's login no longer does."""
 
+    told: ClassVar[Told] = (
+        Line(
+            "The login to {provider} has ended.",
+            "warning",
+            hint="Log in again: openagent auth login {provider}",
+            detail="{reason}",
+        ),
+    )
     provider: str
     """The provider, by its name."""
     reason: str
@@ -458,6 +543,7 @@ class PullProgress(Event, frozen=True, kw_only=True, tag="models.progress"):
     """An offline model is being installed; sent to the client that asked for it."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("a bar, where it was asked for")
     model: str
     """The model that is installed."""
     stage: str
@@ -472,6 +558,7 @@ class IndexProgress(Event, frozen=True, kw_only=True, tag="index.progress"):
     """A workspace is being indexed or the index's model installed; sent to the client that asked for it."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("a bar, where it was asked for")
     stage: str
     """What is being done, in words."""
     done: int = 0
@@ -484,6 +571,7 @@ class IndexUpdated(Event, frozen=True, kw_only=True, tag="index.updated"):
     """A watched workspace's index is up to date again; sent to the client that watches."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("a line, where a workspace is watched")
     files: int
     """In the index now."""
     indexed: int = 0
@@ -499,6 +587,7 @@ class IndexUpdated(Event, frozen=True, kw_only=True, tag="index.updated"):
 class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
     """A sub-agent began."""
 
+    told: ClassVar[Told] = (Line("→ {template} ({child}): {task:line}"),)
     child: str
     """The sub-agent's session."""
     template: str
@@ -519,6 +608,7 @@ class SubagentProgress(Event, frozen=True, kw_only=True, tag="subagent.progress"
     """How far a sub-agent is."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Silent("too often for lines; panels of agents show it")
     child: str
     """The sub-agent's session."""
     template: str
@@ -538,6 +628,23 @@ class SubagentProgress(Event, frozen=True, kw_only=True, tag="subagent.progress"
 class SubagentFinished(Event, frozen=True, kw_only=True, tag="subagent.finished"):
     """A sub-agent ended."""
 
+    told: ClassVar[Told] = (
+        Line(
+            "← {template} ({child}) is done, {cost_usd:usd}[, {changed:files} merged].",
+            when="reason=done",
+        ),
+        Line(
+            "← {template} ({child}) ended: {reason:words}, {cost_usd:usd}[, {changed:files} merged].",
+            hint="{error.message}",
+            when="reason!=done",
+        ),
+        Line(
+            "{template} left edits that did not come back[: conflicts in {conflicts:list}].",
+            "warning",
+            hint="Look with `openagent workspaces diff {copy}`.",
+            when="copy",
+        ),
+    )
     child: str
     """The sub-agent's session."""
     reason: TurnEnd
@@ -565,6 +672,7 @@ class SubagentFinished(Event, frozen=True, kw_only=True, tag="subagent.finished"
 class FlowStarted(Event, frozen=True, kw_only=True, tag="flow.started"):
     """A flow began."""
 
+    told: ClassVar[Told] = (Line("The flow {name} begins: {steps:list}."),)
     name: str
     """The flow's name."""
     file: str
@@ -580,6 +688,11 @@ class FlowStarted(Event, frozen=True, kw_only=True, tag="flow.started"):
 class FlowStepped(Event, frozen=True, kw_only=True, tag="flow.step"):
     """A step of a flow changed."""
 
+    told: ClassVar[Told] = (
+        Line("▸ {step}", when="state=running !round"),
+        Line("{step}, round {round}", when="state=running round"),
+        Line("{step} is {state:words}[: {text:line}]", when="state!=running"),
+    )
     step: str
     """The step, by its name."""
     state: StepState
@@ -595,6 +708,10 @@ class FlowStepped(Event, frozen=True, kw_only=True, tag="flow.step"):
 class FlowFinished(Event, frozen=True, kw_only=True, tag="flow.finished"):
     """A flow ended."""
 
+    told: ClassVar[Told] = (
+        Line("The flow is done, {cost_usd:usd}.", when="state=done"),
+        Line("The flow is {state:words}, {cost_usd:usd}.", "warning", hint="{error.message}", when="state!=done"),
+    )
     state: FlowState
     """How it ended."""
     cost_usd: float = 0.0
@@ -610,6 +727,7 @@ class FlowFinished(Event, frozen=True, kw_only=True, tag="flow.finished"):
 class CheckpointCreated(Event, frozen=True, kw_only=True, tag="checkpoint.created"):
     """The workspace's state was saved."""
 
+    told: ClassVar[Told] = Silent("every turn has one: lists of checkpoints show them")
     checkpoint: str
     """The checkpoint, by its id."""
     turn: int
@@ -621,6 +739,26 @@ class CheckpointCreated(Event, frozen=True, kw_only=True, tag="checkpoint.create
 class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.restored"):
     """The workspace went back to a saved state."""
 
+    told: ClassVar[Told] = (
+        Line(
+            "Went back to before turn {turn}.",
+            "warning",
+            hint="The model no longer knows what came since.[ {others:files} that others changed stayed as they are.]",
+            when="undo conversation",
+        ),
+        Line(
+            "Went back to before turn {turn}.",
+            "warning",
+            hint="[{others:files} that others changed stayed as they are.]",
+            when="undo !conversation",
+        ),
+        Line(
+            "The rewind was taken back.",
+            "warning",
+            hint="[{others:files} that others changed stayed as they are.]",
+            when="!undo",
+        ),
+    )
     checkpoint: str
     """The checkpoint, by its id."""
     turn: int
@@ -643,6 +781,7 @@ class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):
     """An MCP server came up, or went down."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("lists of MCP servers")
     server: str
     """The MCP server, by its name."""
     status: Literal["starting", "up", "down", "failed", "disabled"]
@@ -659,6 +798,7 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="task.updated"):
     """A task changed."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("lists of tasks")
     task: str
     """The task, by its id or the beginning of it."""
     title: str
@@ -674,6 +814,7 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="task.updated"):
 class BackgroundStarted(Event, frozen=True, kw_only=True, tag="background.started"):
     """A command runs in the background."""
 
+    told: ClassVar[Told] = (Line("{command_id} goes on in the background: {command:line}"),)
     command_id: str
     """The command, by its id."""
     command: str
@@ -685,6 +826,10 @@ class BackgroundStarted(Event, frozen=True, kw_only=True, tag="background.starte
 class BackgroundFinished(Event, frozen=True, kw_only=True, tag="background.finished"):
     """A command in the background ended."""
 
+    told: ClassVar[Told] = (
+        Line("{command_id} was ended in the background; how far it had come is not known.", "warning", when="lost"),
+        Line("{command_id} ended in the background[ with exit code {exit_code}].", when="!lost"),
+    )
     command_id: str
     """The command, by its id."""
     exit_code: int | None
@@ -699,6 +844,7 @@ class TerminalOutput(Event, frozen=True, kw_only=True, tag="terminal.output"):
     """To the connections that opened the terminal."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("in the terminal")
     terminal: str
     """The terminal, by its id."""
     text: str
@@ -709,6 +855,7 @@ class TerminalExited(Event, frozen=True, kw_only=True, tag="terminal.exited"):
     """A terminal ended."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("in the terminal")
     terminal: str
     """The terminal, by its id."""
     exit_code: int | None = None
@@ -719,6 +866,7 @@ class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
     """The daemon's own pulse, sent to clients that follow it."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("panels of the machine")
     sessions: int
     """How many sessions there are."""
     running: int
@@ -742,6 +890,7 @@ class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
 class ErrorRaised(Event, frozen=True, kw_only=True, tag="error"):
     """Something went wrong."""
 
+    told: ClassVar[Told] = (Line("{error.message}", "error", hint="{error.hint}"),)
     error: ErrorInfo
     """What went wrong."""
 
@@ -750,6 +899,7 @@ class ConnectionClosing(Event, frozen=True, kw_only=True, tag="connection.closin
     """The last thing a client hears: why the daemon ends the connection."""
 
     durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("clients say that the connection was lost, and why")
     error: ErrorInfo
     """Why."""
 
@@ -757,6 +907,7 @@ class ConnectionClosing(Event, frozen=True, kw_only=True, tag="connection.closin
 class PermissionNoted(Event, frozen=True, kw_only=True, tag="permission.noted"):
     """A decision that needed nobody: shown so that a person can see why something ran or was refused."""
 
+    told: ClassVar[Told] = Silent("the call's own line says that it was denied, and why")
     call_id: str
     """The tool call it belongs to."""
     tool: str
@@ -774,6 +925,7 @@ class PermissionNoted(Event, frozen=True, kw_only=True, tag="permission.noted"):
 class HookRan(Event, frozen=True, kw_only=True, tag="hook.ran"):
     """A command of the person's ran because something happened."""
 
+    told: ClassVar[Told] = (Line("hook {hook} {outcome}[: {detail}]", "warning", when="outcome!=done"),)
     hook: str
     """What happened, in the words of hook files: PreToolUse, Stop, …"""
     command: str

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from openagent.client import Attachment, Client, ConnectionLost
-from openagent.client.text import clean, one_line, restored
+from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentsList
 from openagent.protocol.conversation import (
@@ -39,7 +39,7 @@ from openagent.tui.bare import Columns, Rows
 from openagent.tui.chat import Chat
 from openagent.tui.commands import COMMANDS, Command, named
 from openagent.tui.completion import Completion, FileChosen
-from openagent.tui.event_notes import note_for
+from openagent.tui.event_notes import notes_for
 from openagent.tui.keys import Keys
 from openagent.tui.link import Link
 from openagent.tui.permission import PermissionPanel
@@ -266,9 +266,10 @@ class SessionView(Rows):
             self._learn(self.info, event)
         if taker := self._takers.get(type(event)):
             await taker(event)
-        elif noted := note_for(event):
-            self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
-            await self.chat.note(*noted)
+            return
+        self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
+        for text, kind in notes_for(event):
+            await self.chat.note(text, kind)
 
     def _learn(self, info: SessionInfo, event: e.AnyEvent) -> None:
         match event:
@@ -349,7 +350,8 @@ class SessionView(Rows):
         self.undo = event.undo
         self.chat.rewind(event.rewound, event.returned)
         way_back = " /unrewind takes it back." if event.undo else ""
-        await self.chat.note(restored(event) + way_back, "warning")
+        for text, kind in notes_for(event):
+            await self.chat.note(text + way_back, kind)
 
     # What waits for the person
 

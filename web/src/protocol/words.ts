@@ -1,4 +1,4 @@
-// Written by scripts/words.py from what the tools say of themselves. `make docs` renews it.
+// Written by scripts/words.py from what tools and events say of themselves. `make docs` renews it.
 
 export interface ToolWords {
   kind: string
@@ -34,4 +34,41 @@ export const TOOLS: Record<string, ToolWords> = {
   list_mcp_resources: { kind: 'search', words: ['list resources', 'listing resources', 'listed resources'], subject: 'server' },
   read_mcp_resource: { kind: 'read', words: ['call', 'calling', 'called'], subject: '{server}: read {uri}' },
   mcp_sampling: { kind: 'ask', words: ['answer:', 'answering:', 'answered:'], subject: '' },
+}
+
+/** A line that tells of an event: templates, which telling.ts fills in. */
+export interface Line {
+  text: string
+  tone: 'plain' | 'warning' | 'error'
+  hint?: string
+  detail?: string
+  when?: string
+}
+
+/** Events that are told in lines. */
+export const LINES: Record<string, Line[]> = {
+  'session.deleted': [{ text: 'The session was deleted.', tone: 'error' }],
+  'message.queued': [{ text: 'Queued; it is next when this turn has ended.', tone: 'plain' }],
+  'queue.changed': [{ text: 'Held back, since the turn before was cancelled: {queued:messages}.', tone: 'warning', hint: 'They follow the next message, or `openagent sessions queue {session} --resume`.', when: 'held' }],
+  'budget.warning': [{ text: '{spent:money} of the {scope}\'s {limit:money} are spent.', tone: 'warning' }],
+  'budget.exceeded': [{ text: 'The {scope}\'s budget of {limit:money} is used up.', tone: 'error' }],
+  'context.threshold': [{ text: 'The context is {percent:percent} full.', tone: 'plain' }],
+  'context.collected': [{ text: 'Older messages were put away to make room, by {collector}: {tokens_before:number} → {tokens_after:number} tokens.', tone: 'plain', detail: '{summary}', when: '!note' }, { text: 'Older messages were put away to make room, by {collector}: {tokens_before:number} → {tokens_after:number} tokens.', tone: 'warning', hint: '{note}', detail: '{summary}', when: 'note' }],
+  'context.restored': [{ text: 'The model sees again what was put away: {tokens_before:number} → {tokens_after:number} tokens.', tone: 'plain' }],
+  'context.pinned': [{ text: 'Message {message_number} is pinned: no collection takes it away.', tone: 'plain', when: 'pinned' }, { text: 'Message {message_number} is no longer pinned.', tone: 'plain', when: '!pinned' }],
+  'intent.detected': [{ text: 'Taken for {intent.type} ({intent.confidence:part})[, tools: {tools:list}].', tone: 'plain', when: 'used intent.type!=research' }, { text: 'Taken for {intent.type} ({intent.confidence:part}), searching for “{intent.query}”[, tools: {tools:list}].', tone: 'plain', when: 'used intent.type=research' }, { text: '{note}', tone: 'plain', when: '!used note' }],
+  'retry.scheduled': [{ text: '{error.message} Trying again in {delay_s:seconds} ({attempt} of {max_attempts}).', tone: 'warning' }],
+  'provider.failed_over': [{ text: '{to_model} goes on in place of {from_model}:', tone: 'warning', hint: '{reason}' }],
+  'model.routed': [{ text: 'Answered by {model}:', tone: 'plain', hint: '{reason}' }],
+  'login.required': [{ text: 'The login to {provider} has ended.', tone: 'warning', hint: 'Log in again: openagent auth login {provider}', detail: '{reason}' }],
+  'subagent.started': [{ text: '→ {template} ({child}): {task:line}', tone: 'plain' }],
+  'subagent.finished': [{ text: '← {template} ({child}) is done, {cost_usd:usd}[, {changed:files} merged].', tone: 'plain', when: 'reason=done' }, { text: '← {template} ({child}) ended: {reason:words}, {cost_usd:usd}[, {changed:files} merged].', tone: 'plain', hint: '{error.message}', when: 'reason!=done' }, { text: '{template} left edits that did not come back[: conflicts in {conflicts:list}].', tone: 'warning', hint: 'Look with `openagent workspaces diff {copy}`.', when: 'copy' }],
+  'flow.started': [{ text: 'The flow {name} begins: {steps:list}.', tone: 'plain' }],
+  'flow.step': [{ text: '▸ {step}', tone: 'plain', when: 'state=running !round' }, { text: '{step}, round {round}', tone: 'plain', when: 'state=running round' }, { text: '{step} is {state:words}[: {text:line}]', tone: 'plain', when: 'state!=running' }],
+  'flow.finished': [{ text: 'The flow is done, {cost_usd:usd}.', tone: 'plain', when: 'state=done' }, { text: 'The flow is {state:words}, {cost_usd:usd}.', tone: 'warning', hint: '{error.message}', when: 'state!=done' }],
+  'checkpoint.restored': [{ text: 'Went back to before turn {turn}.', tone: 'warning', hint: 'The model no longer knows what came since.[ {others:files} that others changed stayed as they are.]', when: 'undo conversation' }, { text: 'Went back to before turn {turn}.', tone: 'warning', hint: '[{others:files} that others changed stayed as they are.]', when: 'undo !conversation' }, { text: 'The rewind was taken back.', tone: 'warning', hint: '[{others:files} that others changed stayed as they are.]', when: '!undo' }],
+  'background.started': [{ text: '{command_id} goes on in the background: {command:line}', tone: 'plain' }],
+  'background.finished': [{ text: '{command_id} was ended in the background; how far it had come is not known.', tone: 'warning', when: 'lost' }, { text: '{command_id} ended in the background[ with exit code {exit_code}].', tone: 'plain', when: '!lost' }],
+  'hook.ran': [{ text: 'hook {hook} {outcome}[: {detail}]', tone: 'warning', when: 'outcome!=done' }],
+  'error': [{ text: '{error.message}', tone: 'error', hint: '{error.hint}' }],
 }

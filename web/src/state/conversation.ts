@@ -1,7 +1,6 @@
 import type {
   AnyEvent,
   EndedTurn,
-  ErrorInfo,
   LiveAnswer,
   Message,
   MessagePage,
@@ -15,6 +14,7 @@ import type {
 } from '@/protocol/types'
 import { LIVE_ONLY } from '@/protocol/types'
 import { TOOLS } from '@/protocol/words'
+import { saidOf } from './telling'
 
 export type CallEnd = NonNullable<ToolResultPart['ended']>
 
@@ -229,7 +229,7 @@ function step(state: Conversation, event: AnyEvent): Conversation {
     case 'session.deleted':
       return { ...state, deleted: true }
     default:
-      return withNote(withInfo(state, event), event)
+      return withNotes(withInfo(state, event), event)
   }
 }
 
@@ -361,98 +361,29 @@ function withAgent(state: Conversation, child: string, change: Partial<Agent>): 
   return { ...state, agents: { ...state.agents, [child]: { ...known, ...change } } }
 }
 
-function withNote(state: Conversation, event: AnyEvent): Conversation {
-  const said = noteFor(event)
-  if (!said) return state
-  const note: Note = {
-    key: `n${event.seq ?? 0}`,
-    after: state.messages.at(-1)?.number ?? 0,
-    at: event.at ?? 0,
-    hint: '',
-    ...said,
-  }
-  const others = state.notes.filter((one) => one.key !== note.key)
-  return { ...state, notes: [...(event.type === 'checkpoint.restored' ? others.map(settled) : others), note] }
+function withNotes(state: Conversation, event: AnyEvent): Conversation {
+  const said = saidOf(event)
+  if (said.length === 0) return state
+  const undo = event.type === 'checkpoint.restored' ? event.undo : undefined
+  const notes = said.map(
+    ({ tone, text, hint, detail }, place): Note => ({
+      key: place === 0 ? `n${event.seq ?? 0}` : `n${event.seq ?? 0}.${place}`,
+      after: state.messages.at(-1)?.number ?? 0,
+      at: event.at ?? 0,
+      tone: TONES[tone],
+      text,
+      hint: [hint, detail].filter(Boolean).join(' '),
+      ...(undo ? { undo } : {}),
+    }),
+  )
+  const keys = new Set(notes.map((note) => note.key))
+  const others = state.notes.filter((one) => !keys.has(one.key))
+  return { ...state, notes: [...(event.type === 'checkpoint.restored' ? others.map(settled) : others), ...notes] }
 }
+
+const TONES = { plain: 'plain', warning: 'warn', error: 'bad' } as const
 
 /** Only the newest rewind is offered to be taken back where it was. */
 function settled(note: Note): Note {
   return note.undo ? { ...note, undo: '' } : note
-}
-
-type Said = Pick<Note, 'tone' | 'text' | 'undo'> & { hint?: string }
-
-function noteFor(event: AnyEvent): Said | null {
-  switch (event.type) {
-    case 'retry.scheduled':
-      return {
-        tone: 'warn',
-        text: `${event.error.message} Trying again in ${Math.round(event.delay_s)} s (${event.attempt} of ${event.max_attempts}).`,
-      }
-    case 'provider.failed_over':
-      return {
-        tone: 'warn',
-        text: `Went on with ${event.to_model} in place of ${event.from_model}.`,
-        hint: event.reason,
-      }
-    case 'model.routed':
-      return { tone: 'plain', text: `Answered by ${event.model}.`, hint: event.reason }
-    case 'budget.warning':
-      return {
-        tone: 'warn',
-        text: `${money(event.spent, event.unit)} of the ${event.scope}'s ${money(event.limit, event.unit)} are spent.`,
-      }
-    case 'budget.exceeded':
-      return { tone: 'bad', text: `The ${event.scope}'s budget of ${money(event.limit, event.unit)} is used up.` }
-    case 'context.threshold':
-      return { tone: 'plain', text: `The context is ${Math.round(event.percent)} % full.` }
-    case 'context.collected':
-      return {
-        tone: 'plain',
-        text: `Context collected: ${event.tokens_before ?? 0} → ${event.tokens_after ?? 0} tokens.`,
-        hint: event.summary ?? '',
-      }
-    case 'checkpoint.restored':
-      if (!event.undo) return { tone: 'warn', text: 'The rewind was taken back.', hint: leftWords(event.others) }
-      return {
-        tone: 'warn',
-        text: `Went back to before turn ${event.turn}.`,
-        hint: [
-          event.conversation ? 'The model no longer knows what came since; here it stays readable.' : '',
-          leftWords(event.others),
-        ]
-          .filter(Boolean)
-          .join(' '),
-        undo: event.undo,
-      }
-    case 'login.required':
-      return { tone: 'bad', text: `${event.provider} wants a new login.`, hint: event.reason }
-    case 'background.started':
-      return { tone: 'plain', text: `In the background: ${event.command}` }
-    case 'background.finished':
-      if (event.lost)
-        return {
-          tone: 'warn',
-          text: `${event.command_id} was ended in the background; how far it had come is not known.`,
-        }
-      return { tone: 'plain', text: `The background command ended with exit code ${event.exit_code ?? '?'}.` }
-    case 'error':
-      return problem(event.error)
-    default:
-      return null
-  }
-}
-
-function leftWords(others: string[] = []): string {
-  return others.length > 0
-    ? `Left as others made them: ${others.slice(0, 5).join(', ')}${others.length > 5 ? ' …' : ''}.`
-    : ''
-}
-
-function problem(error: ErrorInfo): Said {
-  return { tone: 'bad', text: error.message, hint: error.hint ?? '' }
-}
-
-function money(amount: number, unit: 'usd' | 'tokens' | undefined): string {
-  return unit === 'tokens' ? `${Math.round(amount)} tokens` : `$${amount.toFixed(2)}`
 }

@@ -14,6 +14,7 @@ from openagent.protocol import events as e
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import ImagePart, Message, TextPart, ThinkingPart, ToolResultPart
 from openagent.protocol.sessions import EndedTurn, LiveAnswer, PermissionAsk, PlanItem, SessionInfo
+from openagent.protocol.telling import said
 from openagent.protocol.usage import SessionUsage
 from openagent.protocol.words import turn_ended
 
@@ -22,6 +23,7 @@ OUTPUT_KEPT = 32_000
 OUTPUT_EVERY = 0.1
 """Seconds between two such pictures."""
 _PLAN_STATES = {"pending": "pending", "active": "in_progress", "done": "completed"}
+_SEVERITIES = {"plain": "info", "warning": "warning", "error": "error"}
 _SAID_ITSELF = ("done", "error", "cancelled", "max_tokens", "refused")
 """Ends of a prompt that its reply tells the editor."""
 
@@ -61,22 +63,18 @@ class Feed:
             e.SessionUpdated: lambda event: self._session_updated(event.info),
             e.TurnCompleted: self._turn_completed,
             e.ContextCollected: self._collected,
-            e.RetryScheduled: lambda event: self._notice(
-                "warning", f"{event.error.message} Trying again in {event.delay_s:g} s."
-            ),
-            e.ProviderFailedOver: lambda event: self._notice("warning", f"{event.to_model} goes on: {event.reason}"),
-            e.BudgetWarning: lambda event: self._notice(
-                "warning", f"{event.spent:g} of {event.limit:g} {event.unit} spent."
-            ),
-            e.CheckpointRestored: lambda event: self._notice("info", _restored(event)),
-            e.LoginRequired: lambda event: self._notice(
-                "error", f"Log in again: openagent auth login {event.provider}. {event.reason}"
-            ),
+            e.ErrorRaised: lambda event: None,  # the end of the prompt tells it
         }
 
     def show(self, event: e.AnyEvent) -> None:
         if show := self._shown.get(type(event)):
             show(event)
+        else:
+            self._tell_lines(event)
+
+    def _tell_lines(self, event: e.AnyEvent) -> None:
+        for each in said(event.told, event):
+            self._notice(_SEVERITIES[each.tone], each.whole)
 
     def update(self, update: str, /, **fields: Any) -> None:
         params = {"sessionId": self.info.id, "update": {"sessionUpdate": update, **fields}}
@@ -284,12 +282,8 @@ class Feed:
             summary = [text_block(event.summary)] if event.summary else []
             self.update("compaction_update", compactionId=str(event.seq), status="completed", summary=summary)
         else:
-            self._notice("info", "Older messages were put away to make room.")
+            self._tell_lines(event)
 
 
 def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat()
-
-
-def _restored(event: e.CheckpointRestored) -> str:
-    return f"Went back to before turn {event.turn}." if event.undo else "The rewind was taken back."

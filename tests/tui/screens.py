@@ -13,8 +13,8 @@ from textual.widget import Widget
 
 from openagent.client import Client, connect
 from openagent.client.elsewhere import web_socket_url
+from openagent.client.link import Link
 from openagent.tui.app import OpenAgent, Wanted
-from openagent.tui.link import Link
 from openagent.tui.session_view import SessionView
 
 from ..interaction.house import MODEL, House, house

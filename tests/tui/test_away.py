@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from openagent.client.elsewhere import web_socket_url
+from openagent.client.link import Link
 from openagent.protocol.errors import OpenAgentError
 from openagent.tui.app import OpenAgent, Wanted
-from openagent.tui.link import Link
 
 from ..interaction.doing import shell
 from .screens import picture, screens

@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Callable
 
 import msgspec
 
@@ -12,14 +13,13 @@ from openagent.cli.completion import session_argument
 from openagent.cli.conversation import Conversation
 from openagent.cli.keyboard import Keyboard
 from openagent.cli.terminal import DIM, RED, paint
-from openagent.client import Attachment, Client, ConnectionLost, connect
-from openagent.protocol.daemon import Ping
+from openagent.client import Attachment, ConnectionLost, connect
+from openagent.client.link import FIRST_WAIT, Link
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionDeleted
 
 LAST_MESSAGES = 20
 REATTACH_SECONDS = 30.0
-RETRY_SECONDS = 0.25
 
 
 @command("attach", "openagent attach 06gx", "openagent attach 06gx --json | jq .type")
@@ -36,14 +36,14 @@ def attach(session: str, as_json: bool) -> int:
 
 async def _attach(session: str, *, as_json: bool) -> int:
     may_type = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
-    client = await connect(name="attach", interactive=may_type)
+    link = Link(lambda may_start: connect(name="attach", interactive=may_type, auto_start=may_start))
     try:
-        attachment = await client.attach(session, messages=LAST_MESSAGES)
+        attachment = await (await link.open()).attach(session, messages=LAST_MESSAGES)
         if as_json:
             return await _print_events(attachment)
-        return await View(client, attachment, may_type=may_type).run()
+        return await View(link, attachment, may_type=may_type).run()
     finally:
-        await client.close()
+        await link.close()
 
 
 async def _print_events(attachment: Attachment) -> int:
@@ -63,8 +63,8 @@ def _print_line(value: object) -> None:
 class View:
     """One attachment after the other, until the person leaves or the session is deleted."""
 
-    def __init__(self, client: Client, attachment: Attachment, *, may_type: bool) -> None:
-        self._client = client
+    def __init__(self, link: Link, attachment: Attachment, *, may_type: bool) -> None:
+        self._link = link
         self._attachment = attachment
         self._conversation = Conversation(attachment.session)
         self._may_type = may_type
@@ -83,7 +83,6 @@ class View:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._client.close()
             self._conversation.end_line()
 
     async def _follow(self) -> int:
@@ -94,42 +93,48 @@ class View:
                 self._conversation.show(event)
                 if isinstance(event, SessionDeleted):
                     return 0
-            await self._attach_again(await self._why_lost())
+            await self._attach_again()
 
-    async def _why_lost(self) -> OpenAgentError:
-        try:
-            await self._client.request(Ping(id=self._client.next_id()))
-        except OpenAgentError as problem:
-            return problem
-        return ConnectionLost()
-
-    async def _attach_again(self, reason: OpenAgentError) -> None:
-        self._conversation.note(f"The connection was lost: {reason.info.message} Attaching again …", RED)
-        await self._client.close()
-        # A daemon that said goodbye was stopped by somebody and stays so; one that died is started again.
-        may_start = reason.info == ConnectionLost().info
+    async def _attach_again(self) -> None:
         session, seq = self._attachment.session, self._attachment.seq
-        deadline = asyncio.get_running_loop().time() + REATTACH_SECONDS
-        while True:
-            try:
-                self._client = await connect(name="attach", interactive=self._may_type, auto_start=may_start)
-                self._attachment = await self._client.attach(session, after=seq, messages=LAST_MESSAGES)
-                break
-            except (OpenAgentError, OSError) as problem:
-                if asyncio.get_running_loop().time() > deadline:
-                    raise OpenAgentError(
-                        "shutting_down",
-                        f"The session could not be attached again: {problem}",
-                        hint=f"`openagent attach {session}` tries anew.",
-                    ) from None
-                await asyncio.sleep(RETRY_SECONDS)
+        problems: list[str] = []
+
+        def tell(problem: str) -> None:
+            if not problems:
+                self._conversation.note(f"The connection was lost: {problem} Attaching again …", RED)
+            problems.append(problem)
+
+        try:
+            async with asyncio.timeout(REATTACH_SECONDS):
+                await self._link.mend(self._link.client, tell)
+                found = None
+                while found is None:
+                    found = await self._attached(session, seq, tell)
+        except TimeoutError:
+            raise OpenAgentError(
+                "shutting_down",
+                f"The session could not be attached again: {problems[-1]}",
+                hint=f"`openagent attach {session}` tries anew.",
+            ) from None
+        self._attachment = found
         self._conversation.note("Attached again; nothing was missed.", DIM)
+
+    async def _attached(self, session: str, seq: int, tell: Callable[[str], None]) -> Attachment | None:
+        client = self._link.client
+        try:
+            return await client.attach(session, after=seq, messages=LAST_MESSAGES)
+        except ConnectionLost:
+            await self._link.mend(client, tell)
+        except OpenAgentError as problem:
+            tell(str(problem))
+            await asyncio.sleep(FIRST_WAIT)
+        return None
 
     async def _type(self) -> int:
         with Keyboard() as keyboard:
             async for line in keyboard.lines():
                 try:
-                    await self._conversation.take(line, self._client)
+                    await self._conversation.take(line, self._link.client)
                 except OpenAgentError as problem:
                     self._conversation.note(str(problem), RED)
         return 0
@@ -139,7 +144,7 @@ class View:
 
     async def _cancel(self) -> None:
         try:
-            running = await self._client.cancel(self._attachment.session)
+            running = await self._link.client.cancel(self._attachment.session)
         except OpenAgentError as problem:
             self._conversation.note(str(problem), RED)
         else:

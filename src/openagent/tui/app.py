@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from openagent.client import Client
+from openagent.client.link import Link
 from openagent.client.text import clean
 from openagent.protocol.context import ContextShow
 from openagent.protocol.daemon import DaemonStatus
@@ -33,7 +34,6 @@ from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRewind, Se
 from openagent.tui import keys, preferences
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, named
-from openagent.tui.link import Link
 from openagent.tui.place import place
 from openagent.tui.prompt import Prompt
 from openagent.tui.session_view import SessionView

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from openagent.client import Attachment, Client, ConnectionLost
+from openagent.client.link import Link
 from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentsList
@@ -41,7 +42,6 @@ from openagent.tui.commands import COMMANDS, Command, named
 from openagent.tui.completion import Completion, FileChosen
 from openagent.tui.event_notes import notes_for
 from openagent.tui.keys import Keys
-from openagent.tui.link import Link
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.place import branch_in, branch_of
 from openagent.tui.prompt import Prompt

@@ -1,9 +1,10 @@
-"""The connection all tabs share. When it is lost, one of them makes it anew for all."""
+"""A connection that is made anew when it is lost: what `attach`, the terminal's windows and the programs that stand
+between a daemon and somebody else (an editor, a script) have in common."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from openagent.client import Client, ConnectionLost
+from openagent.client.client import Client, ConnectionLost
 from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
 
@@ -18,18 +19,26 @@ class Link:
         """The other machine that the daemon works on: its files are not ours."""
         self._open = open_
         self._client: Client | None = None
+        self._lost = False
+        self._opening = asyncio.Lock()
+        """Two that want the connection at once get one and the same."""
         self._mending = asyncio.Lock()
+        """Of all that notice a loss, one makes the connection anew and the others wait for it."""
 
     @property
     def client(self) -> Client:
+        """While it is lost, one that refuses everything."""
         if self._client is None:
             raise ConnectionLost("There is no connection to the daemon yet.")
         return self._client
 
-    async def open(self) -> Client:
-        """The first connection. Raises when there is none to be had."""
-        self._client = await self._open(True)
-        return self._client
+    async def open(self, *, may_start: bool = True) -> Client:
+        """The connection there is, or a new one. Raises when there is none to be had."""
+        async with self._opening:
+            if self._client is None or self._lost:
+                self._client = await self._open(may_start)
+                self._lost = False
+            return self._client
 
     async def mend(self, lost: Client, tell: Callable[[str], None]) -> None:
         """Returns when there is a connection again, however long that takes; `tell` hears how it goes."""
@@ -39,12 +48,13 @@ class Link:
             why = await why_lost(lost)
             # A daemon that said goodbye was stopped by somebody and stays so; one that died is started again.
             may_start = why.info == ConnectionLost().info
+            self._lost = True
             await lost.close()
             problem, wait = why.info.message, FIRST_WAIT
-            while True:
+            while self._lost:
                 tell(problem)
                 try:
-                    self._client = await self._open(may_start)
+                    await self.open(may_start=may_start)
                     return
                 except (OpenAgentError, OSError) as refused:
                     problem = refused.info.message if isinstance(refused, OpenAgentError) else str(refused)

@@ -1,27 +1,36 @@
-"""The built-in tools, in the order the model is offered them."""
+"""The built-in tools, in the order the model is offered them.
+
+A file of this room that holds a tool of its own name is one of them, without being named here. Those that need
+something to work with are made below.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
+from openagent import tools as room
 from openagent.plugins.index import Index
 from openagent.plugins.recall import Memory
-from openagent.plugins.tool import Tool
-from openagent.tools.apply_patch import apply_patch
-from openagent.tools.ask_user import ask_user
-from openagent.tools.edit_file import edit_file
-from openagent.tools.execute_code import execute_code
-from openagent.tools.git import git
-from openagent.tools.glob import glob
-from openagent.tools.grep import grep
-from openagent.tools.list_dir import list_dir
-from openagent.tools.read_file import read_file
+from openagent.plugins.tool import FunctionTool, Tool
 from openagent.tools.recall import recall_tool
 from openagent.tools.search_code import search_code_tool
-from openagent.tools.shell import shell
-from openagent.tools.shell_output import shell_output
-from openagent.tools.todo import todo
 from openagent.tools.web_fetch import web_fetch_tool
 from openagent.tools.web_search import SearchBackend, web_search_tool
-from openagent.tools.write_file import write_file
+
+ORDER = (
+    "read_file", "write_file", "edit_file", "apply_patch", "list_dir", "glob", "grep", "search_code", "shell",
+    "shell_output", "execute_code", "git", "web_fetch", "web_search", "ask_user", "todo", "recall",
+)  # fmt: skip
+"""Part of the prefix that providers cache, so these keep their places. Others follow, by their names."""
+
+
+@cache
+def _tools_alone() -> Sequence[Tool]:
+    """Those that need nothing."""
+    named = ((each.name, import_module(f"{room.__name__}.{each.name}")) for each in iter_modules(room.__path__))
+    found = (getattr(module, name, None) for name, module in named)
+    return [tool for tool in found if isinstance(tool, FunctionTool)]
 
 
 def built_in_tools(
@@ -32,25 +41,15 @@ def built_in_tools(
     memory: Memory | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Sequence[Tool]:
-    """Always in the same order: it is part of the prefix that providers cache. No web_search without a backend, no
-    search_code without an index. `names` are hosts of a person's own, with their addresses."""
+    """No web_search without a backend, no search_code without an index. `names` are hosts of a person's own, with
+    their addresses."""
     tools: list[Tool] = [
-        read_file,
-        write_file,
-        edit_file,
-        apply_patch,
-        list_dir,
-        glob,
-        grep,
+        *_tools_alone(),
         *([search_code_tool(index)] if index is not None else []),
-        shell,
-        shell_output,
-        execute_code,
-        git,
         web_fetch_tool(names=names or {}),
         *([web_search_tool(search)] if search is not None else []),
-        ask_user,
-        todo,
         *([recall_tool(memory)] if memory is not None else []),
     ]
+    places = {name: place for place, name in enumerate(ORDER)}
+    tools.sort(key=lambda tool: (places.get(tool.name, len(places)), tool.name))
     return [tool for tool in tools if tool.name not in disabled]

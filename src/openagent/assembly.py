@@ -31,7 +31,7 @@ from openagent.context.service import ContextService
 from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
 from openagent.customizing.service import Customizing
-from openagent.daemon.daemon import Behind, Daemon
+from openagent.daemon.daemon import Behind, Daemon, Handler
 from openagent.daemon.heap import Heap
 from openagent.daemon.late import Late
 from openagent.daemon.loaded import LoadedSessions
@@ -293,27 +293,26 @@ def assemble(
     grants = GrantService(manager, safety.rules, safety.workspaces)
     terminals = TerminalService(manager, bus)
     search = SearchService(store, home)
-    for served in (
-        models.handlers(),
-        UsageService(store).handlers(),
-        MetricsService(store).handlers(),
-        IndexService(index).handlers(),
-        ContextService(manager, bus).handlers(),
-        access.handlers(),
-        FileService(manager, safety, hidden, copies=home / "copies").handlers(),
-        terminals.handlers(),
-        WorkspaceService(safety.workspaces, store).handlers(),
-        tasks.handlers(),
-        search.handlers(),
-        QueueService(manager).handlers(),
-        ToolSwitch(configs, manager, team.own_tools).handlers(),
-        safety.handlers(store, manager),
-        grants.handlers(),
-        mcp.handlers(),
-        team.handlers(),
-        custom.handlers(),
-    ):
-        daemon.serve_ops(served)
+    handlers: list[Handler] = [
+        *models.handlers(),
+        *UsageService(store).handlers(),
+        *MetricsService(store).handlers(),
+        *IndexService(index).handlers(),
+        *ContextService(manager, bus).handlers(),
+        *access.handlers(),
+        *FileService(manager, safety, hidden, copies=home / "copies").handlers(),
+        *terminals.handlers(),
+        *WorkspaceService(safety.workspaces, store).handlers(),
+        *tasks.handlers(),
+        *search.handlers(),
+        *QueueService(manager).handlers(),
+        *ToolSwitch(configs, manager, team.own_tools).handlers(),
+        *safety.handlers(store, manager),
+        *grants.handlers(),
+        *mcp.handlers(),
+        *team.handlers(),
+        *custom.handlers(),
+    ]
     reach = CallersReach(
         manager,
         places,
@@ -324,7 +323,7 @@ def assemble(
         session_of_terminal=terminals.session_of,
     )
     return Assembled(
-        Behind(manager, reach, configs.show),
+        Behind(handlers, manager, reach, configs.show),
         access=access,
         presence=Presence(store, home),
         team=team,

@@ -18,10 +18,10 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.in_use import in_use
+from openagent.daemon.op_audit import OpAudit
 from openagent.daemon.pulse import Pulse, rss_bytes
-from openagent.daemon.reaching import Reach
-from openagent.daemon.trail import Trail
-from openagent.daemon.versions import settings_version
+from openagent.daemon.reach import Reach
+from openagent.daemon.settings_version import settings_version
 from openagent.plugins.jail import Jail, OutsideJail
 from openagent.protocol.configuration import ConfigList, ConfigShow
 from openagent.protocol.conversation import (
@@ -86,9 +86,15 @@ class Place(Struct, frozen=True):
 class Behind(NamedTuple):
     """What is loaded behind the open socket."""
 
+    handlers: Sequence[Handler]
+    """Of the ops that features answer, which the daemon does not know."""
     manager: "SessionManager"
     reach: Reach
     show_config: Callable[[str, dict[str, str]], ConfigList]
+
+
+def _by_op(handlers: Iterable[Handler]) -> dict[type[Op], Handler]:
+    return {each.op: each for each in handlers}
 
 
 def message_parts(text: str, parts: Sequence[UserPart]) -> list[UserPart]:
@@ -106,7 +112,7 @@ def _actor(connection: Connection, op: Op) -> Actor:
 class Daemon:
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.trail = Trail()
+        self._op_audit = OpAudit()
         self.bus = EventBus()
         self.connections: set[Connection] = set()
         self.stopping = asyncio.Event()
@@ -119,8 +125,7 @@ class Daemon:
         self._started = time.monotonic()
         self._ready: asyncio.Future[Behind] = asyncio.get_running_loop().create_future()
         self._metrics: asyncio.Task[None] | None = None
-        self._handlers: dict[type[Op], Handler] = {}
-        self.serve_ops(
+        self._handlers = _by_op(
             [
                 Hello.handled_by(self._hello),
                 Ping.handled_by(self._ping),
@@ -152,11 +157,8 @@ class Daemon:
 
     def ready(self, behind: "Behind") -> None:
         """Heavy parts load after the sockets are open; ops that came meanwhile go on from here."""
+        self._handlers |= _by_op(behind.handlers)
         self._ready.set_result(behind)
-
-    def serve_ops(self, handlers: Iterable[Handler]) -> None:
-        """Ops of rooms that the daemon does not know. Call it before `ready`."""
-        self._handlers.update((each.op, each) for each in handlers)
 
     def failed(self, problem: BaseException) -> None:
         self._ready.set_exception(problem)
@@ -214,9 +216,9 @@ class Daemon:
         try:
             result = await self._handlers[type(op)].carry_out(connection, op)
         except Exception as problem:
-            await self.trail.tell(manager, op, problem)
+            await self._op_audit.tell(manager, op, problem)
             raise
-        await self.trail.tell(manager, op, None)
+        await self._op_audit.tell(manager, op, None)
         return result
 
     async def _check_reach(self, connection: Connection, op: Op) -> None:
@@ -235,7 +237,7 @@ class Daemon:
     async def tell_login(self, caller: Caller, what: str) -> None:
         """A browser comes in or goes, which is no op."""
         with acting(Actor("web", caller.name, caller.address)):
-            await self.trail.write(await self._manager(), entry("login", what, token=caller.id))
+            await self._op_audit.write(await self._manager(), entry("login", what, token=caller.id))
 
     @property
     def _is_ready(self) -> bool:
@@ -437,7 +439,7 @@ class Daemon:
     async def _stop(self, connection: Connection, op: DaemonStop) -> Done:
         _log.info("stop requested", extra={"client": connection.name})
         if self._is_ready:
-            await self.trail.write(self._ready.result().manager, entry("daemon", "stop"))
+            await self._op_audit.write(self._ready.result().manager, entry("daemon", "stop"))
         self.stopping.set()
         return Done()
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from openagent.daemon.callers import Caller
-from openagent.daemon.versions import settings_version
+from openagent.daemon.settings_version import settings_version
 from openagent.gateway.rest.asking import Asking, json_response, new_op_id
 from openagent.gateway.rest.decode import decode_body, decode_query, read_body
 from openagent.gateway.rest.endpoint import Custom

@@ -39,7 +39,7 @@ _REFUSED = frozenset({"invalid_argument", "not_found", "conflict", "busy", "perm
 _log = logging.getLogger(__name__)
 
 
-class Trail:
+class OpAudit:
     def __init__(self) -> None:
         self._owed: list[AuditEntry] = []
         """What could not be stored so far."""

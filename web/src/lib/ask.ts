@@ -23,6 +23,10 @@ export async function act<K extends OpName>(op: K, fields: OpFields<K>): Promise
   }
 }
 
+export function messageOf(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem)
+}
+
 export function tellProblem(problem: unknown): void {
-  tell({ tone: 'bad', title: 'This did not work', text: problem instanceof Error ? problem.message : String(problem) })
+  tell({ tone: 'bad', title: 'This did not work', text: messageOf(problem) })
 }

@@ -6,6 +6,7 @@ import { duration } from '@/lib/format'
 import { useRenew } from '@/lib/live'
 import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
+import { Form } from '@/parts/Form'
 import { Chip, Row, Rows, Section } from '@/parts/Listing'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import { Tip } from '@/parts/Tip'
@@ -153,31 +154,16 @@ function AddKey({ taken, done }: { taken: string[]; done: () => void }) {
   const renew = useRenew('auth.list', 'models.list')
   const [name, setName] = useState('')
   const [key, setKey] = useState('')
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
   const configured = (config.data?.values ?? []).flatMap(({ key }) => /^providers\.([^.]+)\.kind$/.exec(key)?.[1] ?? [])
   const known = [...new Set([...configured, ...KNOWN_PROVIDERS])].sort()
   const replaces = taken.includes(name.trim())
   const add = async () => {
-    setBusy(true)
-    setProblem('')
-    try {
-      await daemon.request('auth.add', { name: name.trim(), key, replace: replaces })
-      await renew()
-      done()
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
-    }
-    setBusy(false)
+    await daemon.request('auth.add', { name: name.trim(), key, replace: replaces })
+    await renew()
+    done()
   }
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void add()
-      }}
-    >
+    <Form work={add} action={replaces ? 'Replace' : 'Add'} ready={name.trim() !== '' && key.trim() !== ''} leave={done}>
       <Autocomplete
         label="Provider"
         description="As it is called before the slash of a model's name."
@@ -198,19 +184,6 @@ function AddKey({ taken, done }: { taken: string[]; done: () => void }) {
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
       />
       {replaces && <p className="field-hint">There is a key for {name.trim()} already: this one takes its place.</p>}
-      {problem && (
-        <p className="form-problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <div className="form-actions">
-        <Button variant="default" onClick={done}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={busy} disabled={!name.trim() || !key.trim()}>
-          {replaces ? 'Replace' : 'Add'}
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }

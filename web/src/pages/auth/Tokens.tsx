@@ -6,6 +6,7 @@ import { exactTime } from '@/lib/format'
 import { useRenew } from '@/lib/live'
 import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
+import { Form } from '@/parts/Form'
 import { Chip, Quiet, Row, Rows, Section } from '@/parts/Listing'
 import { CopyButton } from '@/parts/Markdown'
 import { ErrorState, LoadingRows } from '@/parts/states'
@@ -152,20 +153,11 @@ function CreateToken({ done }: { done: () => void }) {
   const [folders, setFolders] = useState('')
   const [lifetime, setLifetime] = useState(String(30 * DAY))
   const [made, setMade] = useState<TokenCreated | null>(null)
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
   const create = async () => {
-    setBusy(true)
-    setProblem('')
-    try {
-      const expires_in = lifetime === 'none' ? null : Number(lifetime)
-      const roots = folders.split('\n').flatMap((folder) => folder.trim() || [])
-      setMade(await daemon.request('tokens.create', { name: name.trim(), scopes, roots, expires_in }))
-      await renew()
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
-    }
-    setBusy(false)
+    const expires_in = lifetime === 'none' ? null : Number(lifetime)
+    const roots = folders.split('\n').flatMap((folder) => folder.trim() || [])
+    setMade(await daemon.request('tokens.create', { name: name.trim(), scopes, roots, expires_in }))
+    await renew()
   }
   if (made)
     return (
@@ -185,12 +177,11 @@ function CreateToken({ done }: { done: () => void }) {
       </div>
     )
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void create()
-      }}
+    <Form
+      work={create}
+      action="Create"
+      ready={name.trim() !== '' && scopes.length > 0 && folders.trim() !== ''}
+      leave={done}
     >
       <TextInput
         label="Name"
@@ -225,19 +216,6 @@ function CreateToken({ done }: { done: () => void }) {
         onChange={(value) => setLifetime(value ?? lifetime)}
         allowDeselect={false}
       />
-      {problem && (
-        <p className="form-problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <div className="form-actions">
-        <Button variant="default" onClick={done}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={busy} disabled={!name.trim() || scopes.length === 0 || !folders.trim()}>
-          Create
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }

@@ -1,6 +1,7 @@
-import { Button, NumberInput, SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { NumberInput, SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useRenew } from '@/lib/live'
+import { Form } from '@/parts/Form'
 import type { McpServerEntry } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import { pairs, words } from './words'
@@ -16,33 +17,17 @@ export function AddServer({ by, done }: { by: 'command' | 'url'; done: () => voi
   const [network, setNetwork] = useState<Network>('jail')
   const [hosts, setHosts] = useState<string[]>([])
   const [timeout, setTimeout] = useState<number | string>(60)
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
 
   const add = async () => {
-    setBusy(true)
-    setProblem('')
-    try {
-      const server =
-        by === 'command' ? commandEntry(target, pairs(given, '=')) : addressEntry(target, pairs(given, ':'))
-      if (by === 'command' && network !== 'jail') server.network = network === 'hosts' ? hosts : network
-      await daemon.request('mcp.add', { name: name.trim(), server: { ...server, timeout: Number(timeout) || 60 } })
-      await renew()
-      done()
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
-    }
-    setBusy(false)
+    const server = by === 'command' ? commandEntry(target, pairs(given, '=')) : addressEntry(target, pairs(given, ':'))
+    if (by === 'command' && network !== 'jail') server.network = network === 'hosts' ? hosts : network
+    await daemon.request('mcp.add', { name: name.trim(), server: { ...server, timeout: Number(timeout) || 60 } })
+    await renew()
+    done()
   }
 
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void add()
-      }}
-    >
+    <Form work={add} action="Add" ready={name.trim() !== '' && target.trim() !== ''} leave={done}>
       <TextInput
         label="Name"
         description="Agents see its tools under this name."
@@ -106,20 +91,7 @@ export function AddServer({ by, done }: { by: 'command' | 'url'; done: () => voi
         </div>
       )}
       <NumberInput label="Seconds a call may take" value={timeout} onChange={setTimeout} min={1} max={3600} />
-      {problem && (
-        <p className="form-problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <div className="form-actions">
-        <Button variant="default" onClick={done}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={busy} disabled={!name.trim() || !target.trim()}>
-          Add
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }
 

@@ -1,8 +1,8 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core'
-import { IconArrowLeft } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
+import { Form } from '@/parts/Form'
 import { Chip, Filter, Row, Rows } from '@/parts/Listing'
 import { CopyButton } from '@/parts/Markdown'
 import { safeAddress } from '@/parts/safe-address'
@@ -50,31 +50,16 @@ export function Catalogue({ taken, done }: { taken: string[]; done: () => void }
 function Chosen({ entry, back, done }: { entry: McpCatalogueEntry; back: () => void; done: () => void }) {
   const renew = useRenew('mcp.list', 'tools.list')
   const [values, setValues] = useState<Record<string, string>>({})
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
   const needs = entry.needs ?? []
   const missing = needs.some((one) => one.required !== false && !one.is_set && !values[one.name]?.trim())
   const page = entry.page ? safeAddress(entry.page) : null
   const add = async () => {
-    setBusy(true)
-    setProblem('')
-    try {
-      await daemon.request('mcp.add', { name: entry.name, server: withSettings(entry, values) })
-      await renew()
-      done()
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
-    }
-    setBusy(false)
+    await daemon.request('mcp.add', { name: entry.name, server: withSettings(entry, values) })
+    await renew()
+    done()
   }
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void add()
-      }}
-    >
+    <Form work={add} action="Add" ready={!missing} leave={back} back>
       <p className="confirm-text">
         <strong>{entry.name}</strong>: {entry.about}{' '}
         {page && (
@@ -115,20 +100,7 @@ function Chosen({ entry, back, done }: { entry: McpCatalogueEntry; back: () => v
           visibilityToggleButtonProps={{ 'aria-label': `Show or hide ${need.name}` }}
         />
       ))}
-      {problem && (
-        <p className="form-problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <div className="form-actions">
-        <Button variant="default" leftSection={<IconArrowLeft size={14} />} onClick={back}>
-          Back
-        </Button>
-        <Button type="submit" loading={busy} disabled={missing}>
-          Add
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }
 

@@ -1,6 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useRenew } from '@/lib/live'
+import { Form } from '@/parts/Form'
 import type { McpImported } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 
@@ -9,18 +10,9 @@ export function ImportServers({ done }: { done: () => void }) {
   const renew = useRenew('mcp.list', 'tools.list')
   const [path, setPath] = useState('')
   const [found, setFound] = useState<McpImported | null>(null)
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
   const take = async () => {
-    setBusy(true)
-    setProblem('')
-    try {
-      setFound(await daemon.request('mcp.import', { path: path.trim() }))
-      await renew()
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
-    }
-    setBusy(false)
+    setFound(await daemon.request('mcp.import', { path: path.trim() }))
+    await renew()
   }
   if (found)
     return (
@@ -42,13 +34,7 @@ export function ImportServers({ done }: { done: () => void }) {
       </div>
     )
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void take()
-      }}
-    >
+    <Form work={take} action="Import" ready={path.trim() !== ''} leave={done}>
       <TextInput
         label="File"
         description="With mcpServers in it, as Claude, Cursor, VS Code and others keep it: an absolute path on the daemon’s machine."
@@ -59,19 +45,6 @@ export function ImportServers({ done }: { done: () => void }) {
         required
         data-autofocus
       />
-      {problem && (
-        <p className="form-problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <div className="form-actions">
-        <Button variant="default" onClick={done}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={busy} disabled={!path.trim()}>
-          Import
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }

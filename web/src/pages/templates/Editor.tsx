@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
 import { MODES, type Mode, modeWords } from '@/lib/modes'
+import { Problem, useSubmit } from '@/parts/Form'
 import type { Template } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 
@@ -16,51 +17,40 @@ export function Editor(props: { template: Template | null; replaces: boolean; ta
   const [view, setView] = useState<View>('form')
   const [template, setTemplate] = useState<Template>(props.template ?? EMPTY)
   const [markdown, setMarkdown] = useState('')
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
   const replaces = view === 'form' && props.taken.includes(template.name)
 
-  const show = async (wanted: View) => {
-    setProblem('')
-    try {
-      if (wanted === 'markdown') setMarkdown((await daemon.request('templates.write', { template })).text)
-      else setTemplate(await daemon.request('templates.read', { text: markdown, file: 'template.md' }))
+  const { submit, busy, problem } = useSubmit(async (wanted: View | 'saved') => {
+    if (wanted === 'markdown') {
+      setMarkdown((await daemon.request('templates.write', { template })).text)
       setView(wanted)
-    } catch (wrong) {
-      setProblem(wrong instanceof Error ? wrong.message : String(wrong))
-    }
-  }
-  const save = async () => {
-    setBusy(true)
-    setProblem('')
-    try {
+    } else if (wanted === 'form') {
+      setTemplate(await daemon.request('templates.read', { text: markdown, file: 'template.md' }))
+      setView(wanted)
+    } else {
       const replace = props.replaces || replaces
       if (view === 'form') await daemon.request('templates.save', { template, replace })
       else await daemon.request('templates.import', { text: markdown, file: 'template.md', replace: props.replaces })
       await renew()
       props.done()
-    } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
     }
-    setBusy(false)
-  }
+  })
 
   return (
     <form
       className="form"
       onSubmit={(event) => {
         event.preventDefault()
-        void save()
+        submit('saved')
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void save()
+        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit('saved')
       }}
     >
       <SegmentedControl
         size="xs"
         aria-label="How to edit it"
         value={view}
-        onChange={(value) => void show(value as View)}
+        onChange={(value) => submit(value as View)}
         data={[
           { value: 'form', label: 'Form' },
           { value: 'markdown', label: 'Markdown' },
@@ -83,11 +73,7 @@ export function Editor(props: { template: Template | null; replaces: boolean; ta
       {replaces && !props.replaces && (
         <p className="field-hint">There is a saved template {template.name} already: this one takes its place.</p>
       )}
-      {problem && (
-        <p className="form-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <div className="form-actions">
         <Button variant="default" onClick={props.done}>
           Cancel

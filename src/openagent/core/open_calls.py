@@ -1,5 +1,5 @@
-"""Keeping a history one that every provider accepts: no tool call stays without its result, and each says what became
-of it."""
+"""Calls that have no result yet. Providers accept no history with a call that stays without one, so at a turn's end
+each gets a result that says what became of it."""
 
 from typing import Literal
 

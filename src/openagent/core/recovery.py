@@ -1,4 +1,4 @@
-"""What a daemon that died left open is closed here, by what is stored of it."""
+"""After a crash: what a daemon that died left open is closed, as far as it is known from the store."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence

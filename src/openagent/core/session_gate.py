@@ -1,7 +1,6 @@
-"""The gate of a session, at arm's length: it keeps books beside the turn, and a defect in them does not end the turn.
+"""A session's way to its gate. A defect in a gate is told, and does not end the turn.
 
-It stays safe: a call that could not be put before the gate is not made, and a question that could not be is put to a
-person.
+It stays safe: when the gate fails, a call is not made, and a person is asked what the gate might have answered.
 """
 
 import logging

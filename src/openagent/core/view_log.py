@@ -1,4 +1,4 @@
-"""The log of what happened to a view: collections, rewinds, pins. What of a session it leaves to be shown."""
+"""The log of what happened to a view (collections, rewinds, pins), and which messages it leaves to be shown."""
 
 from collections.abc import Sequence
 from itertools import takewhile

@@ -1,6 +1,7 @@
-"""What stands between a session and its doings: rules of folders, slash commands, hooks.
+"""A gate hears of each message, each call and the end of each turn before it happens. The rules of folders, slash
+commands and hooks are gates.
 
-It tells the model things, and may hold up a message, a call or the end of a turn. It can make a decision stricter and
+It tells the model things, and may stop a message, a call or the end of a turn. It can make a decision stricter and
 answer in place of a person; it never lifts a denial.
 """
 
@@ -23,7 +24,7 @@ def folder_at(path: str) -> Path:
 
 
 class Scene(Struct, frozen=True):
-    """Whose doings they are."""
+    """The session that a gate is asked about, as it is now."""
 
     info: SessionInfo
     directory: str

@@ -23,6 +23,7 @@ def test_what_is_written_down_of_tools_is_what_they_say() -> None:
         ("edit_file", {"path": "a.py"}, ("edit a.py", "editing a.py", "edited a.py")),
         ("shell", {"command": "ls"}, ("run ls", "running ls", "ran ls")),
         ("git", {"subcommand": "log", "args": ["-1"]}, ("run git log -1", "running git log -1", "ran git log -1")),
+        ("read_file", {"file_path": "a.py"}, ("read a.py", "reading a.py", "read a.py")),
         ("todo", {"plan": []}, ("plan", "planning", "planned")),
         ("mcp__hub__close", {"id": "7"}, ("call 7", "calling 7", "called 7")),
         ("word_count", {"path": "a"}, ("word_count a", "word_count a", "word_count a")),

@@ -39,8 +39,8 @@ def about(tool: str) -> About:
 
 def subject_of(tool: str, arguments: Mapping[str, object]) -> str:
     """What stands for a whole call on one line, where only its arguments are known."""
-    if (known := KNOWN.get(tool)) is not None and known.subject:
-        return filled_in(known.subject, arguments)
+    if (known := KNOWN.get(tool)) is not None and (subject := filled_in(known.subject, arguments)):
+        return subject
     named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
     return str(named or next((value for value in arguments.values() if isinstance(value, str)), ""))
 

@@ -40,8 +40,10 @@ function verbFor({ words: [todo, doing, done] }: ToolWords, phase: Phase): strin
 
 function telling(call: ToolCallPart, { subject }: ToolWords): string {
   const given = call.arguments ?? {}
-  if (subject.includes('{')) return subject.replace(/\{(\w+)\}/g, (_, name: string) => plain(given[name])).trim()
-  if (subject) return plain(given[subject])
+  const filled = subject.includes('{')
+    ? subject.replace(/\{(\w+)\}/g, (_, name: string) => plain(given[name])).trim()
+    : plain(given[subject])
+  if (filled) return filled
   for (const name of TELLING) if (typeof given[name] === 'string' && given[name]) return given[name]
   const first = Object.values(given).find((value) => typeof value === 'string')
   return typeof first === 'string' ? first : ''

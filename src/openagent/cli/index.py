@@ -10,9 +10,10 @@ import click
 from msgspec import Struct
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.progress import bar, with_progress
 from openagent.cli.terminal import BOLD, DIM, paint, size
 from openagent.client.text import ago, clean
-from openagent.protocol.events import AnyEvent, IndexProgress, IndexUpdated
+from openagent.protocol.events import IndexProgress, IndexUpdated
 from openagent.protocol.index import (
     IndexAsk,
     IndexBuild,
@@ -27,7 +28,7 @@ from openagent.protocol.index import (
 from openagent.protocol.op import Op
 
 R = TypeVar("R", bound=Struct)
-_BAR = 30
+
 _SHOWN_LINES = 6
 
 _cwd = click.option("--cwd", metavar="DIR", default=".", help="The workspace; this folder when left out.")
@@ -47,7 +48,7 @@ def index() -> None:
 def build(cwd: str, as_json: bool) -> None:
     """Read what is new or changed since the last time."""
     op = IndexBuild(id="-", cwd=_absolute(cwd))
-    built = complete(_with_progress(op, quiet=as_json))
+    built = complete(with_progress(op, IndexProgress, _bar, quiet=as_json))
     if as_json:
         print_json(plain(built))
     else:
@@ -152,7 +153,7 @@ async def _watch(cwd: str) -> None:
 @as_json
 def setup(as_json: bool) -> None:
     """Install the model that finds code by meaning. It runs on this machine; nothing is sent anywhere."""
-    ready = complete(_with_progress(IndexSetup(id="-"), quiet=as_json))
+    ready = complete(with_progress(IndexSetup(id="-"), IndexProgress, _bar, quiet=as_json))
     if as_json:
         print_json(plain(ready))
     else:
@@ -164,37 +165,10 @@ async def _request(op: Op[R]) -> R:
         return await client.request(op)
 
 
-async def _with_progress(op: Op[R], *, quiet: bool) -> R:
-    async with daemon() as client, client.all_events() as events:
-        shown = None if quiet else asyncio.create_task(_show(events))
-        try:
-            return await client.request(op)
-        finally:
-            if shown is not None:
-                shown.cancel()
-                if sys.stderr.isatty():
-                    click.echo("\r\x1b[K", nl=False, err=True)
-
-
-async def _show(events: "asyncio.Queue[AnyEvent | None]") -> None:
-    """A bar that moves in a terminal; elsewhere a line per stage."""
-    moving = sys.stderr.isatty()
-    stage = ""
-    while (event := await events.get()) is not None:
-        if not isinstance(event, IndexProgress):
-            continue
-        if moving:
-            click.echo(f"\r\x1b[K{_bar(event)}", nl=False, err=True)
-        elif event.stage != stage:
-            click.echo(clean(event.stage), err=True)
-        stage = event.stage
-
-
 def _bar(event: IndexProgress) -> str:
     if not event.total:
         return f"{clean(event.stage):28} {event.done or ''}"
-    filled = _BAR * min(event.done, event.total) // event.total
-    return f"{clean(event.stage):28} {'█' * filled}{'░' * (_BAR - filled)} {event.done} of {event.total}"
+    return bar(event.stage, event.done, event.total, f"{event.done} of {event.total}")
 
 
 def _built(built: IndexBuilt | IndexUpdated) -> str:

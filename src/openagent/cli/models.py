@@ -1,26 +1,23 @@
 """`openagent models`"""
 
-import asyncio
 import os
 import sys
 
 import click
 
 from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.progress import bar, with_progress
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, size, table
 from openagent.client.text import clean, duration
-from openagent.protocol.events import AnyEvent, PullProgress
+from openagent.protocol.events import PullProgress
 from openagent.protocol.models import (
     ModelEntries,
     ModelEntry,
-    ModelPulled,
     ModelsList,
     ModelsPull,
     ModelsTest,
     ModelTest,
 )
-
-_BAR = 30
 
 
 @click.group(
@@ -94,7 +91,7 @@ def _verdict(test: ModelTest) -> str:
 @as_json
 def pull(name: str, as_json: bool) -> None:
     """Install a model that runs on this machine, without key or network. `smollm2` is small: it chats, no more."""
-    pulled = complete(_pull(name, quiet=as_json))
+    pulled = complete(with_progress(ModelsPull(id="-", name=name), PullProgress, _bar, quiet=as_json))
     if as_json:
         print_json(plain(pulled))
     else:
@@ -102,38 +99,11 @@ def pull(name: str, as_json: bool) -> None:
         say(f'Try it: openagent run --model {pulled.model} "Hello!"')
 
 
-async def _pull(name: str, *, quiet: bool) -> ModelPulled:
-    async with daemon() as client, client.all_events() as events:
-        shown = None if quiet else asyncio.create_task(_show(events))
-        try:
-            return await client.request(ModelsPull(id=client.next_id(), name=name))
-        finally:
-            if shown is not None:
-                shown.cancel()
-                if sys.stderr.isatty():
-                    click.echo(err=True)
-
-
-async def _show(events: "asyncio.Queue[AnyEvent | None]") -> None:
-    """A bar that moves in a terminal; elsewhere a line per stage."""
-    moving = sys.stderr.isatty()
-    stage = ""
-    while (event := await events.get()) is not None:
-        if not isinstance(event, PullProgress):
-            continue
-        if moving:
-            click.echo(f"\r\x1b[K{_bar(event)}", nl=False, err=True)
-        elif event.stage != stage:
-            click.echo(clean(event.stage), err=True)
-        stage = event.stage
-
-
 def _bar(event: PullProgress) -> str:
     if not event.total_bytes:
         return clean(event.stage)
-    filled = _BAR * event.done_bytes // event.total_bytes
     done = f"{size(event.done_bytes)} of {size(event.total_bytes)}"
-    return f"{clean(event.stage):28} {'█' * filled}{'░' * (_BAR - filled)} {done}"
+    return bar(event.stage, event.done_bytes, event.total_bytes, done)
 
 
 for _command in (list_models, test, pull):

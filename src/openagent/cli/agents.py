@@ -4,10 +4,10 @@ import time
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import YELLOW, paint, table
 from openagent.client.text import ago, clean, one_line
-from openagent.protocol.agents import AgentInfo, AgentsList, AgentTree
+from openagent.protocol.agents import AgentInfo, AgentsList
 
 _BRANCH = "└─" + "──" * 20
 
@@ -42,7 +42,7 @@ def agents(ctx: click.Context) -> None:
 @as_json
 def list_agents(session: str, limit: int, as_json: bool) -> None:
     """List trees of agents, the ones last active first; with an ID, the tree it belongs to."""
-    found = complete(_list(session, limit)).agents
+    found = ask_daemon(AgentsList(id="-", session=session, limit=limit)).agents
     if as_json:
         print_json(plain(found))
         return
@@ -56,11 +56,6 @@ def list_agents(session: str, limit: int, as_json: bool) -> None:
             where = f"{each.session.template} ({each.session.id}) left edits in the copy {each.copy}"
             look = f"`openagent workspaces diff {each.copy}`, `openagent workspaces merge {each.copy}`"
             say(paint(f"! {clean(where)}: {look}", YELLOW))
-
-
-async def _list(session: str, limit: int) -> AgentTree:
-    async with daemon() as client:
-        return await client.request(AgentsList(id=client.next_id(), session=session, limit=limit))
 
 
 def _row(each: AgentInfo, now: float) -> tuple[str, ...]:

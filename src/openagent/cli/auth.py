@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client import Client
 from openagent.client.text import ago
@@ -40,7 +40,7 @@ def auth() -> None:
 def add(name: str, replace: bool, as_json: bool) -> None:
     """Store an API key, typed unseen or read from stdin; never from the command line, which others can see."""
     key = _read_key(name)
-    entry = complete(_add(name, key, replace))
+    entry = ask_daemon(AuthAdd(id="-", name=name, key=key, replace=replace))
     if as_json:
         print_json(plain(entry))
     else:
@@ -53,16 +53,11 @@ def _read_key(name: str) -> str:
     return sys.stdin.readline().strip()
 
 
-async def _add(name: str, key: str, replace: bool) -> AuthEntry:
-    async with daemon() as client:
-        return await client.request(AuthAdd(id=client.next_id(), name=name, key=key, replace=replace))
-
-
 @command("list", "openagent auth list", "openagent auth list --json")
 @as_json
 def list_entries(as_json: bool) -> None:
     """List what is stored, and what comes from the config or the environment. Keys themselves are never shown."""
-    entries = complete(_list())
+    entries = ask_daemon(AuthList(id="-", cwd=os.getcwd())).entries
     if as_json:
         print_json(plain(entries))
     elif entries:
@@ -70,11 +65,6 @@ def list_entries(as_json: bool) -> None:
         say(table(("PROVIDER", "KIND", "FROM", "ADDED", "USED", "ENDS"), [_row(entry, now) for entry in entries]))
     else:
         say("Nothing is stored. `openagent auth add PROVIDER` stores a key.")
-
-
-async def _list() -> list[AuthEntry]:
-    async with daemon() as client:
-        return (await client.request(AuthList(id=client.next_id(), cwd=os.getcwd()))).entries
 
 
 def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
@@ -89,16 +79,11 @@ def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
 @as_json
 def remove(name: str, as_json: bool) -> None:
     """Forget a key. A login is also given back to the provider, where it offers that."""
-    complete(_remove(name))
+    ask_daemon(AuthRemove(id="-", name=name))
     if as_json:
         print_json({"removed": name})
     else:
         say(f"{name} is forgotten.")
-
-
-async def _remove(name: str) -> None:
-    async with daemon() as client:
-        await client.request(AuthRemove(id=client.next_id(), name=name))
 
 
 @command("login", "openagent auth login anthropic")
@@ -119,17 +104,20 @@ def login(provider: str, as_json: bool) -> None:
 async def _login(provider: str) -> AuthEntry:
     async with daemon() as client:
         started = await client.request(AuthLogin(id=client.next_id(), provider=provider, cwd=os.getcwd()))
-        click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
-        if sys.stdin.isatty():
-            click.echo("Waiting for the browser. Or paste here the address it ended at, or code#state:", err=True)
-        return await browser_or_paste(lambda answer: _finish(client, started, answer))
+        return await browser_or_paste(started, lambda answer: _finish(client, started, answer), "or code#state")
 
 
 T = TypeVar("T")
 
 
-async def browser_or_paste(finish: Callable[[str], Coroutine[Any, Any, T]]) -> T:
-    """Whichever comes first: the browser's visit to the daemon, or a pasted line."""
+async def browser_or_paste(
+    started: LoginStarted, finish: Callable[[str], Coroutine[Any, Any, T]], besides: str = ""
+) -> T:
+    """Whichever comes first: the browser's visit to the daemon, or a pasted line. `besides` can be pasted too."""
+    click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
+    if sys.stdin.isatty():
+        address = ", ".join(filter(None, ("the address it ended at", besides)))
+        click.echo(f"Waiting for the browser. Or paste here {address}:", err=True)
     browser = asyncio.create_task(finish(""))
     pasted = _line_from_stdin()
     while True:
@@ -175,17 +163,12 @@ def _line_from_stdin() -> "asyncio.Future[str]":
 @as_json
 def refresh(provider: str, as_json: bool) -> None:
     """Renew a login now. It is renewed by itself before it ends."""
-    entry = complete(_refresh(provider))
+    entry = ask_daemon(AuthRefresh(id="-", provider=provider))
     if as_json:
         print_json(plain(entry))
     else:
         ends = f" until {datetime.fromtimestamp(entry.expires_at):%Y-%m-%d %H:%M}" if entry.expires_at else ""
         say(f"The login to {provider} is good{ends}.")
-
-
-async def _refresh(provider: str) -> AuthEntry:
-    async with daemon() as client:
-        return await client.request(AuthRefresh(id=client.next_id(), provider=provider))
 
 
 for _command in (add, list_entries, remove, login, refresh):

@@ -15,7 +15,9 @@ from msgspec import Struct
 
 from openagent.client import Client, connect, elsewhere
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.op import Op
 
+R = TypeVar("R", bound=Struct)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,6 +84,16 @@ async def daemon(
         ) from None
     async with client:
         yield client
+
+
+def ask_daemon(op: Op[R]) -> R:
+    """The answer to one op, over a connection of its own: its id can be any."""
+
+    async def ask() -> R:
+        async with daemon() as client:
+            return await client.request(op)
+
+    return complete(ask())
 
 
 def plain(value: Any) -> Any:

@@ -4,10 +4,10 @@ import os
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import clean
-from openagent.protocol.configuration import ConfigList, ConfigShow
+from openagent.protocol.configuration import ConfigShow
 
 
 @click.group("config", epilog=examples("openagent config show"))
@@ -20,7 +20,7 @@ def config() -> None:
 @as_json
 def show(cwd: str, as_json: bool) -> None:
     """Show each setting, its value and where that came from. Secrets are masked."""
-    found = complete(_show(os.path.abspath(os.path.expanduser(cwd))))
+    found = ask_daemon(ConfigShow(id="-", cwd=os.path.abspath(os.path.expanduser(cwd))))
     if as_json:
         print_json(plain(found))
         return
@@ -29,11 +29,6 @@ def show(cwd: str, as_json: bool) -> None:
     say("Files: " + (", ".join(found.files) or "none"))
     for note in found.notes:
         say(f"! {clean(note)}")
-
-
-async def _show(cwd: str) -> ConfigList:
-    async with daemon() as client:
-        return await client.request(ConfigShow(id=client.next_id(), cwd=cwd))
 
 
 def _shown(value: object) -> str:

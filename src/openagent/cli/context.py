@@ -6,7 +6,7 @@ from typing import TypeVar
 import click
 from msgspec import Struct
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import BOLD, DIM, paint, table
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.context import (
@@ -19,7 +19,6 @@ from openagent.protocol.context import (
     ContextRestore,
     ContextShow,
 )
-from openagent.protocol.op import Op
 
 R = TypeVar("R", bound=Struct)
 _BAR = 40
@@ -37,7 +36,7 @@ def context() -> None:
 @as_json
 def show(session: str, everything: bool, as_json: bool) -> None:
     """Show what takes how many tokens of the model's window."""
-    report = complete(_ask(ContextShow(id="-", session=session)))
+    report = ask_daemon(ContextShow(id="-", session=session))
     if as_json:
         print_json(plain(report))
         return
@@ -124,7 +123,7 @@ def _say_collections(collections: list[CollectionInfo]) -> None:
 def collect(session: str, collector: str, dry_run: bool, as_json: bool) -> None:
     """Shrink what the model is shown, now. `restore` takes it back."""
     op = ContextCollect(id="-", session=session, collector=collector, dry_run=dry_run)
-    done = complete(_ask(op))
+    done = ask_daemon(op)
     if as_json:
         print_json(plain(done))
     elif not done.hidden and not done.shortened:
@@ -169,7 +168,7 @@ def unpin(session: str, message: int, as_json: bool) -> None:
 
 
 def _switch(session: str, message: int, *, on: bool, as_json: bool) -> None:
-    complete(_ask(ContextPin(id="-", session=session, message=message, on=on)))
+    ask_daemon(ContextPin(id="-", session=session, message=message, on=on))
     if as_json:
         print_json({"message": message, "pinned": on})
     else:
@@ -184,18 +183,13 @@ def _switch(session: str, message: int, *, on: bool, as_json: bool) -> None:
 def restore(session: str, collection: int, every: bool, as_json: bool) -> None:
     """Show the model again what a collection took away; without a number, the newest one."""
     op = ContextRestore(id="-", session=session, collection=collection, every=every)
-    back = complete(_ask(op))
+    back = ask_daemon(op)
     if as_json:
         print_json(plain(back))
     else:
         numbers = ", ".join(map(str, back.collections))
         say(f"Restored {numbers}: {back.tokens_before:,} → {back.tokens_after:,} tokens.")
         say("It is collected again when it passes the threshold; pinned messages are not.")
-
-
-async def _ask(op: Op[R]) -> R:
-    async with daemon() as client:
-        return await client.request(op)
 
 
 for _command in (show, collect, pin, unpin, restore):

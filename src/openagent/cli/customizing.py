@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol import customizing as c
@@ -38,11 +38,7 @@ def commands() -> None:
 def commands_list(cwd: str, as_json: bool) -> None:
     """Show the slash commands of a workspace."""
 
-    async def ask() -> c.SlashCommands:
-        async with daemon() as client:
-            return await client.request(c.CommandsList(id=client.next_id(), cwd=_directory(cwd)))
-
-    found = complete(ask())
+    found = ask_daemon(c.CommandsList(id="-", cwd=_directory(cwd)))
     if as_json:
         print_json(plain(found))
         return
@@ -71,11 +67,7 @@ def skills() -> None:
 def skills_list(cwd: str, as_json: bool) -> None:
     """Show the skills of a workspace."""
 
-    async def ask() -> c.Skills:
-        async with daemon() as client:
-            return await client.request(c.SkillsList(id=client.next_id(), cwd=_directory(cwd)))
-
-    found = complete(ask())
+    found = ask_daemon(c.SkillsList(id="-", cwd=_directory(cwd)))
     if as_json:
         print_json(plain(found))
         return
@@ -93,12 +85,7 @@ def skills_list(cwd: str, as_json: bool) -> None:
 def skills_show(name: str, cwd: str, as_json: bool) -> None:
     """Show what an agent reads when it loads a skill."""
 
-    async def ask() -> c.SkillContent:
-        async with daemon() as client:
-            op = c.SkillShow(id=client.next_id(), name=name, cwd=_directory(cwd))
-            return await client.request(op)
-
-    found = complete(ask())
+    found = ask_daemon(c.SkillShow(id="-", name=name, cwd=_directory(cwd)))
     if as_json:
         print_json(plain(found))
         return
@@ -122,11 +109,7 @@ def hooks() -> None:
 def hooks_list(cwd: str, as_json: bool) -> None:
     """Show the hooks that run in a workspace."""
 
-    async def ask() -> c.Hooks:
-        async with daemon() as client:
-            return await client.request(c.HooksList(id=client.next_id(), cwd=_directory(cwd)))
-
-    found = complete(ask())
+    found = ask_daemon(c.HooksList(id="-", cwd=_directory(cwd)))
     if as_json:
         print_json(plain(found))
         return
@@ -155,12 +138,7 @@ def hooks_test(event: str, tool: str, given: str, cwd: str, as_json: bool) -> in
     except msgspec.DecodeError as problem:
         raise click.UsageError(f"--input is no JSON object: {problem}.") from None
 
-    async def ask() -> c.HooksTried:
-        async with daemon() as client:
-            op = c.HooksTest(id=client.next_id(), event=event, cwd=_directory(cwd), tool=tool, input=fields)
-            return await client.request(op)
-
-    found = complete(ask())
+    found = ask_daemon(c.HooksTest(id="-", event=event, cwd=_directory(cwd), tool=tool, input=fields))
     failed = any(tried.outcome in ("failed", "timeout") for tried in found.tried)
     if as_json:
         print_json(plain(found))
@@ -186,11 +164,7 @@ def plugins() -> None:
 def plugins_list(as_json: bool) -> int:
     """Show the plugins there are, and which are broken. Exit code 1 when one is."""
 
-    async def ask() -> c.Plugins:
-        async with daemon() as client:
-            return await client.request(c.PluginsList(id=client.next_id()))
-
-    found = complete(ask())
+    found = ask_daemon(c.PluginsList(id="-"))
     broken = any(plugin.error for plugin in found.plugins)
     if as_json:
         print_json(plain(found.plugins))

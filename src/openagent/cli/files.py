@@ -6,12 +6,11 @@ from typing import TypeVar
 import click
 from msgspec import Struct
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import size, table
 from openagent.client.text import clean
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead, FilesWrite, FileWritten
-from openagent.protocol.op import Op
 
 R = TypeVar("R", bound=Struct)
 
@@ -40,7 +39,7 @@ def files() -> None:
 def list_files(where: str, path: str, copy: bool, below: bool, as_json: bool) -> None:
     """List a directory."""
     op = FilesList(id="list", path=path, below=below, **_place(where, copy))
-    found: FileEntries = complete(_ask(op))
+    found: FileEntries = ask_daemon(op)
     if as_json:
         print_json(plain(found))
         return
@@ -57,7 +56,7 @@ def list_files(where: str, path: str, copy: bool, below: bool, as_json: bool) ->
 @as_json
 def read(where: str, path: str, copy: bool, as_json: bool) -> None:
     """Print a file."""
-    found: FileContent = complete(_ask(FilesRead(id="read", path=path, **_place(where, copy))))
+    found: FileContent = ask_daemon(FilesRead(id="read", path=path, **_place(where, copy)))
     if as_json:
         print_json(plain(found))
     elif found.binary:
@@ -79,7 +78,7 @@ def read(where: str, path: str, copy: bool, as_json: bool) -> None:
 def write(where: str, path: str, copy: bool, version: str | None, as_json: bool) -> None:
     """Create or replace a file with what comes on stdin."""
     op = FilesWrite(id="write", path=path, text=sys.stdin.read(), version=version, **_place(where, copy))
-    done: FileWritten = complete(_ask(op))
+    done: FileWritten = ask_daemon(op)
     if as_json:
         print_json(plain(done))
     else:
@@ -88,11 +87,6 @@ def write(where: str, path: str, copy: bool, version: str | None, as_json: bool)
 
 def _place(where: str, copy: bool) -> dict[str, str]:
     return {"copy": where} if copy else {"session": where}
-
-
-async def _ask(op: Op[R]) -> R:
-    async with daemon() as client:
-        return await client.request(op)
 
 
 for _command in (list_files, read, write):

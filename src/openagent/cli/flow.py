@@ -9,7 +9,7 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
 from openagent.client import Attachment, Client
 from openagent.client.text import clean, one_line
@@ -19,8 +19,6 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.flows import (
     FlowCheck,
     FlowInfo,
-    FlowList,
-    FlowReport,
     FlowResume,
     FlowRun,
     FlowRunning,
@@ -54,7 +52,7 @@ def flow() -> None:
 @as_json
 def list_flows(as_json: bool) -> None:
     """List the flows of this project: .openagent/flows/*.toml"""
-    found = complete(_list())
+    found = ask_daemon(FlowsList(id="-", cwd=os.getcwd()))
     if as_json:
         print_json(plain(found))
     elif found.flows:
@@ -68,18 +66,13 @@ def _about(each: FlowInfo) -> str:
     return one_line(f"! {each.problems[0]}" if each.problems else each.description, 80)
 
 
-async def _list() -> FlowList:
-    async with daemon() as client:
-        return await client.request(FlowsList(id=client.next_id(), cwd=os.getcwd()))
-
-
 @command("check", "openagent flow check feature.toml")
 @click.argument("file")
 @as_json
 def check(file: str, as_json: bool) -> int:
     """Tell whether a flow could run here, and what it would do. Nothing is run."""
     path, text = _read(file)
-    found = complete(_check(text, path))
+    found = ask_daemon(FlowCheck(id="-", text=text, file=path, cwd=os.getcwd()))
     if as_json:
         print_json(plain(found))
         return int(bool(found.problems))
@@ -93,11 +86,6 @@ def check(file: str, as_json: bool) -> int:
     if not found.problems:
         say(paint(f"✓ {clean(found.name)} can be run.", GREEN))
     return int(bool(found.problems))
-
-
-async def _check(text: str, file: str) -> FlowInfo:
-    async with daemon() as client:
-        return await client.request(FlowCheck(id=client.next_id(), text=text, file=file, cwd=os.getcwd()))
 
 
 def _read(file: str) -> tuple[str, str]:
@@ -165,7 +153,7 @@ def resume(session: str, as_json: bool) -> int:
 @as_json
 def show(session: str, as_json: bool) -> None:
     """Print the report of a flow: each step, what it answered and what it cost."""
-    report = complete(_show(session))
+    report = ask_daemon(FlowShow(id="-", session=session))
     if as_json:
         print_json(plain(report))
         return
@@ -178,11 +166,6 @@ def show(session: str, as_json: bool) -> None:
     say(f"{report.name} is {report.state}: ${report.cost_usd:.4f}, {report.tokens:,} tokens.")
     if report.error:
         say(paint(clean(f"{report.error.message} {report.error.hint}"), RED))
-
-
-async def _show(session: str) -> FlowReport:
-    async with daemon() as client:
-        return await client.request(FlowShow(id=client.next_id(), session=session))
 
 
 async def _follow(start: Start, *, as_json: bool) -> int:

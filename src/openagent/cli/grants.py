@@ -4,10 +4,10 @@ import time
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import complain, table
 from openagent.client.text import ago, clean, one_line
-from openagent.protocol.grants import Grant, Grants, GrantsList, GrantsRevoke
+from openagent.protocol.grants import Grant, GrantsList, GrantsRevoke
 
 
 @click.group(
@@ -30,7 +30,7 @@ def grants(ctx: click.Context) -> None:
 @as_json
 def list_grants(session: str, as_json: bool) -> None:
     """List what is allowed, for how long, where, and who allowed it."""
-    found = complete(_list(session))
+    found = ask_daemon(GrantsList(id="-", session=session))
     if as_json:
         print_json(plain(found.grants))
     elif found.grants:
@@ -45,11 +45,6 @@ def _row(grant: Grant) -> tuple[str, ...]:
     holds = "always" if grant.scope == "always" else f"session {grant.session[:12]}"
     given = ", ".join(filter(None, [clean(grant.by), ago(grant.at, time.time()) if grant.at else ""]))
     return grant.id, holds, one_line(grant.covers, 80), clean(grant.workspace) or "everywhere", given or "–"
-
-
-async def _list(session: str) -> Grants:
-    async with daemon() as client:
-        return await client.request(GrantsList(id=client.next_id(), session=session))
 
 
 @command("revoke", "openagent grants revoke 3f2a91c07b", "openagent grants revoke 3f2a91c07b 90ce11d2a4")

@@ -4,12 +4,11 @@ import asyncio
 import os
 import sys
 import time
-from typing import TypeVar, cast
+from typing import cast
 
 import click
-from msgspec import Struct
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.progress import bar, with_progress
 from openagent.cli.terminal import BOLD, DIM, paint, size
 from openagent.client.text import ago, clean
@@ -25,9 +24,6 @@ from openagent.protocol.index import (
     IndexWatch,
     SearchBy,
 )
-from openagent.protocol.op import Op
-
-R = TypeVar("R", bound=Struct)
 
 _SHOWN_LINES = 6
 
@@ -64,7 +60,7 @@ def build(cwd: str, as_json: bool) -> None:
 def search(query: str, limit: int, by: str, cwd: str, as_json: bool) -> int:
     """Find pieces of code, best first. Exit code 1 when there are none."""
     op = IndexSearch(id="-", cwd=_absolute(cwd), query=query, limit=limit, by=cast("SearchBy", by))
-    found = complete(_request(op)).hits
+    found = ask_daemon(op).hits
     if as_json:
         print_json(plain(found))
     elif not found:
@@ -83,7 +79,7 @@ def search(query: str, limit: int, by: str, cwd: str, as_json: bool) -> int:
 @as_json
 def symbols(name: str, cwd: str, as_json: bool) -> int:
     """Show where a name is defined and where it is used. Exit code 1 when it is nowhere."""
-    found = complete(_request(IndexSymbols(id="-", cwd=_absolute(cwd), name=name)))
+    found = ask_daemon(IndexSymbols(id="-", cwd=_absolute(cwd), name=name))
     if as_json:
         print_json(plain(found))
     else:
@@ -102,7 +98,7 @@ def symbols(name: str, cwd: str, as_json: bool) -> int:
 @as_json
 def show_map(tokens: int, cwd: str, as_json: bool) -> None:
     """Show what is used most, file by file."""
-    found = complete(_request(IndexMap(id="-", cwd=_absolute(cwd), max_tokens=tokens)))
+    found = ask_daemon(IndexMap(id="-", cwd=_absolute(cwd), max_tokens=tokens))
     if as_json:
         print_json(plain(found))
     else:
@@ -114,7 +110,7 @@ def show_map(tokens: int, cwd: str, as_json: bool) -> None:
 @as_json
 def status(cwd: str, as_json: bool) -> None:
     """Tell what is indexed, and how old it is."""
-    info = complete(_request(IndexAsk(id="-", cwd=_absolute(cwd))))
+    info = ask_daemon(IndexAsk(id="-", cwd=_absolute(cwd)))
     if as_json:
         print_json(plain(info))
         return
@@ -158,11 +154,6 @@ def setup(as_json: bool) -> None:
         print_json(plain(ready))
     else:
         say(f"Ready ({size(ready.size_bytes)} in {clean(ready.path)}). `openagent index build` uses it.")
-
-
-async def _request(op: Op[R]) -> R:
-    async with daemon() as client:
-        return await client.request(op)
 
 
 def _bar(event: IndexProgress) -> str:

@@ -4,13 +4,13 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Container
 
 import click
 from msgspec import structs
 
 from openagent.cli.auth import browser_or_paste
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.mcp_prompt import prompt
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean
@@ -19,26 +19,20 @@ from openagent.protocol.mcp import (
     McpCatalog,
     McpCatalogueEntry,
     McpImport,
-    McpImported,
     McpList,
     McpLogin,
     McpLoginFinish,
     McpLogout,
     McpPrompt,
-    McpPromptList,
     McpPrompts,
     McpRemove,
-    McpResourceContents,
-    McpResourceList,
     McpResourceRead,
     McpResources,
     McpServerEntry,
     McpServerInfo,
-    McpServers,
     McpSwitch,
     McpTest,
 )
-from openagent.protocol.op import Op
 
 _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
 
@@ -65,7 +59,7 @@ _in_session = click.option("--session", default="", metavar="SESSION", help="Of 
 @as_json
 def list_servers(session: str, as_json: bool) -> None:
     """List the servers that count in this folder, or for a session."""
-    found = complete(_list(session))
+    found = ask_daemon(McpList(id="-", cwd=os.getcwd(), session=session))
     if as_json:
         print_json(plain(found))
         return
@@ -87,7 +81,7 @@ def _row(server: McpServerInfo) -> tuple[str, ...]:
 @as_json
 def test(name: str, as_json: bool) -> int:
     """Start a server, or all of them, and tell what they offer or what went wrong."""
-    found = complete(_test(name))
+    found = ask_daemon(McpTest(id="-", name=name, cwd=os.getcwd()))
     if as_json:
         print_json(plain(found))
     else:
@@ -100,16 +94,6 @@ def test(name: str, as_json: bool) -> int:
     return int(any(server.status not in ("up", "disabled") for server in found.servers))
 
 
-async def _list(session: str) -> McpServers:
-    async with daemon() as client:
-        return await client.request(McpList(id=client.next_id(), cwd=os.getcwd(), session=session))
-
-
-async def _test(name: str) -> McpServers:
-    async with daemon() as client:
-        return await client.request(McpTest(id=client.next_id(), name=name, cwd=os.getcwd()))
-
-
 def _complain(notices: list[str]) -> None:
     for notice in notices:
         click.echo(paint(f"! {clean(notice)}", YELLOW, sys.stderr), err=True)
@@ -120,18 +104,13 @@ def _complain(notices: list[str]) -> None:
 @as_json
 def catalog(name: str, as_json: bool) -> None:
     """List servers that are known, or tell all about one. `openagent mcp add NAME` adds it."""
-    entries = complete(_catalogue(name))
+    entries = ask_daemon(McpCatalog(id="-", name=name)).entries
     if as_json:
         print_json([plain(entry) for entry in entries])
     elif name:
         _describe(entries[0])
     else:
         say(table(("SERVER", "NEEDS", "WHAT IT DOES"), [_known(entry) for entry in entries]))
-
-
-async def _catalogue(name: str) -> list[McpCatalogueEntry]:
-    async with daemon() as client:
-        return (await client.request(McpCatalog(id=client.next_id(), name=name))).entries
 
 
 def _known(entry: McpCatalogueEntry) -> tuple[str, ...]:
@@ -202,13 +181,13 @@ def add(  # noqa: PLR0917
         timeout=timeout,
         network=network if network in ("", "on", "off") else network.split(","),
     )
-    complete(_send(lambda number: McpAdd(id=number, name=name, server=entry, replace=replace)))
+    ask_daemon(McpAdd(id="-", name=name, server=entry, replace=replace))
     say(f"Added {name}. `openagent mcp test {name}` tries it.")
 
 
 def _add_known(name: str, variables: dict[str, str], replace: bool) -> None:
     """A value that is given stands in the place of the variable, wherever the entry names it."""
-    (entry,) = complete(_catalogue(name))
+    (entry,) = ask_daemon(McpCatalog(id="-", name=name)).entries
     server = entry.server
 
     def filled(text: str) -> str:
@@ -222,7 +201,7 @@ def _add_known(name: str, variables: dict[str, str], replace: bool) -> None:
         headers={key: filled(value) for key, value in server.headers.items()},
         description=entry.about,
     )
-    complete(_send(lambda number: McpAdd(id=number, name=name, server=given, replace=replace)))
+    ask_daemon(McpAdd(id="-", name=name, server=given, replace=replace))
     say(f"Added {name} from the catalogue. `openagent mcp test {name}` tries it.")
     if entry.install and shutil.which(server.command) is None:
         say(f"Install:  {entry.install}")
@@ -245,7 +224,7 @@ def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str
 @click.argument("name")
 def remove(name: str) -> None:
     """Forget a server you added, or take it out of your own file."""
-    complete(_send(lambda number: McpRemove(id=number, name=name)))
+    ask_daemon(McpRemove(id="-", name=name))
     say(f"Removed {clean(name)}.")
 
 
@@ -266,7 +245,7 @@ def disable(name: str, session: str) -> None:
 
 
 def _switch(name: str, on: bool, session: str) -> None:
-    complete(_send(lambda number: McpSwitch(id=number, name=name, on=on, cwd=os.getcwd(), session=session)))
+    ask_daemon(McpSwitch(id="-", name=name, on=on, cwd=os.getcwd(), session=session))
     say(f"{'Enabled' if on else 'Disabled'} {clean(name)}{' for this session' if session else ''}.")
 
 
@@ -275,7 +254,7 @@ def _switch(name: str, on: bool, session: str) -> None:
 @as_json
 def import_servers(file: str, as_json: bool) -> int:
     """Copy the servers of another program's file."""
-    imported = complete(_import(os.path.abspath(os.path.expanduser(file))))
+    imported = ask_daemon(McpImport(id="-", path=os.path.abspath(os.path.expanduser(file))))
     if as_json:
         print_json(plain(imported))
     else:
@@ -297,11 +276,9 @@ def login(name: str) -> None:
 async def _login(name: str) -> None:
     async with daemon() as client:
         started = await client.request(McpLogin(id=client.next_id(), name=name, cwd=os.getcwd()))
-        click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
-        if sys.stdin.isatty():
-            click.echo("Waiting for the browser. Or paste here the address it ended at:", err=True)
         await browser_or_paste(
-            lambda answer: client.request(McpLoginFinish(id=client.next_id(), login=started.login, answer=answer))
+            started,
+            lambda answer: client.request(McpLoginFinish(id=client.next_id(), login=started.login, answer=answer)),
         )
 
 
@@ -309,7 +286,7 @@ async def _login(name: str) -> None:
 @click.argument("name")
 def logout(name: str) -> None:
     """Forget a login."""
-    complete(_send(lambda number: McpLogout(id=number, name=name)))
+    ask_daemon(McpLogout(id="-", name=name))
     say(f"You are no longer logged in to {clean(name)}.")
 
 
@@ -318,7 +295,7 @@ def logout(name: str) -> None:
 @as_json
 def prompts(server: str, as_json: bool) -> None:
     """List the prompts of the servers, or of one: in a session, `/SERVER:PROMPT words…` sends one."""
-    found = complete(_prompts(server))
+    found = ask_daemon(McpPrompts(id="-", cwd=os.getcwd(), server=server))
     if as_json:
         print_json(plain(found))
     elif found.prompts:
@@ -336,11 +313,6 @@ def _arguments(prompt: McpPrompt) -> str:
     return " ".join(named) or "–"
 
 
-async def _prompts(server: str) -> McpPromptList:
-    async with daemon() as client:
-        return await client.request(McpPrompts(id=client.next_id(), cwd=os.getcwd(), server=server))
-
-
 @command(
     "resources",
     "openagent mcp resources",
@@ -354,14 +326,14 @@ async def _prompts(server: str) -> McpPromptList:
 def resources(server: str, uri: str, as_json: bool) -> None:
     """List what the servers, or one, let agents read; with URI, print it."""
     if uri:
-        contents = complete(_read(server, uri))
+        contents = ask_daemon(McpResourceRead(id="-", cwd=os.getcwd(), server=server, uri=uri))
         if as_json:
             print_json(plain(contents))
             return
         for content in contents.contents:
             say(clean(content.text) if not content.data else f"{clean(content.uri)}: no text ({content.media_type})")
         return
-    found = complete(_resources(server))
+    found = ask_daemon(McpResources(id="-", cwd=os.getcwd(), server=server))
     if as_json:
         print_json(plain(found))
     elif found.resources:
@@ -371,27 +343,6 @@ def resources(server: str, uri: str, as_json: bool) -> None:
         say(table(("SERVER", "URI", "NAME", "WHAT IT IS"), rows))
     else:
         say("No MCP server that is up offers a resource. `openagent mcp test` tells which are up.")
-
-
-async def _resources(server: str) -> McpResourceList:
-    async with daemon() as client:
-        return await client.request(McpResources(id=client.next_id(), cwd=os.getcwd(), server=server))
-
-
-async def _read(server: str, uri: str) -> McpResourceContents:
-    async with daemon() as client:
-        op = McpResourceRead(id=client.next_id(), cwd=os.getcwd(), server=server, uri=uri)
-        return await client.request(op)
-
-
-async def _import(path: str) -> McpImported:
-    async with daemon() as client:
-        return await client.request(McpImport(id=client.next_id(), path=path))
-
-
-async def _send(make: Callable[[str], Op]) -> None:
-    async with daemon() as client:
-        await client.request(make(client.next_id()))
 
 
 @command("serve", "openagent mcp serve", "openagent mcp add team openagent mcp serve")

@@ -4,11 +4,11 @@ import os
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.terminal import BOLD, paint
 from openagent.client.text import clean
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.mcp import McpPromptGet, McpPromptMessages
+from openagent.protocol.mcp import McpPromptGet
 from openagent.protocol.messages import TextPart
 
 
@@ -22,16 +22,10 @@ def prompt(server: str, name: str, arguments: tuple[str, ...], as_json: bool) ->
     if wrong := [each for each in arguments if "=" not in each]:
         raise OpenAgentError("invalid_argument", f"{wrong[0]!r} is no NAME=VALUE.")
     given = {key: value for key, _, value in (each.partition("=") for each in arguments)}
-    found = complete(_get(server, name, given))
+    found = ask_daemon(McpPromptGet(id="-", cwd=os.getcwd(), server=server, name=name, arguments=given))
     if as_json:
         print_json(plain(found))
         return
     for each in found.messages:
         say(paint(each.role, BOLD))
         say(clean(each.part.text) if isinstance(each.part, TextPart) else "(an image)")
-
-
-async def _get(server: str, name: str, arguments: dict[str, str]) -> McpPromptMessages:
-    async with daemon() as client:
-        op = McpPromptGet(id=client.next_id(), cwd=os.getcwd(), server=server, name=name, arguments=arguments)
-        return await client.request(op)

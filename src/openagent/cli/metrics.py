@@ -4,11 +4,11 @@ import time
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import one_line
-from openagent.protocol.metrics import AgentMetrics, AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
-from openagent.protocol.usage import FailureReport, UsageFailures
+from openagent.protocol.metrics import AgentMetrics, MetricsAgents, MetricsCost
+from openagent.protocol.usage import UsageFailures
 
 _DAY = 86400.0
 
@@ -26,7 +26,7 @@ def metrics() -> None:
 @as_json
 def agents(limit: int, as_json: bool) -> None:
     """Show how the agents last active perform."""
-    found = complete(_agents(limit)).agents
+    found = ask_daemon(MetricsAgents(id="-", limit=limit)).agents
     if as_json:
         print_json(plain(found))
     elif found:
@@ -49,17 +49,12 @@ def _row(each: AgentMetrics) -> tuple[str, ...]:
     )
 
 
-async def _agents(limit: int) -> AgentsMetrics:
-    async with daemon() as client:
-        return await client.request(MetricsAgents(id=client.next_id(), limit=limit))
-
-
 @command("cost", "openagent metrics cost", "openagent metrics cost --days 7 --json")
 @click.option("--days", type=click.IntRange(min=1, max=366), default=30, show_default=True)
 @as_json
 def cost(days: int, as_json: bool) -> None:
     """Show what was spent, on what, and where it is heading."""
-    found = complete(_cost(days))
+    found = ask_daemon(MetricsCost(id="-", days=days))
     if as_json:
         print_json(plain(found))
         return
@@ -72,17 +67,12 @@ def cost(days: int, as_json: bool) -> None:
             say("\n" + table((title, "REQUESTS", "COST"), lines))
 
 
-async def _cost(days: int) -> CostAnalysis:
-    async with daemon() as client:
-        return await client.request(MetricsCost(id=client.next_id(), days=days))
-
-
 @command("failures", "openagent metrics failures", "openagent metrics failures --days 7 --json")
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only the last N days.")
 @as_json
 def failures(days: float | None, as_json: bool) -> None:
     """Show what went wrong, by day and kind of error."""
-    found = complete(_failures(time.time() - days * _DAY if days else 0.0))
+    found = ask_daemon(UsageFailures(id="-", since=time.time() - days * _DAY if days else 0.0))
     if as_json:
         print_json(plain(found))
     elif found.rows:
@@ -90,11 +80,6 @@ def failures(days: float | None, as_json: bool) -> None:
         say(table(("DAY", "ERROR", "FAILED", "RETRIED"), rows))
     else:
         say("Nothing went wrong.")
-
-
-async def _failures(since: float) -> FailureReport:
-    async with daemon() as client:
-        return await client.request(UsageFailures(id=client.next_id(), since=since))
 
 
 for _command in (agents, cost, failures):

@@ -5,13 +5,12 @@ import sys
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, examples, plain, print_json, say
 from openagent.cli.progress import bar, with_progress
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, size, table
 from openagent.client.text import clean, duration
 from openagent.protocol.events import PullProgress
 from openagent.protocol.models import (
-    ModelEntries,
     ModelEntry,
     ModelsList,
     ModelsPull,
@@ -32,7 +31,7 @@ def models() -> None:
 @as_json
 def list_models(provider: str, as_json: bool) -> int:
     """List what the providers offer, asked of them now; prices are in dollars per million tokens."""
-    found = complete(_list(provider))
+    found = ask_daemon(ModelsList(id="-", provider=provider, cwd=os.getcwd()))
     if as_json:
         print_json(plain(found))
         return int(bool(found.problems) and not found.models)
@@ -42,12 +41,6 @@ def list_models(provider: str, as_json: bool) -> int:
         said = f"{problem.provider}: {problem.error.message} {problem.error.hint}"
         click.echo(paint(f"✗ {clean(said)}", YELLOW, sys.stderr), err=True)
     return int(bool(found.problems) and not found.models)
-
-
-async def _list(provider: str) -> ModelEntries:
-    async with daemon() as client:
-        op = ModelsList(id=client.next_id(), provider=provider, cwd=os.getcwd())
-        return await client.request(op)
 
 
 def _row(model: ModelEntry) -> tuple[str, ...]:
@@ -64,7 +57,7 @@ def _price(dollars: float | None) -> str:
 @as_json
 def test(name: str, as_json: bool) -> int:
     """Ask for one token, of every provider or of one, and tell how long it took or what went wrong."""
-    tests = complete(_test(name))
+    tests = ask_daemon(ModelsTest(id="-", name=name, cwd=os.getcwd())).tests
     failed = any(test.error for test in tests)
     if as_json:
         print_json(plain(tests))
@@ -72,12 +65,6 @@ def test(name: str, as_json: bool) -> int:
         for each in tests:
             say(_verdict(each))
     return int(failed)
-
-
-async def _test(name: str) -> list[ModelTest]:
-    async with daemon() as client:
-        op = ModelsTest(id=client.next_id(), name=name, cwd=os.getcwd())
-        return (await client.request(op)).tests
 
 
 def _verdict(test: ModelTest) -> str:

@@ -5,10 +5,10 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, one_line
-from openagent.protocol.safety import PolicyExplain, PolicyExplanation, PolicyTest, PolicyTested, Ruling
+from openagent.protocol.safety import PolicyExplain, PolicyTest, Ruling
 from openagent.protocol.sessions import MODES, Mode
 
 _STYLES = {"allow": GREEN, "ask": YELLOW, "deny": RED}
@@ -33,7 +33,9 @@ def policy() -> None:
 @as_json
 def explain(words: tuple[str, ...], mode: str | None, cwd: str, as_json: bool) -> None:
     """Tell whether a shell command would be allowed, asked for or denied, and why. Nothing is run."""
-    found = complete(_explain(" ".join(words), cast("Mode | None", mode), _directory(cwd)))
+    found = ask_daemon(
+        PolicyExplain(id="-", command=" ".join(words), mode=cast("Mode | None", mode), cwd=_directory(cwd))
+    )
     if as_json:
         print_json(plain(found))
         return
@@ -43,12 +45,6 @@ def explain(words: tuple[str, ...], mode: str | None, cwd: str, as_json: bool) -
         say(table(("DECISION", "RISK", "RULE", "COMMAND"), [_row(step) for step in found.steps]))
     for notice in found.notices:
         say(f"\n{clean(notice)}")
-
-
-async def _explain(text: str, mode: Mode | None, cwd: str) -> PolicyExplanation:
-    async with daemon() as client:
-        op = PolicyExplain(id=client.next_id(), command=text, mode=mode, cwd=cwd)
-        return await client.request(op)
 
 
 def _told(ruling: Ruling) -> str:
@@ -65,7 +61,7 @@ def _row(step: Ruling) -> tuple[str, ...]:
 @as_json
 def test(cwd: str, as_json: bool) -> int:
     """Check that every rule, built in or yours, does what its examples say. Exit code 1 when one does not."""
-    tested = complete(_test(_directory(cwd)))
+    tested = ask_daemon(PolicyTest(id="-", cwd=_directory(cwd)))
     failed = bool(tested.failures or tested.notices)
     if as_json:
         print_json(plain(tested))
@@ -77,11 +73,6 @@ def test(cwd: str, as_json: bool) -> int:
     for notice in tested.notices:
         say(paint(clean(f"✗ {notice}"), RED))
     return int(failed)
-
-
-async def _test(cwd: str) -> PolicyTested:
-    async with daemon() as client:
-        return await client.request(PolicyTest(id=client.next_id(), cwd=cwd))
 
 
 def _directory(cwd: str) -> str:

@@ -4,10 +4,10 @@ import time
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.terminal import BOLD, DIM, paint
 from openagent.client.text import ago, clean, one_line
-from openagent.protocol.search import FoundMessage, FoundMessages, MessagesSearch
+from openagent.protocol.search import FoundMessage, MessagesSearch
 
 _BEGIN, _END = "\x02", "\x03"
 
@@ -24,7 +24,7 @@ _BEGIN, _END = "\x02", "\x03"
 @as_json
 def search(words: tuple[str, ...], session: str, limit: int, as_json: bool) -> None:
     """Find messages of all sessions that hold all of these words, the best first."""
-    found = complete(_search(" ".join(words), session, limit))
+    found = ask_daemon(MessagesSearch(id="-", query=" ".join(words), session=session, limit=limit))
     if as_json:
         print_json(plain(found))
         return
@@ -35,12 +35,6 @@ def search(words: tuple[str, ...], session: str, limit: int, as_json: bool) -> N
         say("Nothing that was said holds all of these words.")
     if found.unread:
         say(paint(f"{found.unread} messages are not searched yet: they are being read.", DIM))
-
-
-async def _search(query: str, session: str, limit: int) -> FoundMessages:
-    async with daemon() as client:
-        op = MessagesSearch(id=client.next_id(), query=query, session=session, limit=limit)
-        return await client.request(op)
 
 
 def _print(each: FoundMessage, now: float) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import click
 import msgspec
 
-from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.completion import session_argument
 from openagent.cli.terminal import BOLD, paint
 from openagent.client.text import clean, one_line
-from openagent.protocol.conversation import MessageRaw, RawExchange
+from openagent.protocol.conversation import MessageRaw
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.nearest import nearest
-from openagent.protocol.sessions import SessionInfo, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import SessionUpdate, SettingsChange
 
 _NOTHING = "none"
 _LISTS = ("disabled_tools", "disabled_mcp_servers", "tools", "mcp_servers")
@@ -26,7 +26,7 @@ _LISTS = ("disabled_tools", "disabled_mcp_servers", "tools", "mcp_servers")
 @as_json
 def rename(session: str, name: str, as_json: bool) -> None:
     """Give a session another name."""
-    info = complete(_update(session, name, SettingsChange()))
+    info = ask_daemon(SessionUpdate(id="-", session=session, name=name))
     if as_json:
         print_json(plain(info))
     else:
@@ -44,7 +44,7 @@ def rename(session: str, name: str, as_json: bool) -> None:
 @as_json
 def set_settings(session: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Change a session's settings, from its next step on. The value `none` takes one back; lists have commas."""
-    info = complete(_update(session, None, _change(settings)))
+    info = ask_daemon(SessionUpdate(id="-", session=session, settings=_change(settings)))
     if as_json:
         print_json(plain(info))
     else:
@@ -77,19 +77,13 @@ def _change(settings: tuple[str, ...]) -> SettingsChange:
     return change
 
 
-async def _update(session: str, name: str | None, change: SettingsChange) -> SessionInfo:
-    async with daemon() as client:
-        op = SessionUpdate(id=client.next_id(), session=session, name=name, settings=change)
-        return await client.request(op)
-
-
 @command("raw", "openagent sessions raw 06gx 2", "openagent sessions raw 06gx 2 --json | jq -r .request")
 @session_argument()
 @click.argument("number", type=click.IntRange(min=1))
 @as_json
 def raw(session: str, number: int, as_json: bool) -> None:
     """Print the request that led to an answer and the response as it came, as far as kept."""
-    found = complete(_raw(session, number))
+    found = ask_daemon(MessageRaw(id="-", session=session, number=number))
     if as_json:
         print_json(plain(found))
         return
@@ -97,8 +91,3 @@ def raw(session: str, number: int, as_json: bool) -> None:
         say(f"{paint(title, BOLD)}\n{clean(text).rstrip()}\n")
     if found.truncated:
         say("It was longer; the rest was not kept.")
-
-
-async def _raw(session: str, number: int) -> RawExchange:
-    async with daemon() as client:
-        return await client.request(MessageRaw(id=client.next_id(), session=session, number=number))

@@ -11,7 +11,7 @@ from typing import TextIO
 import click
 import msgspec
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.completion import session_argument
 from openagent.cli.queue import queue
 from openagent.cli.session_settings import raw, rename, set_settings
@@ -215,17 +215,11 @@ async def _delete(names: Sequence[str], *, ask: bool, as_json: bool) -> None:
 @as_json
 def fork(session: str, through: int | None, name: str, as_json: bool) -> None:
     """Begin a new session where another one stands."""
-    info = complete(_fork(session, through, name))
+    info = ask_daemon(SessionFork(id="-", session=session, through=through, name=name))
     if as_json:
         print_json(plain(info))
     else:
         say(f'{info.id}\nGo on with `openagent run --session {info.id} "…"`.')
-
-
-async def _fork(session: str, through: int | None, name: str) -> SessionInfo:
-    async with daemon() as client:
-        op = SessionFork(id=client.next_id(), session=session, through=through, name=name)
-        return await client.request(op)
 
 
 async def _get(client: Client, session: str) -> SessionInfo:

@@ -8,7 +8,7 @@ from typing import TextIO
 import click
 import msgspec
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
@@ -16,7 +16,6 @@ from openagent.protocol.sessions import MODES
 from openagent.protocol.templates import (
     Template,
     TemplateInfo,
-    TemplateList,
     TemplatesExport,
     TemplatesGet,
     TemplatesImport,
@@ -52,18 +51,13 @@ def templates() -> None:
 @as_json
 def list_templates(as_json: bool) -> None:
     """List the templates that count in this folder."""
-    found = complete(_list())
+    found = ask_daemon(TemplatesList(id="-", cwd=os.getcwd()))
     if as_json:
         print_json(plain(found))
         return
     say(table(("TEMPLATE", "FROM", "MODE", "MODEL", "WHAT IT IS FOR"), [_row(info) for info in found.templates]))
     for notice in found.notices:
         click.echo(paint(f"! {clean(notice)}", YELLOW, sys.stderr), err=True)
-
-
-async def _list() -> TemplateList:
-    async with daemon() as client:
-        return await client.request(TemplatesList(id=client.next_id(), cwd=os.getcwd()))
 
 
 def _row(info: TemplateInfo) -> tuple[str, ...]:
@@ -145,18 +139,12 @@ def add(  # noqa: PLR0917
         "timeout": timeout,
         "budget_usd": budget,
     }
-    saved = complete(_save(msgspec.convert(given, Template), replace))
+    saved = ask_daemon(TemplatesSave(id="-", template=msgspec.convert(given, Template), replace=replace))
     _told(saved, "Saved", as_json)
 
 
 def _names(given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
-
-
-async def _save(template: Template, replace: bool) -> TemplateInfo:
-    async with daemon() as client:
-        op = TemplatesSave(id=client.next_id(), template=template, replace=replace)
-        return await client.request(op)
 
 
 def _told(info: TemplateInfo, done: str, as_json: bool) -> None:
@@ -180,7 +168,7 @@ def edit(name: str) -> int:
     if changed is None or changed == text.text:
         say("Nothing was changed.")
         return 0
-    saved = complete(_import(changed, f"{name}.md", replace=True))
+    saved = ask_daemon(TemplatesImport(id="-", text=changed, file=f"{name}.md", replace=True))
     _told(saved, "Saved", as_json=False)
     return 0
 
@@ -190,16 +178,11 @@ def edit(name: str) -> int:
 @as_json
 def remove(name: str, as_json: bool) -> None:
     """Take a template out of the database."""
-    complete(_remove(name))
+    ask_daemon(TemplatesRemove(id="-", name=name, cwd=os.getcwd()))
     if as_json:
         print_json({"removed": name})
     else:
         say(f"Removed {clean(name)}.")
-
-
-async def _remove(name: str) -> None:
-    async with daemon() as client:
-        await client.request(TemplatesRemove(id=client.next_id(), name=name, cwd=os.getcwd()))
 
 
 @command("import", "openagent templates import reviewer.md", "openagent templates import ~/.claude/agents/*.md")
@@ -212,7 +195,8 @@ def import_templates(files: tuple[str, ...], replace: bool, as_json: bool) -> in
     problems: list[str] = []
     for file in files:
         try:
-            saved.append(complete(_import(Path(file).read_text(encoding="utf-8"), file, replace=replace)))
+            text = Path(file).read_text(encoding="utf-8")
+            saved.append(ask_daemon(TemplatesImport(id="-", text=text, file=file, replace=replace)))
         except OpenAgentError as problem:
             problems.append(str(problem))
         except (OSError, UnicodeDecodeError) as problem:
@@ -225,12 +209,6 @@ def import_templates(files: tuple[str, ...], replace: bool, as_json: bool) -> in
         for problem in problems:
             click.echo(paint(f"! {clean(problem)}", YELLOW, sys.stderr), err=True)
     return int(bool(problems))
-
-
-async def _import(text: str, file: str, *, replace: bool) -> TemplateInfo:
-    async with daemon() as client:
-        op = TemplatesImport(id=client.next_id(), text=text, file=file, replace=replace)
-        return await client.request(op)
 
 
 @command(

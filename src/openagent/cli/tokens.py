@@ -6,11 +6,11 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
 from openagent.protocol.scopes import Scope
-from openagent.protocol.tokens import TokenCreated, TokenInfo, TokenList, TokensCreate, TokensList, TokensRevoke
+from openagent.protocol.tokens import TokenInfo, TokensCreate, TokensList, TokensRevoke
 
 _DAY = 86400.0
 
@@ -62,7 +62,15 @@ def tokens() -> None:
 def create(name: str, scopes: tuple[str, ...], roots: tuple[str, ...], days: float | None, as_json: bool) -> None:
     """Make a token. Its secret is shown this once."""
     given = cast("list[Scope]", list(scopes))
-    created = complete(_create(name, given, list(roots) or [os.getcwd()], days * _DAY if days else None))
+    created = ask_daemon(
+        TokensCreate(
+            id="-",
+            name=name,
+            scopes=given,
+            roots=list(roots) or [os.getcwd()],
+            expires_in=days * _DAY if days else None,
+        )
+    )
     if as_json:
         print_json(plain(created))
     else:
@@ -74,7 +82,7 @@ def create(name: str, scopes: tuple[str, ...], roots: tuple[str, ...], days: flo
 @as_json
 def list_tokens(as_json: bool) -> None:
     """Show the tokens there are, and the browsers that are logged in."""
-    found = complete(_list()).tokens
+    found = ask_daemon(TokensList(id="-")).tokens
     if as_json:
         print_json(plain(found))
     elif found:
@@ -92,7 +100,7 @@ def list_tokens(as_json: bool) -> None:
 @as_json
 def revoke(token: str, as_json: bool) -> None:
     """Let a token's holder in no longer. Whoever is connected with it is cut off at once."""
-    complete(_revoke(token))
+    ask_daemon(TokensRevoke(id="-", token=token))
     if as_json:
         print_json({"revoked": token})
     else:
@@ -123,19 +131,3 @@ def _expiry(info: TokenInfo, now: float) -> str:
 def _describe(info: TokenInfo) -> str:
     scopes, expiry = ", ".join(info.scopes), _expiry(info, time.time())
     return f"Token {clean(info.name)} ({scopes}) for work below {_below(info)}, expires {expiry}"
-
-
-async def _create(name: str, scopes: list[Scope], roots: list[str], expires_in: float | None) -> TokenCreated:
-    async with daemon() as client:
-        op = TokensCreate(id=client.next_id(), name=name, scopes=scopes, roots=roots, expires_in=expires_in)
-        return await client.request(op)
-
-
-async def _list() -> TokenList:
-    async with daemon() as client:
-        return await client.request(TokensList(id=client.next_id()))
-
-
-async def _revoke(token: str) -> None:
-    async with daemon() as client:
-        await client.request(TokensRevoke(id=client.next_id(), token=token))

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.tools import ToolInfo, ToolList, ToolRan, ToolRun, ToolsList, ToolsSwitch
+from openagent.protocol.tools import ToolInfo, ToolRun, ToolsList, ToolsSwitch
 
 _in_session = click.option("--session", default="", metavar="ID", help="Of this session alone.")
 
@@ -32,7 +32,7 @@ def tools() -> None:
 @as_json
 def list_tools(session: str, as_json: bool) -> None:
     """List tools, and whether agents have them."""
-    found = complete(_list(session)).tools
+    found = ask_daemon(ToolsList(id="-", session=session)).tools
     if as_json:
         print_json(plain(found))
     elif found:
@@ -44,11 +44,6 @@ def list_tools(session: str, as_json: bool) -> None:
 def _row(tool: ToolInfo) -> tuple[str, ...]:
     effect = "reads" if tool.read_only else "changes"
     return tool.name, "yes" if tool.enabled else "no", effect, tool.source, one_line(tool.description, 80)
-
-
-async def _list(session: str) -> ToolList:
-    async with daemon() as client:
-        return await client.request(ToolsList(id=client.next_id(), session=session))
 
 
 @command("enable", "openagent tools enable web_fetch", "openagent tools enable web_fetch --session 06gx")
@@ -70,17 +65,12 @@ def disable(name: str, session: str, as_json: bool) -> None:
 
 
 def _switch(name: str, session: str, *, on: bool, as_json: bool) -> None:
-    complete(_send_switch(name, session, on))
+    ask_daemon(ToolsSwitch(id="-", name=name, on=on, session=session))
     if as_json:
         print_json({"tool": name, "enabled": on, "session": session})
     else:
         whom = f"Session {clean(session)}" if session else "Sessions that start from now on"
         say(f"{whom}: {clean(name)} is {'on' if on else 'off'}.")
-
-
-async def _send_switch(name: str, session: str, on: bool) -> None:
-    async with daemon() as client:
-        await client.request(ToolsSwitch(id=client.next_id(), name=name, on=on, session=session))
 
 
 @command(
@@ -95,7 +85,7 @@ async def _send_switch(name: str, session: str, on: bool) -> None:
 @as_json
 def run(session: str, tool: str, arguments: tuple[str, ...], as_json: bool) -> int:
     """Run a tool in a session yourself: under its rules and audited, but no part of the conversation."""
-    ran = complete(_run(session, tool, _arguments(arguments)))
+    ran = ask_daemon(ToolRun(id="-", session=session, tool=tool, arguments=_arguments(arguments)))
     if as_json:
         print_json(plain(ran))
     else:
@@ -125,11 +115,6 @@ def _value(text: str) -> Any:
     except ValueError:
         return text
     return value if isinstance(value, int | float) else text
-
-
-async def _run(session: str, tool: str, arguments: dict[str, Any]) -> ToolRan:
-    async with daemon() as client:
-        return await client.request(ToolRun(id=client.next_id(), session=session, tool=tool, arguments=arguments))
 
 
 for _command in (list_tools, enable, disable, run):

@@ -5,7 +5,7 @@ import time
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
 from openagent.protocol.safety import TrustAdd, TrustEntries, TrustEntry, TrustRemove, TrustShow
@@ -28,15 +28,15 @@ def trust(folder: str, listed: bool, remove: bool, as_json: bool) -> None:
         raise click.UsageError("--list and --remove do not go together.")
     place = os.path.abspath(os.path.expanduser(folder))
     if listed:
-        _show(complete(_list()), as_json)
+        _show(ask_daemon(TrustShow(id="-")), as_json)
     elif remove:
-        complete(_remove(place))
+        ask_daemon(TrustRemove(id="-", folder=place))
         if as_json:
             print_json({"removed": place})
         else:
             say(f"{clean(place)} is trusted no longer.")
     else:
-        entry = complete(_add(place))
+        entry = ask_daemon(TrustAdd(id="-", cwd=place))
         if as_json:
             print_json(plain(entry))
         else:
@@ -57,18 +57,3 @@ def _show(entries: TrustEntries, as_json: bool) -> None:
 
 def _state(entry: TrustEntry) -> str:
     return "trusted" if entry.current else "changed since"
-
-
-async def _add(folder: str) -> TrustEntry:
-    async with daemon() as client:
-        return await client.request(TrustAdd(id=client.next_id(), cwd=folder))
-
-
-async def _remove(folder: str) -> None:
-    async with daemon() as client:
-        await client.request(TrustRemove(id=client.next_id(), folder=folder))
-
-
-async def _list() -> TrustEntries:
-    async with daemon() as client:
-        return await client.request(TrustShow(id=client.next_id()))

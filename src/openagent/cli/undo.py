@@ -1,14 +1,12 @@
 """`openagent sessions rewind`, `unrewind` and `diff`"""
 
 import click
-import msgspec
 
 from openagent.cli.changes import show_changes
-from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.completion import session_argument
 from openagent.client.text import clean
-from openagent.protocol.op import Op
-from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.protocol.undo import Rewound, SessionChanges, SessionRewind, SessionUnrewind
 
 _SHOWN = 20
 
@@ -56,7 +54,7 @@ def rewind(
         others="overwrite" if overwrite_others else "keep",
         paths=list(paths),
     )
-    done = complete(_ask(op))
+    done = ask_daemon(op)
     if as_json:
         print_json(plain(done))
         return
@@ -75,7 +73,7 @@ def rewind(
 @as_json
 def unrewind(session: str, undo: str, as_json: bool) -> None:
     """Take a rewind back: files and conversation are as before it. `sessions rewind` prints the UNDO."""
-    done = complete(_ask(SessionUnrewind(id="", session=session, undo=undo)))
+    done = ask_daemon(SessionUnrewind(id="", session=session, undo=undo))
     if as_json:
         print_json(plain(done))
         return
@@ -105,11 +103,6 @@ def _show(done: Rewound, *, nothing: str) -> None:
         say(clean(f"At work in the same folder, and untouched: {', '.join(done.beside)}."))
 
 
-async def _ask(op: Op[Rewound]) -> Rewound:
-    async with daemon() as client:
-        return await client.request(msgspec.structs.replace(op, id=client.next_id()))
-
-
 @command("diff", "openagent sessions diff 06gx", "openagent sessions diff 06gx --turn 3 --names")
 @session_argument()
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn changed.")
@@ -117,13 +110,8 @@ async def _ask(op: Op[Rewound]) -> Rewound:
 @as_json
 def diff(session: str, turn: int | None, names: bool, as_json: bool) -> None:
     """Show what a session, or one turn of it, has written in its workspace, and nobody else."""
-    changes = complete(_changes(session, turn))
+    changes = ask_daemon(SessionChanges(id="-", session=session, turn=turn))
     if as_json:
         print_json(plain(changes.files))
     else:
         show_changes(changes.files, nothing="It has changed nothing.", only_names=names)
-
-
-async def _changes(session: str, turn: int | None) -> Changes:
-    async with daemon() as client:
-        return await client.request(SessionChanges(id=client.next_id(), session=session, turn=turn))

@@ -5,9 +5,9 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.terminal import table
-from openagent.protocol.usage import GroupBy, UsageAsk, UsageReport, UsageRow
+from openagent.protocol.usage import GroupBy, UsageAsk, UsageRow
 
 _DAY = 86400.0
 
@@ -27,7 +27,7 @@ _DAY = 86400.0
 def usage(by: str, days: float | None, as_json: bool) -> None:
     """Show the tokens and the money that were used, of all sessions, deleted ones included."""
     since = time.time() - days * _DAY if days else 0.0
-    report = complete(_report(cast("GroupBy", by), since))
+    report = ask_daemon(UsageAsk(id="-", by=cast("GroupBy", by), since=since))
     if as_json:
         print_json(plain(report))
     elif not report.rows:
@@ -39,11 +39,6 @@ def usage(by: str, days: float | None, as_json: bool) -> None:
             say(f"\n+ {report.total.unpriced} requests to models without a known price; [prices] in the config helps.")
         if report.total.usage.estimated:
             say("\n~ Some of it was counted here, because a provider reported nothing.")
-
-
-async def _report(by: GroupBy, since: float) -> UsageReport:
-    async with daemon() as client:
-        return await client.request(UsageAsk(id=client.next_id(), by=by, since=since))
 
 
 def _row(row: UsageRow) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ import webbrowser
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
-from openagent.protocol.tokens import LoginAddress, WebLogin
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
+from openagent.protocol.tokens import WebLogin
 
 
 @command("web", "openagent web", "openagent web --no-open", "openagent web --json")
@@ -14,15 +14,10 @@ from openagent.protocol.tokens import LoginAddress, WebLogin
 @as_json
 def web(opens: bool | None, as_json: bool) -> None:
     """Show the web app's address, with a code that logs one browser in. It works once, for five minutes."""
-    address = complete(_address())
+    address = ask_daemon(WebLogin(id="-"))
     if as_json:
         print_json(plain(address))
         return
     say(address.url)
     if opens or (opens is None and sys.stdout.isatty()):
         webbrowser.open(address.url)
-
-
-async def _address() -> LoginAddress:
-    async with daemon() as client:
-        return await client.request(WebLogin(id=client.next_id()))

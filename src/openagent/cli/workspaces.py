@@ -10,10 +10,9 @@ import click
 from msgspec import Struct
 
 from openagent.cli.changes import show_changes
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
 from openagent.cli.terminal import size, table
 from openagent.client.text import ago, clean
-from openagent.protocol.op import Op
 from openagent.protocol.workspaces import (
     CopyMethod,
     WorkspaceBackup,
@@ -52,7 +51,7 @@ def workspaces(ctx: click.Context) -> None:
 @as_json
 def list_copies(cwd: str | None, as_json: bool) -> None:
     """List the copies there are."""
-    found = _ask(WorkspacesList(id="-", cwd=_absolute(cwd) if cwd else "")).copies
+    found = ask_daemon(WorkspacesList(id="-", cwd=_absolute(cwd) if cwd else "")).copies
     if as_json:
         print_json(plain(found))
     elif found:
@@ -84,7 +83,7 @@ def create(
         max_bytes=_bytes(max_size) if max_size else None,
         max_files=max_files,
     )
-    copy = _ask(op)
+    copy = ask_daemon(op)
     if as_json:
         print_json(plain(copy))
         return
@@ -98,7 +97,7 @@ def create(
 @as_json
 def diff(copy: str, names: bool, as_json: bool) -> None:
     """Show what a copy has changed since it was made or last merged."""
-    changes = _ask(WorkspacesDiff(id="-", copy=copy))
+    changes = ask_daemon(WorkspacesDiff(id="-", copy=copy))
     if as_json:
         print_json(plain(changes.files))
     else:
@@ -110,7 +109,7 @@ def diff(copy: str, names: bool, as_json: bool) -> None:
 @as_json
 def merge(copy: str, as_json: bool) -> int:
     """Bring a copy's changes back. Exit code 1 when some conflict: those stay as they are on both sides."""
-    merged = _ask(WorkspacesMerge(id="-", copy=copy))
+    merged = ask_daemon(WorkspacesMerge(id="-", copy=copy))
     if as_json:
         print_json(plain(merged))
         return int(bool(merged.conflicts))
@@ -131,7 +130,7 @@ def merge(copy: str, as_json: bool) -> int:
 @as_json
 def remove(copy: str, force: bool, as_json: bool) -> None:
     """Delete a copy."""
-    _ask(WorkspacesRemove(id="-", copy=copy, force=force))
+    ask_daemon(WorkspacesRemove(id="-", copy=copy, force=force))
     if as_json:
         print_json({"removed": copy})
     else:
@@ -144,7 +143,7 @@ def remove(copy: str, force: bool, as_json: bool) -> None:
 @as_json
 def backup(cwd: str, archive: str, as_json: bool) -> None:
     """Write all of DIR into an archive."""
-    _show_backup(_ask(WorkspacesBackup(id="-", cwd=_absolute(cwd), archive=_absolute(archive))), as_json)
+    _show_backup(ask_daemon(WorkspacesBackup(id="-", cwd=_absolute(cwd), archive=_absolute(archive))), as_json)
 
 
 @command("restore", "openagent workspaces restore ~/project.tar.gz ~/project-restored")
@@ -153,7 +152,7 @@ def backup(cwd: str, archive: str, as_json: bool) -> None:
 @as_json
 def restore(archive: str, to: str, as_json: bool) -> None:
     """Unpack an archive into DIR, which must be empty or not exist yet."""
-    _show_backup(_ask(WorkspacesRestore(id="-", archive=_absolute(archive), to=_absolute(to))), as_json)
+    _show_backup(ask_daemon(WorkspacesRestore(id="-", archive=_absolute(archive), to=_absolute(to))), as_json)
 
 
 @command("gc", "openagent workspaces gc", "openagent workspaces gc --keep 50")
@@ -161,20 +160,11 @@ def restore(archive: str, to: str, as_json: bool) -> None:
 @as_json
 def gc(keep: int, as_json: bool) -> None:
     """Give back the space of old checkpoints, of deleted sessions and of copies that were left behind."""
-    done = _ask(WorkspacesCollect(id="-", keep=keep))
+    done = ask_daemon(WorkspacesCollect(id="-", keep=keep))
     if as_json:
         print_json(plain(done))
     else:
         say(f"{size(done.freed_bytes)} freed: {done.checkpoints} checkpoints, {done.copies} copies.")
-
-
-def _ask(op: Op[R]) -> R:
-    return complete(_request(op))
-
-
-async def _request(op: Op[R]) -> R:
-    async with daemon() as client:
-        return await client.request(op)
 
 
 def _show_backup(done: WorkspaceBackup, as_json: bool) -> None:

@@ -155,7 +155,7 @@ class Recorder:
                 self._timer = None
             drop_draft = self.draft_kept and _ends_draft(rows.messages, stamped)
             self.draft_kept = self.draft_kept and not drop_draft
-            own = Batch(self._id, events=stamped, drop_draft=drop_draft, **msgspec.structs.asdict(rows))
+            own = Batch(self._id, events=tuple(stamped), drop_draft=drop_draft, **msgspec.structs.asdict(rows))
             if not posted:
                 await self._commit(own, changes)
                 return

@@ -94,7 +94,7 @@ async def test_the_database_keeps_templates_over_a_restart_and_refuses_what_woul
         assert (await ask(client, TemplatesGet, name="auditor")).template == kept
         text = await ask(client, TemplatesExport, name="auditor")
         assert await ask(client, TemplatesWrite, template=kept) == text
-        assert await ask(client, TemplatesRead, Template, text=text.text) == kept
+        assert await ask(client, TemplatesRead, text=text.text) == kept
         await ask(client, TemplatesRemove, name="auditor")
         imported = await ask(client, TemplatesImport, text=text.text, file="a.md")
         assert imported.template == kept
@@ -105,9 +105,9 @@ async def test_the_database_keeps_templates_over_a_restart_and_refuses_what_woul
 async def test_an_unfinished_template_is_read_and_written_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
         written = await ask(client, TemplatesWrite, template=Template(""))
-        assert await ask(client, TemplatesRead, Template, text=written.text) == Template("")
+        assert await ask(client, TemplatesRead, text=written.text) == Template("")
         with pytest.raises(OpenAgentError, match="'wild' is no mode"):
-            await ask(client, TemplatesRead, Template, text="---\nmode: wild\n---\n")
+            await ask(client, TemplatesRead, text="---\nmode: wild\n---\n")
 
 
 async def test_a_session_made_from_a_template_has_its_prompt_tools_and_limits(tmp_path: Path) -> None:

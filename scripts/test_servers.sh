@@ -35,7 +35,9 @@ from_npm() {
 from_pypi() {
     local environment=build/mcp-fetch
     # Its programs name the interpreter by its whole path: a copied or moved checkout needs a new one.
-    { echo "# in $PWD" && cat $servers/fetch.txt; } | cmp -s - $environment/made.txt && return
+    if [ -f $environment/made.txt ]; then
+        { echo "# in $PWD" && cat $servers/fetch.txt; } | cmp -s - $environment/made.txt && return
+    fi
     rm -rf $environment
     stage .venv/bin/python -m venv --without-pip $environment || return 1
     stage .venv/bin/python -m pip --python $environment/bin/python install --disable-pip-version-check --no-input \

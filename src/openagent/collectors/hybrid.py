@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from openagent.collectors.choosing import Unit, numbers, size
 from openagent.collectors.summarize import worth_summarizing
 from openagent.collectors.summary import page_tokens, summary_of
-from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
+from openagent.plugins.collector import CollectGoal, Collection, Collector, ContextItem, Summarize
+
+
+def collector(redact: Callable[[str], str]) -> Collector:
+    return Hybrid(redact)
 
 
 class Hybrid:

@@ -4,7 +4,11 @@ from collections.abc import Callable, Sequence
 
 from openagent.collectors.choosing import Unit, candidates, enough_of, numbers, size
 from openagent.collectors.summary import room_for_summary, summary_of
-from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
+from openagent.plugins.collector import CollectGoal, Collection, Collector, ContextItem, Summarize
+
+
+def collector(redact: Callable[[str], str]) -> Collector:
+    return SummarizeOld(redact)
 
 
 class SummarizeOld:

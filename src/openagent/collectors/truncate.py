@@ -1,9 +1,13 @@
 """Drop the oldest turns until enough is free."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from openagent.collectors.choosing import Unit, candidates, enough_of, numbers, size
-from openagent.plugins.collector import CollectGoal, Collection, ContextItem, Summarize
+from openagent.plugins.collector import CollectGoal, Collection, Collector, ContextItem, Summarize
+
+
+def collector(_redact: Callable[[str], str]) -> Collector:
+    return Truncate()
 
 
 class Truncate:

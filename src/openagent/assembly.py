@@ -51,7 +51,7 @@ from openagent.providers.transcript import forget_session
 from openagent.safety.git_watch import GitGate, GitWatch
 from openagent.safety.grants import GrantService
 from openagent.safety.inherited import InheritedRules
-from openagent.safety.jail_exits import JailExits
+from openagent.safety.jail_exit_routing import JailExits
 from openagent.safety.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.safety.service import Safety
 from openagent.sessions.queues import QueueService

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openagent.jail.bwrap import BwrapJail
-from openagent.jail.egress import HostRule
+from openagent.jail.egress_proxy import HostRule
 from tests.jail.conftest import needs_bwrap
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from uuid import uuid4
 import msgspec
 from msgspec import Struct
 
-from openagent.core.leaving_jail import Leaving
+from openagent.core.jail_exit_asks import Leaving
 from openagent.grants.offers import Offer, offers, offers_of
 from openagent.grants.openings import (
     Opening,

@@ -18,7 +18,7 @@ from openagent.plugins.held import HeldTime
 from openagent.protocol.customizing import Hook
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV
-from openagent.safety.jail_exits import Requester
+from openagent.safety.jail_exit_routing import Requester
 
 MAX_OUTPUT = 256 * 1024
 """Bytes kept of each stream; the rest is read and thrown away."""

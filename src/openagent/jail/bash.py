@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.capture import Capture, Log
-from openagent.jail.enclosure import Enclosure
 from openagent.jail.output_pipe import READ_SIZE, OutputPipe, waiting_bytes
 from openagent.jail.processes import Moment
+from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.shell_state import DUMP_FUNCTIONS, DUMP_SETTINGS, ShellState
 from openagent.jail.state_pipe import StatePipe
 from openagent.plugins.held import Countdown

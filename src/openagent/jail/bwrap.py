@@ -15,24 +15,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from openagent.jail.egress import PROXY_PORT, held_while_asking, only, proxy_env
-from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
+from openagent.jail.egress_proxy import PROXY_PORT, held_while_asking, only, proxy_env
+from openagent.jail.egress_setup import WayOut
 from openagent.jail.git_walls import Standing, Wall
-from openagent.jail.ground import GroundSurvey
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, agent_env, proxied_ssh, read_git_identity, settings_files
 from openagent.jail.limits import ENTER_GROUPS, ControlGroup, Limits, make_control_group, rlimit_script
-from openagent.jail.mason import Masonry
 from openagent.jail.mounts import knows_descriptors, mounts_of
 from openagent.jail.openings import exports, mounts, why_not
 from openagent.jail.ports import PortOpener
 from openagent.jail.reading import FILTER_FILE, can_stand_beside, confine_script, installation_inside, metadata_filter
 from openagent.jail.seccomp import filter_program
 from openagent.jail.shell import PersistentShell
+from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import PROMPT, TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
+from openagent.jail.wall_repair import WallRepair
 from openagent.jail.walls import checked_workspace, explain_walls, home_directories, workspace_walls
-from openagent.jail.way_out import WayOut
+from openagent.jail.workspace_survey import GroundSurvey
 from openagent.plugins.held import HeldTime
 from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand, Openings
 from openagent.protocol.errors import OpenAgentError
@@ -105,7 +105,7 @@ class BwrapJail:
         self._opener = opener or PortOpener()
         self._openings = openings
         self._ways_out: dict[str, WayOut] = {}
-        self._masonry: dict[str, Masonry] = {}
+        self._wall_repair: dict[str, WallRepair] = {}
         """Of what each session's commands that may write are in."""
         self._limits = limits or Limits()
         self._env = dict(env or {})
@@ -240,8 +240,8 @@ class BwrapJail:
         await asyncio.gather(*(self._survey.of(Path(folder)) for folder, _ in openings.folders))
         if way_out := self._ways_out.get(session):
             await way_out.set_ports(openings.ports)
-        if masonry := self._masonry.get(session):
-            masonry.hold([Path(path) for path in openings.held])
+        if wall_repair := self._wall_repair.get(session):
+            wall_repair.hold([Path(path) for path in openings.held])
 
     def _opened_walls(self, openings: Openings) -> list[Wall]:
         """What lies in such a folder that a workspace would have walls for has them there. Where it leads was looked at
@@ -362,17 +362,17 @@ class BwrapJail:
             setup.append(confine_script())
         argv += ["--remount-ro", "/"]
         standing = Standing(workspace, walls)
-        masonry = Masonry(standing, walls, in_memory=() if group else _IN_MEMORY, read_only=read_only, held=held)
+        wall_repair = WallRepair(standing, walls, in_memory=() if group else _IN_MEMORY, read_only=read_only, held=held)
         if session and not read_only:
-            self._masonry[session] = masonry
+            self._wall_repair[session] = wall_repair
 
         def on_end() -> None:
             if way_out is not None:
                 way_out.close()
                 if self._ways_out.get(session) is way_out:
                     del self._ways_out[session]
-            if self._masonry.get(session) is masonry:
-                del self._masonry[session]
+            if self._wall_repair.get(session) is wall_repair:
+                del self._wall_repair[session]
             if group is not None:
                 group.retire()
             standing.end()
@@ -380,7 +380,7 @@ class BwrapJail:
         fds.append(_in_memory(b"\0".join(os.fsencode(argument) for argument in argv) + b"\0"))
         command = [*_confinement(self._limits, group), host.bwrap, "--args", str(fds[-1])]
         files = {FILTER_FILE: metadata_filter() or b""} if beside else {}
-        return Launch(command, fds, "\n".join(setup), on_end, masonry, files, beside)
+        return Launch(command, fds, "\n".join(setup), on_end, wall_repair, files, beside)
 
     def _copied_files(self, git_identity: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
         names = (*_ETC_FILES, "resolv.conf") if self._network == "on" else _ETC_FILES

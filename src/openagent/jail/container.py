@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from openagent.jail.egress import PROXY_PORT, EgressProxy
-from openagent.jail.enclosure import Enclosure
+from openagent.jail.egress_proxy import PROXY_PORT, EgressProxy
 from openagent.jail.engine import Engine, EngineInfo, EngineRefusal
 from openagent.jail.git_walls import Standing, Wall
-from openagent.jail.ground import Ground
 from openagent.jail.inside import HOME, PIPES, SHARED_MEMORY, settings_files
 from openagent.jail.limits import Limits, rlimit_script
-from openagent.jail.mason import MOST_INODES, UNREADABLE, Masonry
 from openagent.jail.ports import PortOpener
 from openagent.jail.seccomp import named_filter
+from openagent.jail.shell_enclosure import Enclosure
+from openagent.jail.wall_repair import MOST_INODES, UNREADABLE, WallRepair
 from openagent.jail.walls import workspace_walls
+from openagent.jail.workspace_survey import Ground
 from openagent.plugins.jail import AskHost
 from openagent.protocol.errors import OpenAgentError
 
@@ -196,7 +196,7 @@ class ContainerEnclosure(Enclosure):
         self._unsent: list[bytes] = []
         self._walls = plan.walls
         self._standing = Standing(plan.workspace, self._walls)
-        self.masonry = Masonry(self._standing, self._walls, read_only=plan.read_only)
+        self.wall_repair = WallRepair(self._standing, self._walls, read_only=plan.read_only)
         self._write_launcher(plan.setup)
         for path, text in plan.settings_files.items():
             (self.outer_pipes / path.rpartition("/")[2]).write_text(text)

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from openagent.jail.container import ContainerEnclosure, ContainerPlan, ContainerWayOut
-from openagent.jail.egress import held_while_asking, proxy_env
+from openagent.jail.egress_proxy import held_while_asking, proxy_env
 from openagent.jail.engine import Engine, find_engine
-from openagent.jail.ground import GroundSurvey
 from openagent.jail.inside import agent_env, read_git_identity
 from openagent.jail.limits import Limits
 from openagent.jail.ports import PortOpener
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.walls import checked_workspace, explain_walls
+from openagent.jail.workspace_survey import GroundSurvey
 from openagent.plugins.held import HeldTime
 from openagent.plugins.jail import AskHostFor, BackgroundCommand
 from openagent.protocol.errors import OpenAgentError

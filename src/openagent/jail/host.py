@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from openagent.jail.enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell import PersistentShell
+from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import TERMINAL_ENV, PtyProcess, start_on_terminal
 from openagent.plugins.jail import AskHost, BackgroundCommand

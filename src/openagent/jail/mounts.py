@@ -9,8 +9,8 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from openagent.jail.enclosure import unreadable_file
 from openagent.jail.git_walls import Wall
+from openagent.jail.shell_enclosure import unreadable_file
 from openagent.protocol.errors import OpenAgentError
 
 

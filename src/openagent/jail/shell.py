@@ -17,8 +17,8 @@ from pathlib import Path
 
 from openagent.jail.bash import Bash, Running
 from openagent.jail.capture import Log
-from openagent.jail.enclosure import Enclosure
 from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal
+from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.shell_state import ShellState, load, save
 from openagent.plugins.held import Countdown, HeldTime
 from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput

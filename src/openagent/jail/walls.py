@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from openagent.jail.git_walls import Wall, git_walls
-from openagent.jail.ground import Ground
+from openagent.jail.workspace_survey import Ground
 from openagent.plugins.places import still_there
 from openagent.plugins.worktrees import common_directory
 from openagent.protocol.errors import OpenAgentError

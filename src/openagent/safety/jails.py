@@ -16,7 +16,7 @@ from openagent.plugins.loading import JailOptions, PluginLoader
 from openagent.policy.paths import is_secret_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, Event
-from openagent.safety.jail_exits import JailExits, Requester
+from openagent.safety.jail_exit_routing import JailExits, Requester
 from openagent.tools.mcp.definitions import ServerDefinition
 
 

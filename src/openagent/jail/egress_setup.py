@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from openagent.jail.egress import PROXY_PORT, EgressProxy
+from openagent.jail.egress_proxy import PROXY_PORT, EgressProxy
 from openagent.jail.ports import PortOpener
 from openagent.plugins.jail import AskHost
 from openagent.protocol.errors import OpenAgentError

@@ -54,7 +54,7 @@ for order, source, path in orders:
 """
 
 
-class Masonry:
+class WallRepair:
     """The walls of one enclosure."""
 
     def __init__(

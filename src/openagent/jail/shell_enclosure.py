@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.capture import Log
-from openagent.jail.mason import UNREADABLE, Masonry
 from openagent.jail.processes import kill_tree
+from openagent.jail.wall_repair import UNREADABLE, WallRepair
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Wall
 
@@ -62,7 +62,7 @@ class Launch(NamedTuple):
     setup: str = ""
     """Shell text for the enclosure itself, before any command: limits, mostly."""
     on_end: Callable[[], None] = lambda: None
-    masonry: Masonry | None = None
+    wall_repair: WallRepair | None = None
     files: Mapping[str, bytes] = {}
     """For the directory of the pipes."""
     reads_beside: bool = False
@@ -91,7 +91,7 @@ class Enclosure(ABC):
         self.inner_pipes = inner_pipes or str(self.outer_pipes)
         self.pid = 0
         """Of the first process, once there is one; all others are below it."""
-        self.masonry: Masonry | None = None
+        self.wall_repair: WallRepair | None = None
         self.worked = False
         """A shell has run in it."""
         self.reads_beside = False
@@ -127,9 +127,9 @@ class Enclosure(ABC):
     async def mend(self) -> None:
         """Sees to it that the walls stand, or that nothing more runs here. Until a shell has run here they are being
         built, and would be taken for fallen."""
-        if self.masonry is not None and self.pid and self.alive and self.worked:
+        if self.wall_repair is not None and self.pid and self.alive and self.worked:
             try:
-                await self.masonry.mend(self.pid)
+                await self.wall_repair.mend(self.pid)
             except OpenAgentError:
                 await self.close()
                 raise
@@ -137,16 +137,16 @@ class Enclosure(ABC):
     @property
     def is_outdated(self) -> bool:
         """Its walls are to be others by now."""
-        return self.masonry is not None and self.masonry.is_outdated
+        return self.wall_repair is not None and self.wall_repair.is_outdated
 
     @property
     def secrets(self) -> Sequence[Path]:
-        return self.masonry.secrets if self.masonry is not None else ()
+        return self.wall_repair.secrets if self.wall_repair is not None else ()
 
     async def open_to(self, paths: Sequence[Path]) -> None:
         """Files that were kept from being read."""
-        if self.masonry is not None and self.pid and self.alive:
-            await self.masonry.open(self.pid, paths)
+        if self.wall_repair is not None and self.pid and self.alive:
+            await self.wall_repair.open(self.pid, paths)
 
     def _write_launcher(self, setup: str) -> None:
         kept = self.outer_pipes / UNREADABLE
@@ -249,7 +249,7 @@ class ProcessEnclosure(Enclosure):
             for fd in launch.fds:
                 os.close(fd)
         self._after = launch.on_end
-        self.masonry = launch.masonry
+        self.wall_repair = launch.wall_repair
         assert process.stderr is not None
         os.set_blocking(process.stderr.fileno(), False)
         self._loop.add_reader(process.stderr.fileno(), self._read_stderr)

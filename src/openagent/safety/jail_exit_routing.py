@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from openagent.core.session import Session
 from openagent.daemon.loaded import LoadedSessions
-from openagent.jail.egress import HostRule, only
+from openagent.jail.egress_proxy import HostRule, only
 from openagent.jail.ports import PortOpener
 from openagent.plugins.held import HeldTime
 from openagent.plugins.jail import AskHost, Openings

@@ -104,7 +104,7 @@ async def _load(
     try:
         assembled = await asyncio.to_thread(_assemble, daemon, configs, home, redactor, door=door, loop=loop)
         manager = assembled.behind.manager
-        manager.runtime.clock.begin(await assembled.presence.begin())
+        manager.runtime.clock.begin(await assembled.store_lease.begin())
     except BaseException as problem:
         _log.exception("could not start")
         daemon.failed(problem)
@@ -114,7 +114,7 @@ async def _load(
     daemon.ready(assembled.behind)
     assembled.start(when_loaded)
     await manager.recover_all()
-    assembled.presence.keep_up(manager.recover_all, manager.drop_lost)
+    assembled.store_lease.keep_up(manager.recover_all, manager.drop_lost)
     return assembled
 
 

@@ -33,11 +33,11 @@ from openagent.core.runtime import Runtime
 from openagent.customizing.service import Customizing
 from openagent.daemon.daemon import Behind, Daemon, Handler
 from openagent.daemon.heap import Heap
-from openagent.daemon.late import Late
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.idle_sessions import IdleSessions
+from openagent.daemon.late_binding import Late
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.manager import SessionManager
-from openagent.daemon.presence import Presence
-from openagent.daemon.resting import Resting
+from openagent.daemon.store_lease import StoreLease
 from openagent.index.code_index import CodeIndex
 from openagent.mcp.servers import own_file
 from openagent.mcp.service import McpService
@@ -89,7 +89,7 @@ class Assembled:
         behind: Behind,
         *,
         access: Access,
-        presence: Presence,
+        store_lease: StoreLease,
         team: Team,
         models: Models,
         mcp: McpService,
@@ -99,7 +99,7 @@ class Assembled:
         """`closing` is called in this order when no session is left, before the models are let go."""
         self.behind = behind
         self.access = access
-        self.presence = presence
+        self.store_lease = store_lease
         self._team = team
         self._models = models
         self._mcp = mcp
@@ -128,7 +128,7 @@ class Assembled:
 
     async def stop_working(self) -> None:
         """Before the sessions end: no more signs of life to other daemons, and sub-agents are saved."""
-        await self.presence.rest()
+        await self.store_lease.rest()
         await self._team.close()
 
     async def close(self) -> None:
@@ -138,7 +138,7 @@ class Assembled:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for close in self._closing:
             await close()
-        await self.presence.end()
+        await self.store_lease.end()
         await self.behind.manager.runtime.store.close()
 
 
@@ -286,7 +286,7 @@ def assemble(
             idle_kept=settings.store.idle_sessions,
         )
     )
-    Resting(manager, bus)
+    IdleSessions(manager, bus)
     places = Places(configs.environment({}), copies=home / "copies")
     access = Access(home, SqlAccess(store), open_web=open_web, dismiss=daemon.dismiss, problem=places.problem)
     tasks = TaskService(SqlTasks(store), bus, home / "tasks")
@@ -325,7 +325,7 @@ def assemble(
     return Assembled(
         Behind(handlers, manager, reach, configs.show),
         access=access,
-        presence=Presence(store, home),
+        store_lease=StoreLease(store, home),
         team=team,
         models=models,
         mcp=mcp,

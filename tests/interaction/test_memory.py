@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.daemon.resting import AWAKE
+from openagent.daemon.idle_sessions import AWAKE
 from openagent.protocol.conversation import MessageRaw
 from openagent.protocol.messages import Message
 from openagent.protocol.sessions import SessionDelete

@@ -9,7 +9,7 @@ from typing import Any
 
 from openagent.agents.report import Report, told
 from openagent.core.session import Session
-from openagent.daemon.late import Late
+from openagent.daemon.late_binding import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.errors import OpenAgentError

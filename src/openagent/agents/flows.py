@@ -18,7 +18,7 @@ from openagent.config.trust import FOLDER
 from openagent.core.session import Session
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
-from openagent.daemon.late import Late
+from openagent.daemon.late_binding import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import ErrorInfo, OpenAgentError

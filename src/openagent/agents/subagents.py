@@ -23,7 +23,7 @@ from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
-from openagent.daemon.late import Late
+from openagent.daemon.late_binding import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.places import lies_in
 from openagent.plugins.store import BackgroundWork

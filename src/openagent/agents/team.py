@@ -9,7 +9,7 @@ from openagent.agents.templates import TemplateNames, TemplateService
 from openagent.config.cache import ConfigCache
 from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Handler
-from openagent.daemon.late import Late
+from openagent.daemon.late_binding import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool

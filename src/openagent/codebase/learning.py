@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openagent.daemon.bus import EventBus
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.plugins.index import Index
 from openagent.protocol.events import ToolFinished, ToolStarted, TurnCompleted
 from openagent.protocol.words import about

@@ -16,7 +16,7 @@ from openagent.customizing.rules import RuleTexts
 from openagent.customizing.skills import SkillFiles
 from openagent.customizing.tool_names import input_for_hooks, input_from_hooks, theirs
 from openagent.daemon.bus import EventBus
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.plugins.gate import NO_RULING, Admission, Ruling, Scene
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.customizing import Hook

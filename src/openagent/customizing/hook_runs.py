@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from openagent.plugins.held import HeldTime
+from openagent.plugins.held_time import HeldTime
 from openagent.protocol.customizing import Hook
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV

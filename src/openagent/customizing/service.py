@@ -16,7 +16,7 @@ from openagent.customizing.tool_names import input_for_hooks, our_tools, theirs
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.plugins.loading import PluginLoader
 from openagent.plugins.tool import Tool
 from openagent.protocol import customizing as c

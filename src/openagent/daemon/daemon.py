@@ -17,10 +17,10 @@ from openagent.core.audit import Actor, acting, entry
 from openagent.daemon.bus import EventBus
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
-from openagent.daemon.in_use import in_use
+from openagent.daemon.live_metrics import LiveMetrics, rss_bytes
 from openagent.daemon.op_audit import OpAudit
-from openagent.daemon.pulse import Pulse, rss_bytes
 from openagent.daemon.reach import Reach
+from openagent.daemon.sessions_in_use import in_use
 from openagent.daemon.settings_version import settings_version
 from openagent.plugins.jail import Jail, OutsideJail
 from openagent.protocol.configuration import ConfigList, ConfigShow
@@ -433,7 +433,7 @@ class Daemon:
             return Done()
         self.bus.follow(connection, self._ready.result().reach.hearing(connection.caller))
         if self._metrics is None:
-            self._metrics = asyncio.create_task(Pulse(await self._manager(), self.bus, self.connections).beat())
+            self._metrics = asyncio.create_task(LiveMetrics(await self._manager(), self.bus, self.connections).beat())
         return Done()
 
     async def _stop(self, connection: Connection, op: DaemonStop) -> Done:

@@ -15,7 +15,7 @@ from openagent.core.audit import entry
 from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.roster import Roster
 from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession

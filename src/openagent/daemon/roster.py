@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from openagent.core.session import Session
-from openagent.daemon.in_use import current_use, in_use
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
+from openagent.daemon.sessions_in_use import current_use, in_use
 from openagent.protocol.errors import OpenAgentError
 
 Load = Callable[[str], Awaitable[Session | str]]

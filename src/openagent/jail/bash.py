@@ -23,7 +23,7 @@ from openagent.jail.processes import Moment
 from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.shell_state import DUMP_FUNCTIONS, DUMP_SETTINGS, ShellState
 from openagent.jail.state_pipe import StatePipe
-from openagent.plugins.held import Countdown
+from openagent.plugins.held_time import Countdown
 from openagent.plugins.jail import OnOutput
 from openagent.protocol.sessions import Wall
 

@@ -33,7 +33,7 @@ from openagent.jail.toolchains import SYSTEM, Toolchains, find_toolchains
 from openagent.jail.wall_repair import WallRepair
 from openagent.jail.walls import checked_workspace, explain_walls, home_directories, workspace_walls
 from openagent.jail.workspace_survey import GroundSurvey
-from openagent.plugins.held import HeldTime
+from openagent.plugins.held_time import HeldTime
 from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand, Openings
 from openagent.protocol.errors import OpenAgentError
 

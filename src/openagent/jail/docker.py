@@ -20,7 +20,7 @@ from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.walls import checked_workspace, explain_walls
 from openagent.jail.workspace_survey import GroundSurvey
-from openagent.plugins.held import HeldTime
+from openagent.plugins.held_time import HeldTime
 from openagent.plugins.jail import AskHostFor, BackgroundCommand
 from openagent.protocol.errors import OpenAgentError
 

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from openagent.plugins.addresses import address_of, is_public, keeps_keys
-from openagent.plugins.held import HeldTime
+from openagent.plugins.held_time import HeldTime
 from openagent.plugins.jail import HOST_NAME, AskHost, AskHostFor
 
 PROXY_PORT = 3128

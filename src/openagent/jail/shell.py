@@ -20,7 +20,7 @@ from openagent.jail.capture import Log
 from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal
 from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.shell_state import ShellState, load, save
-from openagent.plugins.held import Countdown, HeldTime
+from openagent.plugins.held_time import Countdown, HeldTime
 from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Wall

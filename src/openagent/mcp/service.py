@@ -13,7 +13,7 @@ from openagent.config.cache import ConfigCache
 from openagent.core.model_call import ask_aside
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
-from openagent.daemon.late import Late
+from openagent.daemon.late_binding import Late
 from openagent.mcp.logins import McpLogins
 from openagent.mcp.secrets import McpSecrets
 from openagent.mcp.servers import ServerBook, unknown

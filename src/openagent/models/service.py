@@ -9,7 +9,7 @@ from openagent.config.cache import ConfigCache
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Handler
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.credentials import CredentialBook
 from openagent.models.listing import ModelsService

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from openagent.core.audit import entry
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.plugins.gate import FrontGate, Gate, Scene
 from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.errors import ErrorInfo

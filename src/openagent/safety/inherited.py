@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from openagent.core.runtime import WorkspaceRules
 from openagent.core.session import Session
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.policy.paths import is_inside
 from openagent.policy.rules import CompiledRule, Rule, RuleSet, listed
 from openagent.protocol.sessions import SessionInfo, strictest

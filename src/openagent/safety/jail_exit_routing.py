@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from openagent.core.session import Session
-from openagent.daemon.loaded import LoadedSessions
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.jail.egress_proxy import HostRule, only
 from openagent.jail.ports import PortOpener
-from openagent.plugins.held import HeldTime
+from openagent.plugins.held_time import HeldTime
 from openagent.plugins.jail import AskHost, Openings
 from openagent.tools.mcp.definitions import PROJECT_FILES, ServerDefinition
 

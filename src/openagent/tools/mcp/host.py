@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openagent.plugins.held import HeldTime
+from openagent.plugins.held_time import HeldTime
 from openagent.plugins.tool import Tool
 from openagent.tools.mcp import resources, sampling
 from openagent.tools.mcp.definitions import ServerDefinition

@@ -17,7 +17,7 @@ _IDLE_COLUMNS = (3, 4)
 """Of /proc/stat: idle, and waiting for a disk."""
 
 
-class Pulse:
+class LiveMetrics:
     def __init__(self, manager: "SessionManager", bus: "EventBus", connections: "set[Connection]") -> None:
         self._manager = manager
         self._bus = bus

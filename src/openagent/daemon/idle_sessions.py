@@ -12,7 +12,7 @@ from openagent.protocol.events import TurnCompleted
 AWAKE = 8
 
 
-class Resting:
+class IdleSessions:
     def __init__(self, manager: SessionManager, bus: EventBus) -> None:
         self._manager = manager
         self._bus = bus

@@ -17,7 +17,7 @@ BEAT_S = 8.0
 _log = logging.getLogger(__name__)
 
 
-class Presence:
+class StoreLease:
     def __init__(self, store: Store, home: Path) -> None:
         self._store = store
         self._home = home

@@ -17,7 +17,7 @@ from openagent.protocol.undo import ChangedFile
 from openagent.workspace.apply import Apply
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
-from openagent.workspace.restoring import restore_repository
+from openagent.workspace.repository_restore import restore_repository
 from openagent.workspace.scan import Limits
 from openagent.workspace.snapshots import Snapshots, real_workspace, safe_name
 from openagent.workspace.tree import shown, shown_left_out

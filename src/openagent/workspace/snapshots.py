@@ -17,9 +17,9 @@ from openagent.filesystem.locks import holding
 from openagent.plugins.places import still_there
 from openagent.plugins.workspace import Checkpoint, CheckpointKind
 from openagent.protocol.errors import OpenAgentError
-from openagent.workspace.budget import fit_budget, ignored_paths
 from openagent.workspace.git import BlobReader, require_git
 from openagent.workspace.git_state import passed_over, repository_of
+from openagent.workspace.large_ignored import fit_budget, ignored_paths
 from openagent.workspace.objects import Objects, TreeItem
 from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
 from openagent.workspace.tree import (

@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from openagent.filesystem.beneath import opened_folder, opened_root
-from openagent.workspace.budget import fit_budget, ignored_paths
 from openagent.workspace.git_state import passed_over, repository_of
 from openagent.workspace.inotify import Unwatchable
 from openagent.workspace.journal import OTHERS, Journal
 from openagent.workspace.kept_objects import KeptObjects, kept_objects
+from openagent.workspace.large_ignored import fit_budget, ignored_paths
 from openagent.workspace.scan import Index, Limits, Scan, ignore_rules, load_index, save_index
 from openagent.workspace.snapshots import Snapshot, Snapshots
 from openagent.workspace.states import Change, Draft, compare, inside, state_at, topmost

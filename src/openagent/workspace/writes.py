@@ -23,7 +23,7 @@ from openagent.workspace.snapshots import Snapshot
 from openagent.workspace.states import Change, inside
 from openagent.workspace.trail import Trail
 from openagent.workspace.tree import Manifest, empty_folder, write_trees
-from openagent.workspace.undoing import Request, changes_of, put_again, take_back
+from openagent.workspace.undo import Request, changes_of, put_again, take_back
 from openagent.workspace.watch import Touched
 
 T = TypeVar("T")

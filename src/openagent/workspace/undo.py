@@ -14,11 +14,11 @@ from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
 from openagent.workspace.journal import Entry, Write, writes_of
 from openagent.workspace.merge import text_merger
-from openagent.workspace.restoring import restore_repository
+from openagent.workspace.repository_restore import restore_repository
 from openagent.workspace.states import Change, Draft, State, parents, state_at
-from openagent.workspace.taking_back import Clash, Goal, Step, plan, steps_back, three_way
 from openagent.workspace.trail import Trail
 from openagent.workspace.tree import Folder, empty_folder, shown, shown_left_out, write_trees
+from openagent.workspace.undo_plan import Clash, Goal, Step, plan, steps_back, three_way
 
 Git = tuple[Literal["untouched", "restored", "refused"], str]
 Found = Callable[[Sequence[Change]], None]

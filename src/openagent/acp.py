@@ -5,7 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
-from openagent.client.line import Line
+from openagent.client.bridge_connection import BridgeConnection
 from openagent.gateway.acp.agent import Agent, number_of
 from openagent.gateway.jsonrpc_wire import Peer
 from openagent.gateway.stdio import input_lines, write_output
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
 
 async def serve(messages: AsyncIterator[bytes | None], write: Callable[[bytes], None]) -> None:
     """Until the editor has no more to say."""
-    line = Line()
+    line = BridgeConnection()
     agent = line.follower = Agent(line)
     peer = Peer(agent.methods, write, number_of)
     agent.meet(peer)

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from openagent.client.line import Line
+from openagent.client.bridge_connection import BridgeConnection
 from openagent.gateway.mcp.server import build
 from openagent.gateway.mcp.sessions import Sessions
 
@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
 
 
 async def _serve() -> None:
-    line = Line()
+    line = BridgeConnection()
     sessions = line.follower = Sessions(line)
     try:
         await build(sessions).run_stdio_async()

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from devtools.simulator import ThreadedSimulator
-from openagent.gateway import lines
+from openagent.gateway import http_timeouts
 from openagent.gateway.crowd import Crowd
 
 from ..cli.machine import Machine
@@ -72,8 +72,8 @@ async def to_the_end(h: House, said: bytes) -> bytes:
 async def test_a_head_or_a_body_that_does_not_come_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "HEAD_SECONDS", 0.1)
-    monkeypatch.setattr(lines, "BODY_SECONDS", 0.1)
+    monkeypatch.setattr(http_timeouts, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(http_timeouts, "BODY_SECONDS", 0.1)
     async with house(tmp_path, [], web=True) as h, rest(h) as owner:
         assert (await owner("GET", "/api/me")).status_code == 200
         assert b" 408 " in await to_the_end(h, b"")

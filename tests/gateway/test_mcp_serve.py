@@ -14,7 +14,7 @@ from mcp import Client as McpClient
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.context import ClientRequestContext
 
-from openagent.client.line import Line
+from openagent.client.bridge_connection import Line
 from openagent.gateway.mcp.server import build
 from openagent.gateway.mcp.sessions import Sessions
 from openagent.protocol import events as e

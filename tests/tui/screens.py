@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from openagent.client import Client, connect
 from openagent.client.elsewhere import web_socket_url
-from openagent.client.link import Link
+from openagent.client.reconnect import Link
 from openagent.tui.app import OpenAgent, Wanted
 from openagent.tui.session_view import SessionView
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openagent.client.elsewhere import web_socket_url
-from openagent.client.link import Link
+from openagent.client.reconnect import Link
 from openagent.protocol.errors import OpenAgentError
 from openagent.tui.app import OpenAgent, Wanted
 

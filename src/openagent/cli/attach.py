@@ -14,7 +14,7 @@ from openagent.cli.conversation import Conversation
 from openagent.cli.keyboard import Keyboard
 from openagent.cli.terminal import DIM, RED, paint
 from openagent.client import Attachment, ConnectionLost, connect
-from openagent.client.link import FIRST_WAIT, Link
+from openagent.client.reconnect import FIRST_WAIT, Link
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionDeleted
 

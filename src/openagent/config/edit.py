@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from openagent.config.lines import key_lines
+from openagent.config.line_numbers import key_lines
 from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 

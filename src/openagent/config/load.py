@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from openagent.config.check import Checker, missing_keys
 from openagent.config.environment import read_environment, sqlite_url
-from openagent.config.lines import key_lines
+from openagent.config.line_numbers import key_lines
 from openagent.config.problems import ConfigError, Problem
 from openagent.config.project import ProjectFile, find_project_file
 from openagent.config.secrets import masked

@@ -72,7 +72,7 @@ def _build(daemon: Daemon, host: str, listener: socket.socket, gate: Gate, hosts
     import uvicorn
 
     from openagent.gateway.crowd import Crowd, room_for_the_web
-    from openagent.gateway.lines import CountedWebSocket, PatientHttp
+    from openagent.gateway.http_timeouts import CountedWebSocket, PatientHttp
     from openagent.gateway.rest.app import web_app
 
     class Http(PatientHttp):

@@ -27,9 +27,9 @@ from openagent.protocol.messages import (
     ToolResultPart,
 )
 from openagent.protocol.usage import Usage
+from openagent.providers.answer_check import Count, tokens, total
 from openagent.providers.errors import Who, from_stream
 from openagent.providers.http import Endpoint, HttpProvider
-from openagent.providers.soundness import Count, tokens, total
 from openagent.providers.transcript import (
     Exchange,
     TranscriptEncoder,

@@ -18,10 +18,10 @@ from openagent.plugins.provider import (
 )
 from openagent.protocol.messages import ImagePart, Message, Part, StopReason, TextPart, ThinkingPart, ToolCallPart
 from openagent.protocol.usage import Usage
+from openagent.providers.answer_check import Count, tokens
 from openagent.providers.errors import Who, from_stream
 from openagent.providers.http import Endpoint, HttpProvider
 from openagent.providers.openai_models import always_reasons, reasoning_effort
-from openagent.providers.soundness import Count, tokens
 from openagent.providers.transcript import (
     Exchange,
     TranscriptEncoder,

@@ -26,7 +26,7 @@ from openagent.plugins.provider import (
 )
 from openagent.providers.errors import Who, from_response
 from openagent.providers.framing import LineProblem, Unsendable
-from openagent.providers.line import ConnectTookTooLong, Line, NotConnected, Stalled
+from openagent.providers.http_connections import ConnectTookTooLong, HttpConnections, NotConnected, Stalled
 from openagent.providers.sse import EventParser
 from openagent.providers.unicode import mend_text
 from openagent.providers.wire import NATIVE, AuthKind, WireFormat, WireProfile, headers_for
@@ -98,7 +98,7 @@ class HttpProvider(ABC):
         self.name = endpoint.name
         self.endpoint = endpoint
         self._client: httpx2.AsyncClient | None = None
-        self._line: Line | None = None
+        self._line: HttpConnections | None = None
         self._line_sought = False
         self._base_path = ""
         self._base_url = endpoint.base_url.rstrip("/")
@@ -229,7 +229,7 @@ class HttpProvider(ABC):
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as problem:
             raise _from_transport(who, problem, self.endpoint.stall_timeout) from None
 
-    async def _open_line(self) -> Line | None:
+    async def _open_line(self) -> HttpConnections | None:
         """None where httpx2 is needed: behind a proxy, and for addresses with a user or letters beyond ASCII."""
         match = _PLAIN_ADDRESS.fullmatch(self._base_url)
         if match is not None and (_LOOPBACK.match(self._base_url) or not _is_proxied(match[1])):
@@ -237,7 +237,7 @@ class HttpProvider(ABC):
             secure = await asyncio.to_thread(certificates) if scheme == "https" else None
             if not self._line_sought:
                 self._base_path = quote(prefix or "", safe=_NOT_QUOTED)
-                self._line = Line(
+                self._line = HttpConnections(
                     host.strip("[]"),
                     int(port or (443 if secure else 80)),
                     secure,

@@ -30,7 +30,7 @@ from openagent.plugins.provider import (
     StreamItem,
 )
 from openagent.protocol.errors import OpenAgentError
-from openagent.providers.soundness import sound
+from openagent.providers.answer_check import sound
 
 _log = logging.getLogger(__name__)
 

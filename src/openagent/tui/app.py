@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from openagent.client import Client
-from openagent.client.link import Link
+from openagent.client.reconnect import Link
 from openagent.client.text import clean
 from openagent.protocol.context import ContextShow
 from openagent.protocol.daemon import DaemonStatus

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from openagent.client import Client, connect, elsewhere
-from openagent.client.link import Link
+from openagent.client.reconnect import Link
 from openagent.client.text import clean
 from openagent.protocol.errors import OpenAgentError
 from openagent.tui.app import OpenAgent, Wanted

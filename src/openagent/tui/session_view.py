@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from openagent.client import Attachment, Client, ConnectionLost
-from openagent.client.link import Link
+from openagent.client.reconnect import Link
 from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentsList

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from openagent.client.client import Client, connect
-from openagent.client.link import Link
+from openagent.client.reconnect import Link
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent
 from openagent.protocol.op import Op
@@ -33,7 +33,7 @@ class Follower(Protocol):
     def gone(self, session: str) -> None: ...
 
 
-class Line:
+class BridgeConnection:
     """Opened when it is first needed, made anew when it is lost, with everything attached that was."""
 
     follower: Follower

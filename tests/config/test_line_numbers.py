@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openagent.config.lines import key_lines
+from openagent.config.line_numbers import key_lines
 from openagent.config.source import KeyPath
 
 _key = st.one_of(

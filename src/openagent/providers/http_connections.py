@@ -35,7 +35,7 @@ class Stalled(LineProblem):
     pass
 
 
-class Line:
+class HttpConnections:
     """The connections to one server. `secure` is what to check its certificate with."""
 
     def __init__(

@@ -17,7 +17,7 @@ from websockets.asyncio.client import connect as ws_connect
 
 from openagent.client import Client
 from openagent.protocol import events as e
-from openagent.protocol import reach
+from openagent.protocol import op_subjects
 from openagent.protocol.codec import decode_event
 from openagent.protocol.daemon import Hello
 from openagent.protocol.grants import GrantsList
@@ -85,7 +85,7 @@ class Foreign(NamedTuple):
 
 
 def test_every_op_says_what_it_is_about() -> None:
-    without = [op.tag for op in ALL_OPS if not reach.is_said(op)]
+    without = [op.tag for op in ALL_OPS if not op_subjects.is_said(op)]
     assert not without, f"Say with `reach` what these ops are about: {without}"
 
 
@@ -94,10 +94,11 @@ def test_every_field_of_an_op_is_known_to_name_something_or_nothing() -> None:
         f"{op.tag}.{field.name}"
         for op in ALL_OPS
         for field in msgspec.structs.fields(op)
-        if reach.kind_of(op, field.name) is None and field.name not in PLAIN
+        if op_subjects.kind_of(op, field.name) is None and field.name not in PLAIN
     } - {"session.create.session"}
     assert not unknown, (
-        f"Say with `names` or in protocol/reach.py what these fields name, or here that they name nothing: {unknown}"
+        "Say with `names` or in protocol/op_subjects.py what these fields name, "
+        f"or here that they name nothing: {unknown}"
     )
 
 
@@ -122,14 +123,14 @@ def least(op: type[Op]) -> dict[str, Any]:
 def naming(op: type[Op], theirs: Foreign, mine: Foreign) -> Iterator[dict[str, Any]]:
     """The op, naming each thing of others in each of its fields that names one, and in the other fields one's own."""
     for field in msgspec.structs.fields(op):
-        if kind := reach.kind_of(op, field.name):
+        if kind := op_subjects.kind_of(op, field.name):
             for value in getattr(theirs, kind):
                 yield {**own(op, mine), field.encode_name: value}
 
 
 def own(op: type[Op], mine: Foreign) -> dict[str, Any]:
     """The op, naming one's own in each of its fields that names something."""
-    fields = [(field.encode_name, reach.kind_of(op, field.name)) for field in msgspec.structs.fields(op)]
+    fields = [(field.encode_name, op_subjects.kind_of(op, field.name)) for field in msgspec.structs.fields(op)]
     named = {name: getattr(mine, kind)[0] for name, kind in fields if kind is not None and getattr(mine, kind)}
     return {**least(op), **named}
 
@@ -216,7 +217,7 @@ async def test_no_token_reaches_beyond_its_folders_by_any_op(tmp_path: Path) -> 
                         assert isinstance(reply, e.Failed), (scopes, op.tag, fields, reply)
                         assert REFUSED.search(reply.error.message), (scopes, op.tag, fields, reply.error)
                         refusals += 1
-                    if reach.otherwise(op) == "whole" and not any(naming(op, theirs, mine)):
+                    if op_subjects.otherwise(op) == "whole" and not any(naming(op, theirs, mine)):
                         reply, _ = await send(op, least(op))
                         assert isinstance(reply, e.Failed), (scopes, op.tag, reply)
         assert refusals > 1000
@@ -235,7 +236,9 @@ async def test_what_names_nothing_tells_a_token_of_its_own_folders_alone(tmp_pat
         for scopes in SCOPES:
             async with wire(h, scopes, [str(tmp_path / "mine")]) as send:
                 for op in ALL_OPS:
-                    if any(reach.kind_of(op, field.name) for field in msgspec.structs.fields(op) if field.required):
+                    if any(
+                        op_subjects.kind_of(op, field.name) for field in msgspec.structs.fields(op) if field.required
+                    ):
                         continue
                     fields = {**least(op), **({"query": SECRET} if op is MessagesSearch else {})}
                     _, raw = await send(op, fields)
@@ -255,7 +258,7 @@ async def test_within_its_folders_a_token_does_what_its_scopes_allow(tmp_path: P
             async with wire(h, scopes, [str(tmp_path / "mine")]) as send:
                 for op in ALL_OPS:
                     tag = op.tag
-                    if reach.is_whole(op) or tag in LEFT_OUT:
+                    if op_subjects.is_whole(op) or tag in LEFT_OUT:
                         continue
                     fields = own(op, mine)
                     reply, raw = await send(op, fields)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openagent.core.draft.KEPT_AFTER", 0.02)
+    monkeypatch.setattr("openagent.core.streamed_answer.KEPT_AFTER", 0.02)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from devtools.simulator import ThreadedSimulator
 from openagent.app import ConfigCache
 from openagent.client import Client
 from openagent.models.catalog import ModelCatalog, Place
-from openagent.models.credentials import CredentialBook
+from openagent.models.provider_credentials import CredentialBook
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol.auth import AuthAdd, AuthLoginFinish
 from openagent.protocol.codec import encode_event

@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect as ws_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from openagent.access.tokens import Access
-from openagent.gateway.guard import LOGIN
+from openagent.gateway.request_guard import LOGIN
 from openagent.gateway.rest.app import OPENAPI, web_app
 from openagent.plugins.access import AccessStore
 from openagent.protocol import events as e

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openagent.vault.credentials import ApiKey, OAuthTokens
+from openagent.vault.entries import ApiKey, OAuthTokens
 from openagent.vault.master import FileKeys
 from openagent.vault.redact import MASK, RedactingFilter, Redactor
 from openagent.vault.secret import Secret

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.vault.credentials import ApiKey, OAuthTokens
+from openagent.vault.entries import ApiKey, OAuthTokens
 from openagent.vault.master import FileKeys, KeyringKeys
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault

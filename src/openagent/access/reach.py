@@ -15,7 +15,7 @@ from openagent.daemon.manager import SessionManager
 from openagent.plugins.addresses import address_of
 from openagent.plugins.jail import HOST_NAME
 from openagent.plugins.places import Places, refuse_as_workspace
-from openagent.protocol import reach
+from openagent.protocol import op_subjects
 from openagent.protocol.conversation import PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event, SessionCreated, TaskUpdated
@@ -67,8 +67,10 @@ class CallersReach:
     # What they may name
 
     async def check(self, caller: Caller, op: Op) -> None:
-        named = list(reach.named(op))
-        if not caller.everywhere and (reach.is_whole(type(op)) or (not named and reach.otherwise(type(op)) == "whole")):
+        named = list(op_subjects.named(op))
+        if not caller.everywhere and (
+            op_subjects.is_whole(type(op)) or (not named and op_subjects.otherwise(type(op)) == "whole")
+        ):
             raise OpenAgentError(
                 "permission_denied",
                 f"This is about every folder, and the token {caller.name!r} works below {_listed(caller)}.",
@@ -164,7 +166,7 @@ class CallersReach:
             return f"this machine's port {subject}" if is_here else ""
         return {"engine": "the container engine", "credential": f"the credential {subject}"}.get(kind, "")
 
-    async def _owns(self, caller: Caller, kind: reach.Named, name: str) -> bool:
+    async def _owns(self, caller: Caller, kind: op_subjects.Named, name: str) -> bool:
         """A copy, a task, a grant."""
         if kind == "copy":
             copies = await self._copies.copies(None)

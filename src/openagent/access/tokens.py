@@ -13,7 +13,7 @@ from pathlib import Path
 from openagent.daemon.callers import OWNER, Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
-from openagent.gateway.gate import Answer, LoggedIn
+from openagent.gateway.authentication import Answer, LoggedIn
 from openagent.plugins.access import AccessStore, Replay, StoredToken
 from openagent.plugins.places import Problem, refuse_as_workspace
 from openagent.protocol.errors import OpenAgentError

@@ -15,7 +15,6 @@ from openagent.core.audit import Performed, audit_closed, audit_decision, audit_
 from openagent.core.bash_syntax import syntax_error
 from openagent.core.beyond_undo import look_for_unsaved, run_held, told
 from openagent.core.files_seen import CallFiles
-from openagent.core.kept_secrets import open_what_is_named
 from openagent.core.open_calls import closed
 from openagent.core.read_only_wall import (
     HID_IT,
@@ -27,6 +26,7 @@ from openagent.core.read_only_wall import (
     met_the_wall,
     to_ask,
 )
+from openagent.core.secret_files import open_what_is_named
 from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import ReadingJail, Shell, offers

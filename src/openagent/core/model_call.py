@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from openagent.core.draft import Draft
 from openagent.core.runtime import ResolvedModel
+from openagent.core.streamed_answer import Draft
 from openagent.plugins.ledger import Activity, Reservation
 from openagent.plugins.provider import (
     Answer,

@@ -9,9 +9,9 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from openagent.core.draft import Draft
 from openagent.core.outbox import Outbox
 from openagent.core.runtime import Audience, Runtime
+from openagent.core.streamed_answer import Draft
 from openagent.plugins.store import AuditEntry, BackgroundWork, Batch, CollectionRecord, DraftPiece, KeptGrant, Rows
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.events import ContextCollected, ErrorRaised, Event, StatusChanged, TurnCompleted

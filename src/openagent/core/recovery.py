@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from openagent.core.audit import audit_closed
-from openagent.core.draft import joined
 from openagent.core.open_calls import Stage, closed, finished
+from openagent.core.streamed_answer import joined
 from openagent.plugins.store import DraftPiece, Rows, UsageRecord
 from openagent.plugins.tool import Tool
 from openagent.protocol.events import (

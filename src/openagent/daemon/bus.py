@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from openagent.daemon.reach import Hearing
+from openagent.daemon.reach_interface import Hearing
 from openagent.protocol.codec import encode_event
 from openagent.protocol.events import (
     Event,

@@ -19,7 +19,7 @@ from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.live_metrics import LiveMetrics, rss_bytes
 from openagent.daemon.op_audit import OpAudit
-from openagent.daemon.reach import Reach
+from openagent.daemon.reach_interface import Reach
 from openagent.daemon.sessions_in_use import in_use
 from openagent.daemon.settings_version import settings_version
 from openagent.plugins.jail import Jail, OutsideJail

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from openagent.daemon.daemon import Daemon
-from openagent.gateway.gate import Gate
+from openagent.gateway.authentication import Gate
 from openagent.protocol.codec import MAX_FRAME
 from openagent.protocol.errors import OpenAgentError
 

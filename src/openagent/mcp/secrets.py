@@ -10,7 +10,7 @@ from msgspec import Struct
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpServerEntry
-from openagent.vault.credentials import ApiKey
+from openagent.vault.entries import ApiKey
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault
 

@@ -14,7 +14,7 @@ from openagent import config
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.models.catalog import ModelCatalog, Place
-from openagent.models.credentials import CredentialBook
+from openagent.models.provider_credentials import CredentialBook
 from openagent.protocol.auth import (
     AuthAdd,
     AuthEntries,
@@ -30,7 +30,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
 from openagent.providers.build import key_variables_of
 from openagent.providers.oauth import LoopbackLogin, OAuthSettings
-from openagent.vault.credentials import ApiKey, EntryInfo
+from openagent.vault.entries import ApiKey, EntryInfo
 from openagent.vault.secret import Secret
 
 LOGIN_PATIENCE = 900.0

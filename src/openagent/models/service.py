@@ -11,9 +11,9 @@ from openagent.daemon.bus import EventBus
 from openagent.daemon.daemon import Handler
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.models.catalog import ModelCatalog, Place
-from openagent.models.credentials import CredentialBook
 from openagent.models.listing import ModelsService
 from openagent.models.logins import AuthService
+from openagent.models.provider_credentials import CredentialBook
 from openagent.plugins.ledger import Ledger
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol.errors import OpenAgentError

@@ -5,7 +5,7 @@ import os
 import msgspec
 from msgspec import Struct
 
-from openagent.vault.credentials import ApiKey, Credential, EntryKind, OAuthTokens
+from openagent.vault.entries import ApiKey, Credential, EntryKind, OAuthTokens
 from openagent.vault.secret import Secret
 
 _NONCE_BYTES = 12

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
-from openagent.vault.credentials import ApiKey, Credential, EntryInfo, EntryKind
+from openagent.vault.entries import ApiKey, Credential, EntryInfo, EntryKind
 from openagent.vault.files import exclusive, read_private
 from openagent.vault.master import KEY_BYTES, FileKeys, KeyPlace, KeyringKeys, KeySource, key_id
 from openagent.vault.redact import Redactor

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Match, Route, WebSocketRoute
 
 from openagent.daemon.daemon import Daemon
+from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
-from openagent.gateway.gate import Gate
-from openagent.gateway.guard import WEBSOCKET, Guard, is_guarded
+from openagent.gateway.request_guard import WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import openapi, problems
 from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.browser import browser_rows

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection, trace_id
 from openagent.daemon.daemon import Daemon
-from openagent.gateway.gate import Answer, Gate
+from openagent.gateway.authentication import Answer, Gate
 from openagent.gateway.rest.decode import (
     decode_body,
     decode_cursor,

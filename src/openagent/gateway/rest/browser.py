@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from openagent import __version__
 from openagent.daemon.callers import Caller
-from openagent.gateway.gate import Gate
-from openagent.gateway.guard import LOGIN, WEBSOCKET
+from openagent.gateway.authentication import Gate
+from openagent.gateway.request_guard import LOGIN, WEBSOCKET
 from openagent.gateway.rest.asking import json_response
 from openagent.gateway.rest.decode import decode_body, read_body
 from openagent.gateway.rest.endpoint import Custom

@@ -14,8 +14,8 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openagent.daemon.callers import Caller
+from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
-from openagent.gateway.gate import Gate
 from openagent.gateway.rest.problems import not_authenticated, problem
 
 LOGIN = "/api/login"

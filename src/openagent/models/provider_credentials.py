@@ -11,7 +11,7 @@ from openagent.plugins.provider import AuthenticationFailed, ProviderError
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers.http import Credential
 from openagent.providers.oauth import OAuthCredentials, OAuthSettings, Tokens
-from openagent.vault.credentials import ApiKey, EntryInfo, EntryKind, OAuthTokens
+from openagent.vault.entries import ApiKey, EntryInfo, EntryKind, OAuthTokens
 from openagent.vault.redact import Redactor
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault

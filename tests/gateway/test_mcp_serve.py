@@ -14,7 +14,7 @@ from mcp import Client as McpClient
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.context import ClientRequestContext
 
-from openagent.client.bridge_connection import Line
+from openagent.client.bridge_connection import BridgeConnection
 from openagent.gateway.mcp.server import build
 from openagent.gateway.mcp.sessions import Sessions
 from openagent.protocol import events as e
@@ -48,7 +48,7 @@ async def daemon(home: Path, script: Any, mode: str = "ask") -> AsyncGenerator[H
 
 @asynccontextmanager
 async def visiting(mode: Mode = "auto", **more: Any) -> AsyncGenerator[McpClient, None]:
-    line = Line()
+    line = BridgeConnection()
     sessions = line.follower = Sessions(line)
     try:
         async with McpClient(build(sessions), mode=mode, **more) as client:

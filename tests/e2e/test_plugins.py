@@ -102,9 +102,23 @@ def test_every_kind_of_plugin_works_in_the_real_program(tmp_path: Path, installe
 
 
 @pytest.mark.timeout(400)
-def test_the_examples_own_tests_pass(installed: Path) -> None:
+def test_the_examples_own_tests_pass(installed: Path, tmp_path: Path) -> None:
+    # A folder of its own: at its end pytest would clear away those of earlier runs, which can take minutes.
+    own = ("--basetemp", str(tmp_path / "own"))
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", "--rootdir", "."],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            "pyproject.toml",
+            "--rootdir",
+            ".",
+            *own,
+        ],
         cwd=EXAMPLE,
         env={**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openagent.config.edit import set_list
+from openagent.config.edit import set_value
 from openagent.protocol.errors import OpenAgentError
 
 FILE = """\
@@ -42,14 +42,14 @@ def test_only_the_key_changes(tmp_path: Path, before: str, after: str) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(before.encode())
     file.chmod(0o640)
-    set_list(file, "tools", "off", ["x"])
+    set_value(file, ("tools", "off"), ["x"])
     assert file.read_bytes().decode() == after
     assert file.stat().st_mode & 0o777 == 0o640
     assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]
 
 
 def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
-    set_list(tmp_path / "new" / "config.toml", "tools", "off", [])
+    set_value(tmp_path / "new" / "config.toml", ("tools", "off"), [])
     assert (tmp_path / "new" / "config.toml").read_text() == "[tools]\noff = []\n"
 
 
@@ -58,7 +58,7 @@ def test_what_cannot_be_changed_safely_is_left_alone(tmp_path: Path, text: str) 
     file = tmp_path / "config.toml"
     file.write_text(text)
     with pytest.raises(OpenAgentError, match="left alone"):
-        set_list(file, "tools", "off", ["x"])
+        set_value(file, ("tools", "off"), ["x"])
     assert file.read_text() == text
 
 
@@ -66,5 +66,30 @@ def test_what_cannot_be_changed_safely_is_left_alone(tmp_path: Path, text: str) 
 def test_any_names_are_written_as_they_are(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     file = tmp_path_factory.mktemp("config") / "config.toml"
     file.write_text(FILE)
-    set_list(file, "tools", "off", names)
+    set_value(file, ("tools", "off"), names)
     assert tomllib.loads(file.read_text())["tools"] == {"off": names, "schema_share": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "value", "after"),
+    [
+        ("", ("model",), "a/b", 'model = "a/b"\n'),
+        ("[tools]\n", ("model",), "a/b", 'model = "a/b"\n[tools]\n'),
+        ('mode = "ask"\nmodel = "c/d"\n[web]\n', ("model",), "a/b", 'mode = "ask"\nmodel = "a/b"\n[web]\n'),
+        (
+            '[providers.x]\nkind = "openai"\n',
+            ("providers", "llama.cpp", "kind"),
+            "compatible",
+            '[providers.x]\nkind = "openai"\n\n[providers."llama.cpp"]\nkind = "compatible"\n',
+        ),
+        ("[web]\n", ("web", "port"), 8080, "[web]\nport = 8080\n"),
+        ("[web]\n", ("web", "enabled"), True, "[web]\nenabled = true\n"),
+    ],
+)
+def test_a_value_of_any_kind_finds_its_table(
+    tmp_path: Path, before: str, path: tuple[str, ...], value: str | int | bool, after: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(before)
+    set_value(file, path, value)
+    assert file.read_text() == after

@@ -1,44 +1,64 @@
 """Changing one key of a person's own file, and leaving every other byte as it is."""
 
 import json
+import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from openagent.config.line_numbers import key_lines
+from openagent.config.source import KeyPath, dotted
 from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 
+Value = str | bool | int | float | list[str]
+"""A TOML value of these types is written like a JSON one."""
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-def set_list(file: Path, table: str, key: str, values: list[str]) -> None:
-    """Writes `key = [values]` into `[table]`; makes file and table where they are missing."""
+
+def set_value(file: Path, path: tuple[str, ...], value: Value) -> None:
+    """Writes `("tools", "off")` as `off = value` into `[tools]`; makes file and table where they are missing."""
     text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
     try:
-        before = tomllib.loads(text)
-        edited = _edited(text, table, key, values)
-        after = tomllib.loads(edited)
+        wanted = _with(tomllib.loads(text), path, value)
     except tomllib.TOMLDecodeError as problem:
-        raise _by_hand(file, table, key, values) from problem
-    if after != _with(before, table, key, values):
-        raise _by_hand(file, table, key, values)
-    _replace(file, edited)
+        raise _by_hand(file, path, value) from problem
+    for edited in _edits(text, path, value):
+        if _read(edited) == wanted:
+            _replace(file, edited)
+            return
+    raise _by_hand(file, path, value)
 
 
-def _edited(text: str, table: str, key: str, values: list[str]) -> str:
+def _edits(text: str, path: tuple[str, ...], value: Value) -> Iterator[str]:
+    """Ways to write it, the nicest first; not each of them says the same in every document."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")
     places = key_lines(text)
-    # A TOML array of plain strings is a JSON one.
-    value = json.dumps(values, ensure_ascii=False)
-    if place := places.get((table, key)):
+    *tables, key = path
+    table: KeyPath = tuple(tables)
+    written = f"{_name(key)} = {_value(value)}\n"
+    if place := places.get(path):
         name = lines[place - 1].partition("=")[0]
         end = _end_of_value(lines, place - 1)
-        return "".join([*lines[: place - 1], f"{name.rstrip()} = {value}\n", *lines[end:]])
-    if (place := places.get((table,))) and lines[place - 1].lstrip().startswith("["):
-        head = lines[place - 1]
-        return "".join([*lines[: place - 1], head.rstrip("\r\n") + "\n", f"{key} = {value}\n", *lines[place:]])
+        yield "".join([*lines[: place - 1], f"{name.rstrip()} = {_value(value)}\n", *lines[end:]])
+    if not table:
+        yield f"{written}{text}"
+        return
+    if (place := places.get(table)) and lines[place - 1].lstrip().startswith("["):
+        head = lines[place - 1].rstrip("\r\n") + "\n"
+        yield "".join([*lines[: place - 1], head, written, *lines[place:]])
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return f"{text}{gap}[{table}]\n{key} = {value}\n"
+    yield f"{text}{gap}[{'.'.join(map(_name, tables))}]\n{written}"
+
+
+def _name(key: str) -> str:
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+
+
+def _value(value: Value) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _end_of_value(lines: list[str], start: int) -> int:
@@ -51,8 +71,19 @@ def _end_of_value(lines: list[str], start: int) -> int:
     return len(lines)
 
 
-def _with(document: dict[str, Any], table: str, key: str, values: list[str]) -> dict[str, Any]:
-    return {**document, table: {**document.get(table, {}), key: values}}
+def _read(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _with(document: dict[str, Any], path: tuple[str, ...], value: Value) -> dict[str, Any]:
+    first, *rest = path
+    if not rest:
+        return {**document, first: value}
+    inner = document.get(first, {})
+    return {**document, first: _with(cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}, (*rest,), value)}
 
 
 def _replace(file: Path, text: str) -> None:
@@ -61,9 +92,11 @@ def _replace(file: Path, text: str) -> None:
     replace_file(file, text.encode(), keep_mode=True)
 
 
-def _by_hand(file: Path, table: str, key: str, values: list[str]) -> OpenAgentError:
+def _by_hand(file: Path, path: tuple[str, ...], value: Value) -> OpenAgentError:
+    *tables, key = path
+    where = f" under `[{dotted(tuple(tables))}]`" if tables else ", before the first table,"
     return OpenAgentError(
         "config_error",
         f"{file} is written in a way that cannot be changed safely, so it was left alone.",
-        hint=f"Write `{key} = {json.dumps(values, ensure_ascii=False)}` under `[{table}]` yourself.",
+        hint=f"Write `{_name(key)} = {_value(value)}`{where} yourself.",
     )

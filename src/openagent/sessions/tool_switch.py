@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openagent.config.cache import ConfigCache
-from openagent.config.edit import set_list
+from openagent.config.edit import set_value
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.plugins.tool import Tool, has_tool
@@ -72,7 +72,7 @@ class ToolSwitch:
         self._check(op.name, {*off, *also})
         wanted = _switched(off, op)
         if wanted != off:
-            set_list(Path(locations.config_file(self._configs.environment({}))), "tools", "off", wanted)
+            set_value(Path(locations.config_file(self._configs.environment({}))), ("tools", "off"), wanted)
             self._configs.forget()
 
     def _check(self, name: str, also: set[str]) -> None:

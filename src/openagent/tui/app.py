@@ -38,7 +38,7 @@ from openagent.tui.place import place
 from openagent.tui.prompt import Prompt
 from openagent.tui.session_view import SessionView
 from openagent.tui.tab_bar import Tab, TabBar
-from openagent.tui.theme import DARK, LIGHT
+from openagent.tui.theme import DARK, LIGHT, PALETTES
 from openagent.tui.tool_call import ToolCall
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class OpenAgent(App[None]):
         self._switcher = Sheets(self.views[0], initial=self.views[0].id)
         self._tiny = Static(markup=False, id="tiny")
         # Before anything is drawn: a theme set later would make every style anew.
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        for palette in PALETTES.values():
+            self.register_theme(palette)
         self.theme = LIGHT.name if self.liked.theme == "light" else DARK.name
         self._bind()
 

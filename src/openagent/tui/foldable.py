@@ -15,7 +15,7 @@ class Foldable(Vertical, can_focus=True):
         height: auto;
         padding: 0 1 0 2;
         & > .head { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
-        &:focus > .head { background: $primary 20%; }
+        &:focus > .head { background: $chosen-row; }
         & > .body { height: auto; max-height: 24; margin: 0 0 0 2; border-left: outer $panel; padding: 0 1; }
         &.rewound > .head { color: $text-disabled; }
     }

@@ -28,7 +28,7 @@ _FIXED = (
 
 class Help(ModalScreen[None]):
     DEFAULT_CSS = """
-    Help { align: center middle; background: $background 60%; }
+    Help { align: center middle; background: $veil; }
     Help > VerticalScroll {
         width: 90%; max-width: 84; height: auto; max-height: 90%;
         border: round $primary; border-title-color: $primary; background: $surface; padding: 0 0 0 2;

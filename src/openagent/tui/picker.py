@@ -30,7 +30,7 @@ Preview = Callable[[str], Awaitable[Content]]
 
 class Picker(ModalScreen[str | None]):
     DEFAULT_CSS = """
-    Picker { align: center middle; background: $background 60%; }
+    Picker { align: center middle; background: $veil; }
     Picker > Vertical {
         width: 90%; max-width: 100; height: auto; max-height: 90%;
         border: round $primary; border-title-color: $primary; border-subtitle-color: $text-muted;

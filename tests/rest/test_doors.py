@@ -1,6 +1,7 @@
 """Who comes in, and who does not: tokens, scopes, hosts, origins, browsers."""
 
 import asyncio
+import gzip
 import json
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import cast
 
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Route, WebSocketRoute
 from websockets.asyncio.client import connect as ws_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -15,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from openagent.access.tokens import Access
 from openagent.gateway.request_guard import LOGIN
 from openagent.gateway.rest.app import OPENAPI, web_app
+from openagent.gateway.static import StaticFiles
 from openagent.plugins.access import AccessStore
 from openagent.protocol import events as e
 from openagent.protocol.codec import KNOWN_OPS, decode_event
@@ -247,6 +250,20 @@ async def test_answers_forbid_scripts_of_others_and_being_framed(tmp_path: Path)
             assert not re.search(r"\son\w+=", html)
         assert (await owner("GET", "/assets/none.js")).status_code == 404
         assert (await owner("GET", "/..%2f..%2fetc/passwd.txt")).status_code == 404
+
+
+async def test_a_file_that_lies_there_packed_alone_is_served_to_whoever_cannot_unpack_it(tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "app-1.js.gz").write_bytes(gzip.compress(b"let answer = 42"))
+    files = StaticFiles(tmp_path)
+    for accepted, encoding in (("gzip, deflate", "gzip"), ("br", None), ("", None)):
+        headers = [(b"accept-encoding", accepted.encode()), (b"host", b"here")]
+        scope = {"type": "http", "method": "GET", "path": "/assets/app-1.js", "headers": headers, "query_string": b""}
+        response = await files.respond(Request(scope))
+        assert response.status_code == 200
+        assert response.headers.get("content-encoding") == encoding
+        assert response.headers["content-type"].startswith("text/javascript")
+        assert (gzip.decompress(bytes(response.body)) if encoding else bytes(response.body)) == b"let answer = 42"
 
 
 READING_YET_GUARDED = {

@@ -1,5 +1,6 @@
 import json
 import random
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from openagent.plugins.provider import ModelRequest, ToolSchema
 from openagent.protocol.messages import ImagePart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from openagent.protocol.usage import Usage
-from openagent.telemetry.counting import counted_usage, estimate_tokens, exact_tokens, prompt_ceiling
+from openagent.telemetry.counting import best_count, counted_usage, estimate_tokens, exact_tokens, prompt_ceiling
 
 pytestmark = pytest.mark.anyio
 
@@ -92,3 +93,13 @@ async def test_usage_is_counted_locally_when_a_provider_reports_none() -> None:
     assert usage.estimated
     assert usage.input_tokens == pytest.approx(exact_tokens(PROSE) + exact_tokens(CODE), rel=0.02)
     assert usage.output_tokens > usage.reasoning_tokens > 0
+
+
+def test_without_the_tokenizer_a_count_is_estimated_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = request_of(Message(number=1, role="user", parts=[TextPart(PROSE)]), system=CODE)
+    exact = counted_usage(request, [TextPart(PROSE)], best_count())
+    monkeypatch.setitem(sys.modules, "bpe_openai", None)
+    usage = counted_usage(request, [TextPart(PROSE)], best_count())
+    assert usage.estimated
+    assert usage.input_tokens == pytest.approx(exact.input_tokens, rel=0.25)
+    assert usage.output_tokens == estimate_tokens(PROSE)

@@ -1,6 +1,7 @@
 """The web app's files as they were built, and the few pages that are there without it."""
 
 import asyncio
+import gzip
 import hashlib
 from pathlib import Path
 from typing import NamedTuple
@@ -86,14 +87,21 @@ class StaticFiles:
         if not path or "\0" in path:
             return None
         file = (self._built / path).resolve()
-        return file if file.is_relative_to(self._built.resolve()) and file.is_file() else None
+        there = file.is_file() or _packed(file, ".gz").is_file()
+        return file if there and file.is_relative_to(self._built.resolve()) else None
 
 
 def _read(file: Path, accepted: str) -> _Served:
     media_type = _TYPES.get(file.suffix, "application/octet-stream")
     names = {each.partition(";")[0].strip() for each in accepted.split(",")}
     for encoding, suffix in _ENCODINGS.items():
-        packed = file.with_name(file.name + suffix)
+        packed = _packed(file, suffix)
         if encoding in names and packed.is_file():
             return _Served(packed.read_bytes(), encoding, media_type)
+    if not file.is_file():  # an installed package holds most files packed alone
+        return _Served(gzip.decompress(_packed(file, ".gz").read_bytes()), "", media_type)
     return _Served(file.read_bytes(), "", media_type)
+
+
+def _packed(file: Path, suffix: str) -> Path:
+    return file.with_name(file.name + suffix)

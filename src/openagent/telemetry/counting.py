@@ -2,7 +2,7 @@
 
 `estimate_tokens` is close and takes microseconds. `prompt_ceiling` is never too low: it is what gets reserved.
 `exact_tokens` runs a real tokenizer, which costs some 70 MB of memory for good: only for answers whose provider
-reported no usage.
+reported no usage, and only where the part `tokenizer` was fetched. Without it they are estimated.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -107,6 +107,11 @@ def _part_ceiling(part: Part, model: str) -> int:
 
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def best_count() -> Callable[[str], int]:
+    """The tokenizer where it is installed, else the estimate."""
+    return exact_tokens if find_spec("bpe_openai") is not None else estimate_tokens
 
 
 def exact_tokens(text: str) -> int:

@@ -20,7 +20,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Part
 from openagent.protocol.usage import SessionUsage, Usage
 from openagent.telemetry.accounts import NOTHING, Account, BudgetNotice, Demand, Spent
-from openagent.telemetry.counting import counted_usage, estimate_tokens, exact_tokens, fixed_ceiling, prompt_ceiling
+from openagent.telemetry.counting import best_count, counted_usage, estimate_tokens, fixed_ceiling, prompt_ceiling
 from openagent.telemetry.prices import PICO, Price, PriceBook
 from openagent.telemetry.tokens import TokenTracker, TokenUsage
 
@@ -207,7 +207,7 @@ class BudgetLedger:
         return counted_usage(request, answer, estimate_tokens)
 
     async def measure(self, request: ModelRequest, answer: Sequence[Part]) -> Usage:
-        return await asyncio.to_thread(counted_usage, request, answer, exact_tokens)
+        return await asyncio.to_thread(counted_usage, request, answer, best_count())
 
     async def reserve(self, session: str, model: str, request: ModelRequest, activity: Activity) -> GrantedReservation:
         await self._seed_day()

@@ -61,12 +61,19 @@ def test_prose_keeps_to_a_readable_width_and_code_does_not() -> None:
     assert code.strip() == "x" * 90
 
 
-def test_code_is_cut_and_can_be_moved_into_sight() -> None:
-    made = page("```\n" + "".join(f"{number:03}" for number in range(100)) + "\n```", 40)
-    assert lines(made)[0].endswith("…")
-    assert "099" not in lines(made)[0]
-    made.move_across(280)
-    assert lines(made)[0].endswith("099")
+@settings(max_examples=200, deadline=None)
+@given(st.text("ab 界=.", min_size=1, max_size=300).filter(str.strip), st.integers(9, 60))
+def test_a_long_line_of_code_is_all_in_sight_and_copied_as_one(code: str, width: int) -> None:
+    fenced = f"```\n{code}\n```"
+    made = page(fenced, width)
+    assert all(made.line(y).content.cell_length <= width for y in range(made.height))
+    assert not any("…" in line for line in lines(made))
+    assert copied(fenced, width).strip(" ") == code.strip(" ")
+
+
+def test_code_that_is_broken_to_fit_says_so_and_keeps_its_indent() -> None:
+    made = page("```python\ndef f():\n    return first_word + second_word + third_word\n```", 42)
+    assert lines(made) == ["  def f():", "      return first_word + second_word +", "      ↪ third_word"]
 
 
 def test_wide_tables_share_the_room() -> None:

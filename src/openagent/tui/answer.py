@@ -6,7 +6,6 @@ from itertools import takewhile
 from time import monotonic
 
 from rich.segment import Segment
-from textual.events import MouseScrollLeft, MouseScrollRight
 from textual.geometry import Region, Size
 from textual.selection import Selection
 from textual.strip import Strip
@@ -23,14 +22,13 @@ FRAME = 0.025
 """Seconds from one drawing of a growing answer to the next; more when that takes long: keys get their turn."""
 _SHARE = 4
 """A drawing is followed by a pause of that many times its length."""
-_STEP = 8
 _ALL_AT_ONCE = re.compile("[\x1b\x90-\x9f]|]:")
 """What only the whole text shows as it is meant: sequences that came in pieces, links explained further down."""
 
 
 class Answer(Widget):
     DEFAULT_CSS = """
-    Answer { height: auto; padding: 0 2 0 1; margin: 1 0; max-width: 100; background: transparent; }
+    Answer { height: auto; padding: 0 2 0 1; margin: 1 0; background: transparent; }
     Answer.rewound { color: $text-disabled; text-opacity: 50%; }
     """
 
@@ -148,19 +146,6 @@ class Answer(Widget):
         return "".join(chosen), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()
-
-    def on_mouse_scroll_right(self, event: MouseScrollRight) -> None:
-        self._move_across(_STEP)
-        event.stop()
-
-    def on_mouse_scroll_left(self, event: MouseScrollLeft) -> None:
-        self._move_across(-_STEP)
-        event.stop()
-
-    def _move_across(self, columns: int) -> None:
-        self._page.move_across(columns)
-        self._drawn = {}
         self.refresh()
 
     def _fit(self, text: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
+from rich.cells import cell_len
 from textual.content import Content, Span
 
 from openagent.tui.code import highlighted
@@ -18,6 +19,10 @@ _COLUMN_GAP = 2
 _NARROWEST_COLUMN = 3
 _STYLES = {"em": "italic", "strong": "bold", "s": "strike", "link": "underline $primary"}
 _MARKER = "$primary"
+_GOES_ON = "↪ "
+"""Before what was broken off a line of code."""
+_FAR = 0.6
+"""A word that begins further left than this share of the line is broken itself."""
 
 
 class Line(NamedTuple):
@@ -35,7 +40,6 @@ class Page:
     def __init__(self, text: str = "") -> None:
         self._text = text
         self._width = 0
-        self._across = 0
         self._settled: list[Line] = []
         """Lines of blocks that nothing more can be added to."""
         self._growing: list[Line] = []
@@ -68,11 +72,6 @@ class Page:
     def line(self, y: int) -> Line:
         return self._settled[y] if y < len(self._settled) else self._growing[y - len(self._settled)]
 
-    def move_across(self, columns: int) -> None:
-        """Long lines of code, further to the right or back."""
-        self._across = max(self._across + columns, 0)
-        self._lay_out_anew()
-
     def _lay_out_anew(self) -> None:
         self._settled, self._growing, self._grows_from = [], [], 0
         if self._width:
@@ -94,7 +93,7 @@ class Page:
             self._grows_from += sum(len(line) + 1 for line in lines[: begins[kept]])
 
     def _drawn(self, block: SyntaxTreeNode) -> list[Line]:
-        return _block(block, self._width, self._across)
+        return _block(block, self._width)
 
 
 @cache
@@ -110,7 +109,7 @@ def _after(before: Sequence[Line], lines: list[Line]) -> list[Line]:
     return [Line(Content("")), *lines] if before and lines else lines
 
 
-def _block(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
+def _block(node: SyntaxTreeNode, width: int) -> list[Line]:
     match node.type:
         case "paragraph":
             return _wrapped(_inline(node), min(width, PROSE))
@@ -118,12 +117,12 @@ def _block(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
             style = "bold $primary" if node.tag in ("h1", "h2") else "bold"
             return _wrapped(_inline(node).stylize_before(style), min(width, PROSE))
         case "fence" | "code_block":
-            return _code(node, width, across)
+            return _code(node, width)
         case "bullet_list" | "ordered_list":
-            return _list(node, width, across)
+            return _list(node, width)
         case "blockquote":
             mark = Content.styled("▌ ", f"{_MARKER} 50%")
-            inside = _blocks(node.children, width - mark.cell_length, across)
+            inside = _blocks(node.children, width - mark.cell_length)
             return [line.behind(mark) for line in inside]
         case "table":
             return _table(node, width)
@@ -133,10 +132,10 @@ def _block(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
             return _wrapped(Content(node.content.rstrip()), min(width, PROSE))
 
 
-def _blocks(nodes: Iterable[SyntaxTreeNode], width: int, across: int, *, close: bool = False) -> list[Line]:
+def _blocks(nodes: Iterable[SyntaxTreeNode], width: int, *, close: bool = False) -> list[Line]:
     lines: list[Line] = []
     for node in nodes:
-        drawn = _block(node, max(width, 1), across)
+        drawn = _block(node, max(width, 1))
         lines += drawn if close else _after(lines, drawn)
     return lines
 
@@ -153,7 +152,7 @@ def _wrapped(content: Content, width: int) -> list[Line]:
     return lines
 
 
-def _list(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
+def _list(node: SyntaxTreeNode, width: int) -> list[Line]:
     lines: list[Line] = []
     first = int(node.attrs.get("start", 1))
     ordered = node.type == "ordered_list"
@@ -161,22 +160,54 @@ def _list(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
     close = all(part.hidden for item in node.children for part in item.children if part.type == "paragraph")
     for number, item in enumerate(node.children, first):
         marker = Content.styled((f"{number}. " if ordered else "• ").rjust(room), _MARKER)
-        inside = _blocks(item.children, width - room, across, close=close) or [Line(Content(""))]
+        inside = _blocks(item.children, width - room, close=close) or [Line(Content(""))]
         drawn = [line.behind(Content(" " * room) if place else marker) for place, line in enumerate(inside)]
         lines += drawn if close else _after(lines, drawn)
     return lines
 
 
-def _code(node: SyntaxTreeNode, width: int, across: int) -> list[Line]:
-    """Never broken: what is too long is cut, and can be moved into sight."""
+def _code(node: SyntaxTreeNode, width: int) -> list[Line]:
+    """As wide as there is room. What is longer goes on below, behind a mark, and is copied as the one line it is."""
     language = node.info.split()[0] if node.info.strip() else ""
-    room = max(width - 2 * _CODE_MARGIN, 1)
     lines: list[Line] = []
     for whole in highlighted(node.content.rstrip("\n"), language).split("\n", allow_blank=True):
-        line = (whole[across:] if across else whole).truncate(room, ellipsis=True)
-        line = line.pad(_CODE_MARGIN, max(width - _CODE_MARGIN - line.cell_length, 0))
-        lines.append(Line(line.stylize_before("on $surface")))
+        lines += [_on_ground(line, width) for line in _broken(whole, max(width - 2 * _CODE_MARGIN, 1))]
     return lines
+
+
+def _on_ground(line: Line, width: int) -> Line:
+    margin = min(_CODE_MARGIN, width - 1)
+    content = line.content.pad(margin, max(width - margin - line.content.cell_length, 0))
+    return Line(content.stylize_before("on $surface"), line.joint, line.indent + margin)
+
+
+def _broken(whole: Content, room: int) -> list[Line]:
+    """Where a word begins, if that is not far from the edge; below, it hangs where the line began."""
+    if len(whole) <= room and whole.cell_length <= room:
+        return [Line(whole)]
+    first, whole = _cut(whole, room)
+    begins = len(first.plain) - len(first.plain.lstrip(" "))
+    mark = Content.styled(" " * min(begins, room // 3) + _GOES_ON, "$gutter") if room > len(_GOES_ON) else Content("")
+    lines = [Line(first)]
+    while whole:
+        blanks = len(first.plain) - len(first.plain.rstrip(" "))
+        first, whole = _cut(whole, room - len(mark))
+        lines.append(Line(mark + first, " " * blanks, len(mark)))
+    return lines
+
+
+def _cut(content: Content, room: int) -> tuple[Content, Content]:
+    place = fitting = 0
+    for character in content.plain[:room]:
+        fitting += cell_len(character)
+        if fitting > room:
+            break
+        place += 1
+    if place >= len(content):
+        return content, Content("")
+    word = content.plain.rfind(" ", 0, place) + 1
+    place = word if word > place * _FAR else max(place, 1)
+    return content[:place], content[place:]
 
 
 def _table(node: SyntaxTreeNode, width: int) -> list[Line]:

@@ -242,6 +242,7 @@ def assemble(
         store=store,
         pace=Pace(store.writers_at_once + 1),
         resolve_model=models.catalog.resolve,
+        answering=models.catalog.answering,
         tools=tools,
         more_tools=team.tools,
         offers=mcp.offers,

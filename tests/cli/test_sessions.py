@@ -2,9 +2,11 @@
 
 import json
 import signal
+from pathlib import Path
 
 import pytest
 
+from devtools.simulator import ThreadedSimulator
 from openagent.protocol.version import PROTOCOL_VERSION
 
 from .machine import MODEL, PATIENCE, Machine, shell
@@ -206,3 +208,16 @@ def test_a_command_that_is_stopped_while_its_message_waits_takes_it_back(machine
         assert machine.json("sessions", "list")[0]["status"] == "thinking"
         running.send_signal(signal.SIGINT)
         running.communicate()
+
+
+def test_the_model_that_a_key_alone_gives_is_named_wherever_one_is(tmp_path: Path, sim: ThreadedSimulator) -> None:
+    machine = Machine(tmp_path, sim, {"OPENAGENT_MODEL": "", "OPENAI_API_KEY": "key-of-the-test"})
+    try:
+        values = {item["key"]: item for item in machine.json("config", "show")["values"]}
+        assert (values["model"]["value"], values["model"]["source"]) == ("openai/gpt-5", "the first key found")
+        assert machine.json("status")["model"] == "openai/gpt-5"
+        session = machine.turn("Who are you?", script=[{"text": "Me."}])
+        assert f"  ·  {session}  ·  openai/gpt-5  ·  " in machine.run("sessions", "show", session).stdout
+        assert [each["model"] for each in machine.json("sessions", "list")] == ["openai/gpt-5"]
+    finally:
+        machine.run("stop")

@@ -115,7 +115,7 @@ def show(session: str, as_json: bool) -> None:
 
 
 async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
-    model = info.settings.model or "default model"
+    model = info.model or "no model"
     say(clean(f"{info.name or 'Unnamed'}  ·  {info.id}  ·  {model}  ·  {info.cwd}"))
     transcript = Transcript(say)
     async for page in _pages(client, info.id):

@@ -100,6 +100,9 @@ async def _no_copy(_session: str) -> str:
 class Runtime:
     store: Store
     resolve_model: ModelResolver
+    answering: Callable[[str, Mapping[str, str], Path], str] = lambda model, _env, _workspace: model
+    """What a session chose to the name of what will answer it in this environment and workspace; empty: nothing is set
+    up. All that people are shown of it comes from here."""
     tools: Sequence[Tool]
     more_tools: Callable[[SessionInfo], Awaitable[Sequence[Tool]]] = _no_more_tools
     """What else there is for a session right now, from MCP servers for one. Asked at the start of every turn."""

@@ -98,6 +98,10 @@ class Session:
     def info(self) -> SessionInfo:
         return self.recorder.info
 
+    def answering(self, env: Mapping[str, str]) -> str:
+        """The model that answers whoever sends the next message from this environment."""
+        return self.runtime.answering(self.info.settings.model, env, self.workspace)
+
     @property
     def workspace(self) -> Path:
         return folder_at(self.info.cwd)
@@ -242,7 +246,10 @@ class Session:
         call.add_done_callback(self._user_calls.discard)
         return await asyncio.shield(call)
 
-    async def update(self, name: str | None, change: SettingsChange, op_id: str) -> None:
+    async def update(
+        self, name: str | None, change: SettingsChange, op_id: str, env: Mapping[str, str] | None = None
+    ) -> None:
+        """`env` is the environment of whoever changes it."""
         given = {field: value for field, value in msgspec.structs.asdict(change).items() if value is not UNSET}
         before = self.info
         changes: InfoChanges = {"settings": msgspec.structs.replace(before.settings, **given)}
@@ -250,7 +257,9 @@ class Session:
             changes["name"] = name
         after = msgspec.structs.replace(before, **changes)
         audit = [audit_update(before, after)]
-        await self.record(SessionUpdated(info=after), rows=Rows(audit=audit), changes=changes, op_id=op_id)
+        model = self.runtime.answering(after.settings.model, env or self.env, self.workspace)
+        told = SessionUpdated(info=msgspec.structs.replace(after, model=model))
+        await self.record(told, rows=Rows(audit=audit), changes=changes, op_id=op_id)
         if "mode" in given:
             await self.obey_mode()
         if "instructions" in given:

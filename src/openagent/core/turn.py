@@ -91,7 +91,7 @@ class Turn:
         if not session.info.name and message.text:
             changes["name"] = " ".join(message.text.split())[:NAME_LENGTH]
         await session.record(
-            TurnStarted(turn=self.number, model=session.info.settings.model),
+            TurnStarted(turn=self.number, model=session.answering(self.env)),
             *(MessageAdded(message=each) for each in (*told, message)),
             StatusChanged(status="thinking"),
             *(session.inbox.news() if unqueued or session.info.held else ()),

@@ -23,7 +23,7 @@ from openagent.daemon.reach_interface import Reach
 from openagent.daemon.sessions_in_use import in_use
 from openagent.daemon.settings_version import settings_version
 from openagent.plugins.jail import Jail, OutsideJail
-from openagent.protocol.configuration import ConfigList, ConfigShow
+from openagent.protocol.configuration import ConfigList, ConfigShow, ConfigValue
 from openagent.protocol.conversation import (
     Cancelled,
     MessagePage,
@@ -275,19 +275,26 @@ class Daemon:
         most = self.most(connection.caller, Path(op.cwd))
         session = await manager.create(op, connection.env, most=most)
         session.env = connection.env
-        return session.info
+        return manager.told(session.info, connection.env)
 
     async def _session_list(self, connection: Connection, op: SessionList) -> SessionPage:
-        sessions = await (await self._manager()).list(op, await connection.within())
+        manager = await self._manager()
+        found = await manager.list(op, await connection.within())
+        sessions = [manager.told(info, connection.env) for info in found]
         return SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
 
     async def _session_get(self, connection: Connection, op: SessionGet) -> SessionInfo:
-        return (await (await self._manager()).get(op.session)).info
+        manager = await self._manager()
+        return manager.told((await manager.get(op.session)).info, connection.env)
 
     async def _attach(self, connection: Connection, op: SessionAttach) -> None:
-        session = await (await self._manager()).get(op.session)
+        manager = await self._manager()
+        session = await manager.get(op.session)
         async with session.recorder.lock:
             missed, snapshot = await self._what_was_missed(session, op)
+            if snapshot is not None:
+                info = manager.told(snapshot.info, connection.env)
+                snapshot = msgspec.structs.replace(snapshot, info=info)
             connection.reply(op, Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
             for event in missed or ():
                 connection.tell(event)
@@ -327,7 +334,7 @@ class Daemon:
                     "conflict", "The settings have changed since.", hint="Read them again, then change them."
                 )
             await manager.update(session, op.name, op.settings, op.id, connection.env)
-        return session.info
+        return manager.told(session.info, connection.env)
 
     async def _session_delete(self, connection: Connection, op: SessionDelete) -> Done:
         await (await self._manager()).delete(op.session, op.id)
@@ -336,7 +343,9 @@ class Daemon:
     async def _session_fork(self, connection: Connection, op: SessionFork) -> SessionInfo:
         manager = await self._manager()
         source = (await manager.get(op.session)).info
-        return (await manager.fork(op, most=self.most(connection.caller, Path(source.cwd)))).info
+        most = self.most(connection.caller, Path(source.cwd))
+        fork = await manager.fork(op, connection.env, most=most)
+        return manager.told(fork.info, connection.env)
 
     async def _message_send(self, connection: Connection, op: MessageSend) -> Sent:
         parts = message_parts(op.text, op.parts)
@@ -394,12 +403,22 @@ class Daemon:
         return ToolRan(outcome.text, outcome.is_error, outcome.display)
 
     async def _config_show(self, connection: Connection, op: ConfigShow) -> ConfigList:
-        await self._manager()
-        return self._ready.result().show_config(op.cwd, connection.env)
+        manager = await self._manager()
+        shown = self._ready.result().show_config(op.cwd, connection.env)
+        model = manager.runtime.answering("", connection.env, Path(op.cwd or self.place.home))
+        # Where none is set, one answers all the same.
+        values = [
+            ConfigValue("model", model, "the first key found")
+            if each.key == "model" and model and not each.value
+            else each
+            for each in shown.values
+        ]
+        return msgspec.structs.replace(shown, values=values)
 
     async def _status(self, connection: Connection, op: DaemonStatus) -> DaemonInfo:
         manager = await self._manager()
         tokens, cost_usd, requests = await manager.runtime.store.usage_totals()
+        usual = manager.usual(Path(op.cwd or self.place.home), connection.env)
         return DaemonInfo(
             pid=os.getpid(),
             version=__version__,
@@ -417,15 +436,9 @@ class Daemon:
             usage=SessionUsage(tokens=tokens, cost_usd=cost_usd, requests=requests),
             jail=manager.runtime.jail.describe(),
             jail_problem=await _jail_problem(manager.runtime.jail),
-            model=self._default_model(manager, connection.env),
+            model=usual.model,
+            mode=usual.mode,
         )
-
-    def _default_model(self, manager: "SessionManager", env: dict[str, str]) -> str:
-        """What would answer a session that names no model; empty when nothing is set up."""
-        try:
-            return manager.runtime.resolve_model("", env=env, cwd=Path(self.place.home)).name
-        except OpenAgentError:
-            return ""
 
     async def _follow(self, connection: Connection, op: DaemonFollow) -> Done:
         if not op.on:

@@ -131,12 +131,21 @@ class SessionManager:
             template=op.template,
             seq=1,
         )
-        created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=info)
+        created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=now, info=self.told(info, env))
         await self.runtime.store.create_session(info, [created])
         self._bus.publish(created)
         session = await self.get(info.id)
         session.post(audit=[entry("session", "created", cwd=info.cwd, mode=info.settings.mode, parent=info.parent)])
         return session
+
+    def usual(self, workspace: Path, env: Mapping[str, str]) -> Settings:
+        """What a session made there starts with, its model the one that will answer."""
+        try:
+            settings = self._settings_for(workspace, env)
+        except OpenAgentError:
+            settings = Settings()
+        model = self.runtime.answering(settings.model, env, workspace)
+        return msgspec.structs.replace(settings, model=model)
 
     async def update(
         self, session: Session, name: str | None, change: SettingsChange, op_id: str, env: Mapping[str, str]
@@ -144,11 +153,16 @@ class SessionManager:
         """A person's change of a session, seen from the person's environment."""
         if change != SettingsChange():
             await self.check_settings(change, session.workspace, env or session.env, session.info)
-        await session.update(name, change, op_id)
+        await session.update(name, change, op_id, env)
         if change.mode is not UNSET:
             for other in self.all_loaded:
                 if session in self.elders(other.info):
                     await other.obey_mode()
+
+    def told(self, info: SessionInfo, env: Mapping[str, str]) -> SessionInfo:
+        """As it is told to somebody: with the model that will answer them."""
+        model = self.runtime.answering(info.settings.model, env, Path(info.cwd))
+        return msgspec.structs.replace(info, model=model)
 
     async def get(self, session: str) -> Session:
         """Raises not_found. A crashed turn is closed before anyone sees the session."""
@@ -267,7 +281,7 @@ class SessionManager:
             except OpenAgentError:
                 _log.exception("checkpoints of a deleted session stay until the next gc", extra={"session": session.id})
 
-    async def fork(self, op: SessionFork, *, most: Mode = WIDEST) -> Session:
+    async def fork(self, op: SessionFork, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
         source = await self.get(op.session)
         if source.running and op.through is None:
             raise OpenAgentError(
@@ -291,7 +305,7 @@ class SessionManager:
         if op.through is not None:
             changes |= await self._counters_through(source, op.through)
         fork = msgspec.structs.replace(source.info, **changes)
-        created = SessionCreated(session=fork.id, seq=1, op_id=op.id, at=now, info=fork)
+        created = SessionCreated(session=fork.id, seq=1, op_id=op.id, at=now, info=self.told(fork, env))
         await self.runtime.store.fork_session(source.id, fork, op.through, [created])
         self._bus.publish(created)
         session = await self.get(fork.id)

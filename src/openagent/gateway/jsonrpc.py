@@ -336,7 +336,7 @@ def _session(info: SessionInfo) -> dict[str, Any]:
         "last_accessed": info.updated_at,
         "metadata": {
             "status": info.status,
-            "model": info.settings.model,
+            "model": info.model,
             "mode": info.settings.mode,
             "message_count": info.message_count,
             "turn_count": info.turn_count,

@@ -105,11 +105,22 @@ class ModelCatalog:
         known = self._resolved.get(key)
         if known and known[0] is loaded and known[1] == self._credentials.version:
             return known[2]
-        resolved = self._resolve(model or loaded.settings.model, loaded.settings, Place(cwd, env))
+        place = Place(cwd, env)
+        resolved = self._resolve(self._name(model, place), loaded.settings, place)
         if len(self._resolved) >= _REMEMBERED:
             self._resolved.clear()
         self._resolved[key] = (loaded, self._credentials.version, resolved)
         return resolved
+
+    def answering(self, model: str, env: Mapping[str, str], cwd: Path | None) -> str:
+        """The name of what answers who chose this model, or none; empty: nothing is set up."""
+        try:
+            return self._name(model, Place(cwd, env))
+        except OpenAgentError:
+            return ""
+
+    def _name(self, model: str, place: Place) -> str:
+        return model or self._load(place.cwd, place.env).settings.model or _first_available(self.known(place))
 
     def forget(self) -> None:
         """Something outside the settings changed: an offline model was installed, or the price list loaded."""
@@ -174,7 +185,7 @@ class ModelCatalog:
     def providers_of(self, model: str, place: Place) -> set[str]:
         """The names of all providers that a session with this model may ask."""
         settings = self._load(place.cwd, place.env).settings
-        name = model or settings.model or _first_available(self.known(place))
+        name = self._name(model, place)
         asked = [settings.auto.strong, settings.auto.cheap] if name == "auto" else [name]
         return {full_name.partition("/")[0] for full_name in (*asked, *settings.fallback.chain)}
 
@@ -182,8 +193,7 @@ class ModelCatalog:
         for provider in self._plain.values():
             await provider.close()
 
-    def _resolve(self, model: str, settings: config.Settings, place: Place) -> ResolvedModel:
-        name = model or _first_available(self.known(place))
+    def _resolve(self, name: str, settings: config.Settings, place: Place) -> ResolvedModel:
         if name == "auto":
             return self._auto(settings, place)
         choice = self._choice(name, settings, place)

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
 from openagent.protocol.routes import GET, POST
+from openagent.protocol.sessions import Mode
 from openagent.protocol.usage import SessionUsage
 
 
@@ -54,7 +55,10 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     jail_problem: str = ""
     """Why no command could run in it; told about a jail that something outside this program makes."""
     model: str = ""
-    """The configured model."""
+    """What answers a session that chooses no model: the configured one, or that of the first key there is. Empty:
+    nothing is set up."""
+    mode: Mode = "ask"
+    """The mode that a session starts in."""
 
 
 class Hello(ReadingOp[Welcome], tag="hello", needs="read", reach="open"):
@@ -79,6 +83,9 @@ class Ping(ReadingOp[Done], tag="ping", needs="read", reach="open"):
 
 class DaemonStatus(ReadingOp[DaemonInfo], tag="daemon.status", needs="read", reach="open", routes=GET("/api/status")):
     """How the daemon is."""
+
+    cwd: str = ""
+    """The workspace whose settings say which model and mode a session starts with; empty: none."""
 
 
 class DaemonFollow(ReadingOp[Done], tag="daemon.follow", needs="read", reach="filtered"):

@@ -124,6 +124,9 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     """When it was last active, in seconds since 1970."""
     settings: Settings = Settings()
     """What was chosen for it."""
+    model: str = ""
+    """What answers the next message: the model chosen, the configured one, or that of the first key there is, as
+    provider/model, or auto. Empty: nothing is set up."""
     status: Status = "idle"
     """What it is doing."""
     message_count: int = 0

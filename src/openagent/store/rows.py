@@ -27,7 +27,9 @@ def to_json(value: Any) -> str:
     return _encoder.encode(value).decode()
 
 
-_SESSION_COLUMNS = tuple(field for field in SessionInfo.__struct_fields__ if field != "id")
+_NOT_KEPT = ("id", "model")
+"""What a row is found by, and what is worked out anew for whoever asks."""
+_SESSION_COLUMNS = tuple(field for field in SessionInfo.__struct_fields__ if field not in _NOT_KEPT)
 _SESSION_JSON = frozenset(("usage", "settings"))
 
 

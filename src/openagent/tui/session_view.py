@@ -274,7 +274,9 @@ class SessionView(Rows):
     def _learn(self, info: SessionInfo, event: e.AnyEvent) -> None:
         match event:
             case e.SessionUpdated():
-                self.info = event.info
+                # One who changes it from elsewhere may have other keys than ours.
+                same = event.info.settings.model == info.settings.model
+                self.info = replace(event.info, model=info.model) if same else event.info
             case e.StatusChanged():
                 self.info = replace(info, status=event.status)
             case e.UsageUpdated():
@@ -284,7 +286,7 @@ class SessionView(Rows):
             case e.MessageQueued():
                 self.info = replace(info, queued=info.queued + 1)
             case e.TurnStarted():
-                self.info = replace(info, status="thinking")
+                self.info = replace(info, status="thinking", model=event.model)
             case e.MessageAdded() if not info.name and event.message.role == "user":
                 self.info = replace(info, name=one_line(event.message.text, 60))
             case e.TurnCompleted():

@@ -45,7 +45,7 @@ class StatusBar(Horizontal):
         context = ("ctx   –", "") if percent is None else (f"ctx {percent:3.0f}%", f"${state_of(percent)}")
         budget = info.settings.budget_usd
         spend = money(info.usage.cost_usd) + (f"/{budget:.2f}" if budget else "")
-        model = one_line(info.settings.model.rpartition("/")[2], 30) or "no model"
+        model = one_line(info.model.rpartition("/")[2], 30) or "no model"
         parts = [
             clickable(Content.styled(model, "bold $foreground"), "app.models"),
             clickable(

@@ -50,6 +50,11 @@ export function folderName(path: string): string {
   return path.replace(/\/+$/, '').split('/').pop() || '/'
 }
 
+/** What will answer a session's next message: as the daemon says. */
+export function answering(info: { model?: string; settings?: { model?: string } }): string {
+  return info.model || info.settings?.model || ''
+}
+
 /** The model without its provider. */
 export function modelName(model: string): string {
   return model.slice(model.indexOf('/') + 1)

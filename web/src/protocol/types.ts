@@ -550,12 +550,14 @@ export interface DaemonInfo {
   jail?: string
   jail_problem?: string
   model?: string
+  mode?: "ask" | "auto" | "edits" | "full" | "plan"
 }
 
 /** How the daemon is. */
 export interface DaemonStatus {
   op: "daemon.status"
   id: string
+  cwd?: string
 }
 
 /** End the daemon; running turns are saved. */
@@ -2178,6 +2180,7 @@ export interface SessionInfo {
   created_at: number
   updated_at: number
   settings?: Settings
+  model?: string
   status?: "error" | "executing_tool" | "idle" | "thinking" | "waiting_approval"
   message_count?: number
   turn_count?: number

@@ -7,7 +7,7 @@ import { keepPreviousData } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { useAsk } from '@/lib/ask'
-import { folderName, modelName } from '@/lib/format'
+import { answering, folderName, modelName } from '@/lib/format'
 import { pages } from '@/pages/pages'
 import type { FoundMessage } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
@@ -29,7 +29,7 @@ export default function Palette() {
       .map(({ info }) => ({
         id: `session-${info.id}`,
         label: info.name || 'Unnamed session',
-        description: [folderName(info.cwd), modelName(info.settings?.model ?? '')].filter(Boolean).join(' · '),
+        description: [folderName(info.cwd), modelName(answering(info))].filter(Boolean).join(' · '),
         keywords: [info.id, info.cwd],
         leftSection: <IconMessage size={16} />,
         onClick: () => void navigate({ to: '/sessions/$id', params: { id: info.id } }),

@@ -298,7 +298,7 @@ class Agent:
 
     async def _set_option(self, params: wire.SetOption) -> dict[str, Any]:
         info = await self._update(params.session_id, change(params.config_id, params.value))
-        return {"configOptions": config_options(info.settings, self._models)}
+        return {"configOptions": config_options(info, self._models)}
 
     async def _update(self, session: str, settings: SettingsChange) -> SessionInfo:
         op = SessionUpdate(id=self._link.next_id(), session=session, settings=settings)

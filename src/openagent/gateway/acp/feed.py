@@ -265,7 +265,7 @@ class Feed:
             self.update("session_info_update", title=info.name, updatedAt=iso(info.updated_at))
 
     def options(self) -> None:
-        self.update("config_option_update", configOptions=config_options(self.info.settings, self.models))
+        self.update("config_option_update", configOptions=config_options(self.info, self.models))
 
     def _turn_completed(self, event: e.TurnCompleted) -> None:
         self._calls.clear()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.sessions import Mode, SessionInfo, Settings, SettingsChange
+from openagent.protocol.sessions import Mode, SessionInfo, SettingsChange
 
 _MODES = {
     "plan": ("Plan", "Reads and thinks; changes nothing."),
@@ -31,17 +31,18 @@ def session_state(info: SessionInfo, models: Sequence[str]) -> dict[str, Any]:
                 {"id": mode, "name": name, "description": text} for mode, (name, text) in _MODES.items()
             ],
         },
-        "configOptions": config_options(info.settings, models),
+        "configOptions": config_options(info, models),
     }
 
 
-def config_options(settings: Settings, models: Sequence[str]) -> list[dict[str, Any]]:
+def config_options(info: SessionInfo, models: Sequence[str]) -> list[dict[str, Any]]:
     modes = [{"value": mode, "name": name, "description": text} for mode, (name, text) in _MODES.items()]
-    known = dict.fromkeys([settings.model, *models])
+    settings, model = info.settings, info.model or info.settings.model
+    known = dict.fromkeys([model, *models])
     thinking = [{"value": value, "name": name} for value, name in _THINKING.items()]
     return [
         _select("mode", "Mode", "mode", settings.mode, modes),
-        _select("model", "Model", "model", settings.model, [{"value": name, "name": name} for name in known]),
+        _select("model", "Model", "model", model, [{"value": name, "name": name} for name in known]),
         _select("thinking", "Thinking", "thought_level", settings.thinking or _AS_CONFIGURED, thinking),
     ]
 

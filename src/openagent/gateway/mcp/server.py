@@ -269,7 +269,7 @@ def _described(info: SessionInfo) -> dict[str, Any]:
         "session": info.id,
         "name": info.name,
         "cwd": info.cwd,
-        "model": info.settings.model,
+        "model": info.model,
         "mode": info.settings.mode,
         "status": info.status,
         "messages": info.message_count,

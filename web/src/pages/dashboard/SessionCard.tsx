@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect } from 'react'
 import { act } from '@/lib/ask'
-import { duration, firstLine, folderName, lastLine, modelName, money } from '@/lib/format'
+import { answering, duration, firstLine, folderName, lastLine, modelName, money } from '@/lib/format'
 import { useNow } from '@/lib/time'
 import { Ago } from '@/parts/Ago'
 import { ContextMeter } from '@/parts/Meter'
@@ -28,8 +28,8 @@ export const SessionCard = memo(function SessionCard({ card, agents }: { card: C
           {card.turnStartedAt ? <Running since={card.turnStartedAt} /> : <Ago at={info.updated_at} />}
         </span>
       </div>
-      <div className="card-place cut dim" title={`${info.cwd} · ${info.settings?.model ?? ''}`}>
-        {folderName(info.cwd)} · {modelName(info.settings?.model ?? '') || 'no model'}
+      <div className="card-place cut dim" title={`${info.cwd} · ${answering(info)}`}>
+        {folderName(info.cwd)} · {modelName(answering(info)) || 'no model'}
         {agents.length > 0 && ` · ${agentWords(agents)}`}
       </div>
       {info.status === 'waiting_approval' ? <Waiting card={card} /> : <LastLine card={card} />}

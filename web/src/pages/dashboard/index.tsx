@@ -1,6 +1,7 @@
 import { Button, Select, TextInput } from '@mantine/core'
 import { IconPlus, IconSearch, IconSparkles } from '@tabler/icons-react'
 import { useMemo, useState } from 'react'
+import { answering } from '@/lib/format'
 import { Choice } from '@/parts/Choice'
 import { Page } from '@/parts/Page'
 import { EmptyState, LoadingRows } from '@/parts/states'
@@ -116,7 +117,7 @@ function childrenOf(cards: Card[]): Map<string, Card[]> {
 
 function matches({ info }: Card, show: Show, query: string): boolean {
   const wanted = query.trim().toLowerCase()
-  if (wanted && !`${info.name} ${info.cwd} ${info.settings?.model ?? ''}`.toLowerCase().includes(wanted)) return false
+  if (wanted && !`${info.name} ${info.cwd} ${answering(info)}`.toLowerCase().includes(wanted)) return false
   switch (show) {
     case 'all':
       return true

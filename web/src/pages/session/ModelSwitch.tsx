@@ -1,7 +1,7 @@
 import { Combobox, Loader, useCombobox } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
-import { modelName, tokens } from '@/lib/format'
+import { answering, modelName, tokens } from '@/lib/format'
 import { Choice } from '@/parts/Choice'
 import type { AuthEntry, ModelEntry, SessionInfo } from '@/protocol/types'
 import { ModelTrigger } from './triggers'
@@ -22,11 +22,11 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
     { enabled: combobox.dropdownOpened, staleTime: 300_000, placeholderData: (before) => before },
   )
   const auth = useAsk('auth.list', { cwd: info.cwd }, { enabled: combobox.dropdownOpened })
-  const current = info.settings?.model ?? ''
+  const current = answering(info)
   const groups = useMemo(() => byProvider(models.data?.models ?? [], query), [models.data, query])
   const choose = (model: string) => {
     combobox.closeDropdown()
-    if (model !== current) void act('session.update', { session: info.id, settings: { model } })
+    if (model !== info.settings?.model) void act('session.update', { session: info.id, settings: { model } })
   }
   const exact = query.includes('/') && !models.data?.models.some(({ name }) => name === query)
   return (

@@ -1,7 +1,7 @@
 import { ActionIcon, UnstyledButton } from '@mantine/core'
 import { IconChevronDown, IconDots, IconTool } from '@tabler/icons-react'
 import type { ComponentProps } from 'react'
-import { modelName } from '@/lib/format'
+import { answering, modelName } from '@/lib/format'
 import { modeWords } from '@/lib/modes'
 import { onDemand } from '@/parts/Demand'
 import type { SessionInfo } from '@/protocol/types'
@@ -9,7 +9,7 @@ import type { SessionInfo } from '@/protocol/types'
 type ButtonProps = Omit<ComponentProps<'button'>, 'color'>
 
 export function ModelTrigger({ info, className = '', ...props }: { info: SessionInfo } & ButtonProps) {
-  const current = info.settings?.model ?? ''
+  const current = answering(info)
   return (
     <UnstyledButton
       className={`switch model-switch ${className}`}

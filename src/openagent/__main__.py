@@ -30,6 +30,8 @@ def main() -> int:
             return _load("openagent.app")(rest)
         case ["rpc" | "acp" | "tui" as program, *rest] if not _HELP.intersection(rest):
             return _load(_PROGRAMS[program])(rest)
+        case ["resume", *rest] if not _HELP.intersection(rest):
+            return _load(_PROGRAMS["tui"])(["--resume", *rest])
         case ["mcp", "serve", *rest] if not _HELP.intersection(rest):
             return _load("openagent.mcp_serve")(rest)
         case _:

@@ -17,10 +17,10 @@ def test_a_context_is_shown_collected_pinned_and_restored(machine: Machine) -> N
     shown = said("show", session)
     assert "of 128,000 tokens" in shown
     assert "tool: shell" in shown
-    assert "Nothing was collected." in shown
+    assert "Nothing was compacted." in shown
     assert said("pin", session, "1") == "Message 1 is pinned.\n"
-    assert said("collect", session, "--collector", "evict", "--dry-run").startswith("Would leave out the text of")
-    done = machine.json("context", "collect", session, "--collector", "truncate")
+    assert said("compact", session, "--collector", "evict", "--dry-run").startswith("Would leave out the text of")
+    done = machine.json("compact", session, "--collector", "truncate")
     assert done["done"]
     assert all(low > 1 for low, _ in done["hidden"]), "what is pinned stays"
     after = said("show", session)

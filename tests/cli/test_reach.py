@@ -1,14 +1,14 @@
-"""`openagent search`, `tools`, `files`, `metrics`, `sessions rename|set|raw`."""
+"""`openagent sessions search`, `tools`, `files`, `usage`, `sessions rename|set|raw`."""
 
 import pytest
 
 from .machine import Machine
 
 WITH_EXAMPLES = [
-    "search",
+    "sessions search",
     *(f"tools {each}" for each in ("list", "enable", "disable", "run")),
     *(f"files {each}" for each in ("list", "read", "write")),
-    *(f"metrics {each}" for each in ("agents", "cost", "failures")),
+    *(f"usage {each}" for each in ("agents", "cost", "failures")),
     *(f"sessions {each}" for each in ("rename", "set", "raw")),
 ]
 
@@ -27,7 +27,7 @@ def test_each_shows_examples_and_prints_json(machine: Machine) -> None:
 
 
 def test_what_was_said_is_found_in_all_sessions(machine: Machine, told: str) -> None:
-    while not (found := machine.json("search", "heron", "reeds"))["found"]:
+    while not (found := machine.json("sessions", "search", "heron", "reeds"))["found"]:
         assert found["unread"]
     assert [(each["session"], each["role"]) for each in found["found"]] == [(told, "assistant")]
     text = machine.run("search", "heron", "reeds").stdout

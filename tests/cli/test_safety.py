@@ -100,7 +100,7 @@ def test_what_was_taken_back_is_marked_and_comes_back_with_the_command_that_is_p
     assert "Taken back by a rewind" in machine.run("sessions", "export", session, "--format", "markdown").stdout
     exported = machine.json("sessions", "export", session)
     assert exported["rewound"] == [[1, len(exported["messages"])]]
-    command = next(line for line in ran.stdout.splitlines() if "unrewind" in line).partition("openagent ")[2]
+    command = next(line for line in ran.stdout.splitlines() if "openagent redo" in line).partition("openagent ")[2]
     again = machine.run(*command.split())
     assert (again.returncode, again.stderr) == (0, "")
     assert (machine.workspace / "made.txt").read_text() == "one\n"

@@ -1,4 +1,4 @@
-"""`openagent task`, on the real program."""
+"""`openagent tasks`, on the real program."""
 
 import pytest
 
@@ -9,9 +9,9 @@ COMMANDS = ("list", "show", "add", "edit", "move", "remove", "sync")
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_task_command_shows_examples(machine: Machine, command: str) -> None:
-    ran = machine.run("task", command, "--help")
+    ran = machine.run("tasks", command, "--help")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert f"  openagent task {command}" in ran.stdout.split("Examples:")[1]
+    assert f"  openagent tasks {command}" in ran.stdout.split("Examples:")[1]
     assert "--json" in ran.stdout
 
 

@@ -74,7 +74,7 @@ class CallersReach:
             raise OpenAgentError(
                 "permission_denied",
                 f"This is about every folder, and the token {caller.name!r} works below {_listed(caller)}.",
-                hint="`openagent tokens create --root /` makes one for all folders.",
+                hint="`openagent access create --root /` makes one for all folders.",
             )
         for kind, value in named:
             if kind == "session":
@@ -96,7 +96,7 @@ class CallersReach:
             raise OpenAgentError(
                 "permission_denied",
                 f"{given} is not below a folder of the token {caller.name!r}, which works below {_listed(caller)}.",
-                hint="`openagent tokens create --root DIR` makes one for it.",
+                hint="`openagent access create --root DIR` makes one for it.",
             )
         if problem := self._places.problem(folder):
             raise refuse_as_workspace(given, problem)
@@ -284,5 +284,5 @@ def _needs_approve(caller: Caller, mode: Mode) -> OpenAgentError:
     return OpenAgentError(
         "permission_denied",
         f"In the mode {mode!r} nobody is asked: the token {caller.name!r} lacks the scope approve for this.",
-        hint="Use a stricter mode, or `openagent tokens create --scope approve`.",
+        hint="Use a stricter mode, or `openagent access create --scope approve`.",
     )

@@ -137,7 +137,7 @@ class Access:
         found = [info for info in tokens if info.id == op.token] or [info for info in tokens if info.name == op.token]
         if not found:
             raise OpenAgentError(
-                "not_found", f"There is no token {op.token!r}.", hint="`openagent tokens list` shows them."
+                "not_found", f"There is no token {op.token!r}.", hint="`openagent access list` shows them."
             )
         for info in found:
             await self._end(info.id)

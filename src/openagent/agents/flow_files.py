@@ -75,10 +75,14 @@ def read_flow(text: str, file: str) -> Flow:
     except tomllib.TOMLDecodeError as problem:
         raise OpenAgentError("config_error", f"{file}: {problem}.", hint="Correct the TOML.") from None
     except msgspec.ValidationError as problem:
-        raise OpenAgentError("config_error", f"{file}: {problem}.", hint="docs/agents.md shows a whole flow.") from None
+        raise OpenAgentError(
+            "config_error", f"{file}: {problem}.", hint="`openagent help agents` shows a whole flow."
+        ) from None
     flow = msgspec.structs.replace(flow, name=flow.name or PurePath(file).stem)
     if problems := list(_problems(flow)):
-        raise OpenAgentError("config_error", f"{file}: {problems[0]}.", hint="docs/agents.md shows a whole flow.")
+        raise OpenAgentError(
+            "config_error", f"{file}: {problems[0]}.", hint="`openagent help agents` shows a whole flow."
+        )
     return flow
 
 

@@ -46,7 +46,7 @@ _ALL = 1_000_000
 class FlowFailed(OpenAgentError):
     def __init__(self, message: str) -> None:
         super().__init__(
-            "tool_error", message, hint="See the step's report; `openagent flow resume` goes on from there."
+            "tool_error", message, hint="See the step's report; `openagent flows resume` goes on from there."
         )
 
 
@@ -289,4 +289,4 @@ def _beginning(events: "Sequence[Event]", session: str) -> FlowStarted:
     for event in events:
         if isinstance(event, FlowStarted):
             return event
-    raise OpenAgentError("not_found", f"The session {session} is no flow.", hint="`openagent flow run` starts one.")
+    raise OpenAgentError("not_found", f"The session {session} is no flow.", hint="`openagent flows run` starts one.")

@@ -13,7 +13,7 @@ _BRANCH = "└─" + "──" * 20
 
 
 class _Group(click.Group):
-    """`openagent agents ID` is `openagent agents list ID`."""
+    """`openagent agents SESSION` is `openagent agents list SESSION`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -37,11 +37,11 @@ def agents(ctx: click.Context) -> None:
 
 
 @command("list", "openagent agents list", "openagent agents list 06gx", "openagent agents list --json")
-@click.argument("session", default="", metavar="[ID]")
+@click.argument("session", default="", metavar="[SESSION]")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Trees, at most.")
 @as_json
 def list_agents(session: str, limit: int, as_json: bool) -> None:
-    """List trees of agents, the ones last active first; with an ID, the tree it belongs to."""
+    """List trees of agents, the ones last active first; with a SESSION, the tree it belongs to."""
     found = ask_daemon(AgentsList(id="-", session=session, limit=limit)).agents
     if as_json:
         print_json(plain(found))
@@ -72,7 +72,7 @@ def _row(each: AgentInfo, now: float) -> tuple[str, ...]:
 
 
 @command("cancel", "openagent agents cancel 06gy")
-@click.argument("session", metavar="ID")
+@click.argument("session", metavar="SESSION")
 @as_json
 def cancel(session: str, as_json: bool) -> int:
     """End what an agent is doing. Its caller goes on without it; those that it waits for end too."""

@@ -33,7 +33,7 @@ _AGO = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
     "openagent audit --session 06gx --json | jq .subject",
     "openagent audit --kind file_written --csv > files.csv",
 )
-@click.option("--session", default="", metavar="ID", help="Only of this session, deleted or not.")
+@click.option("--session", default="", metavar="SESSION", help="Only of this session, deleted or not.")
 @click.option("--kind", default="", type=click.Choice(["", *KINDS]), metavar="KIND", help=f"One of {', '.join(KINDS)}.")
 @click.option("--tool", default="", metavar="NAME", help="Only calls of this tool.")
 @click.option("--since", default="", metavar="WHEN", help="A date, a time, or how long ago: 30m, 12h, 7d.")

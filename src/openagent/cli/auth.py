@@ -30,7 +30,7 @@ from openagent.protocol.errors import OpenAgentError
 
 @click.group("auth", epilog=examples("openagent auth add anthropic", "openagent auth list"))
 def auth() -> None:
-    """Keys and logins of model providers, kept encrypted on this machine."""
+    """The keys and logins of model providers, kept encrypted on this machine. `openagent login` adds one."""
 
 
 @command("add", "openagent auth add anthropic", "pass show openai | openagent auth add openai --replace")
@@ -38,13 +38,13 @@ def auth() -> None:
 @click.option("--replace", is_flag=True, help="Replace the key that is there.")
 @as_json
 def add(name: str, replace: bool, as_json: bool) -> None:
-    """Store an API key, typed unseen or read from stdin; never from the command line, which others can see."""
+    """Store an API key: typed unseen, or read from stdin. It is no argument, because others can see those."""
     key = _read_key(name)
     entry = ask_daemon(AuthAdd(id="-", name=name, key=key, replace=replace))
     if as_json:
         print_json(plain(entry))
     else:
-        say(f"The key of {name} is stored. `openagent models test {name}` tries it.")
+        say(f"The key for {name} is stored. `openagent models test {name}` tries it.")
 
 
 def _read_key(name: str) -> str:
@@ -64,7 +64,7 @@ def list_entries(as_json: bool) -> None:
         now = time.time()
         say(table(("PROVIDER", "KIND", "FROM", "ADDED", "USED", "ENDS"), [_row(entry, now) for entry in entries]))
     else:
-        say("Nothing is stored. `openagent auth add PROVIDER` stores a key.")
+        say("Nothing is stored. `openagent login PROVIDER` stores a key.")
 
 
 def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
@@ -79,15 +79,19 @@ def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
 @as_json
 def remove(name: str, as_json: bool) -> None:
     """Forget a key. A login is also given back to the provider, where it offers that."""
+    _remove(name, as_json)
+
+
+def _remove(name: str, as_json: bool) -> None:
     ask_daemon(AuthRemove(id="-", name=name))
     if as_json:
         print_json({"removed": name})
     else:
-        say(f"{name} is forgotten.")
+        say(f"The key or login of {name} is forgotten.")
 
 
 @command("login", "openagent auth login anthropic")
-@click.argument("provider")
+@click.argument("provider", metavar="PROVIDER")
 @as_json
 def login(provider: str, as_json: bool) -> None:
     """Log in with a browser. On another machine's browser, paste the address it ends at.
@@ -169,6 +173,56 @@ def refresh(provider: str, as_json: bool) -> None:
     else:
         ends = f" until {datetime.fromtimestamp(entry.expires_at):%Y-%m-%d %H:%M}" if entry.expires_at else ""
         say(f"The login to {provider} is good{ends}.")
+
+
+@command(
+    "login",
+    "openagent login anthropic",
+    "pass show openai | openagent login openai",
+    "openagent logout openai",
+)
+@click.argument("provider", metavar="PROVIDER", required=False)
+@click.option("--key", "with_key", is_flag=True, help="Store an API key, even where a login with a browser is set up.")
+@as_json
+def login_or_key(provider: str | None, with_key: bool, as_json: bool) -> None:
+    """Connect a model provider: with a browser where the config says how to log in, with its API key otherwise.
+
+    The key is typed unseen or read from stdin, and kept encrypted on this machine.
+    """
+    if not provider:
+        if not sys.stdin.isatty():
+            raise click.UsageError("Which provider? Name one, such as anthropic, openai or gemini.")
+        provider = click.prompt("Provider (anthropic, openai, gemini, …)", err=True)
+    assert provider
+    entry = None if with_key or not sys.stdin.isatty() else complete(_login_if_set_up(provider))
+    if entry is None:
+        key = _read_key(provider)
+        if not key:
+            raise click.UsageError(f"There is no key for {provider}: nothing was typed, or came on stdin.")
+        entry = ask_daemon(AuthAdd(id="-", name=provider, key=key, replace=True))
+    if as_json:
+        print_json(plain(entry))
+    elif entry.kind == "oauth":
+        say(f"You are logged in to {provider}.")
+    else:
+        say(f"The key for {provider} is stored. `openagent models test {provider}` tries it.")
+
+
+async def _login_if_set_up(provider: str) -> AuthEntry | None:
+    try:
+        return await _login(provider)
+    except OpenAgentError as problem:
+        if problem.info.code == "config_error":  # the config names no address to log in at
+            return None
+        raise
+
+
+@command("logout", "openagent logout anthropic")
+@click.argument("name", metavar="PROVIDER")
+@as_json
+def logout(name: str, as_json: bool) -> None:
+    """Forget a provider's key or login. A login is also given back to the provider, where it offers that."""
+    _remove(name, as_json)
 
 
 for _command in (add, list_entries, remove, login, refresh):

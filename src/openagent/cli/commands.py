@@ -22,47 +22,83 @@ class Entry(NamedTuple):
     help: str
 
 
-COMMANDS = {
-    "run": Entry("openagent.cli.run_help:run", "Send one prompt to an agent and print its answer."),
-    "tui": Entry("openagent.cli.tui:tui", "Talk to agents in a full terminal."),
-    "web": Entry("openagent.cli.web:web", "Open the web app, logged in."),
-    "attach": Entry("openagent.cli.attach:attach", "Follow a session live, talk to it, approve what it asks."),
-    "sessions": Entry("openagent.cli.sessions:sessions", "List, show, rename, set, rewind, fork, export sessions."),
-    "search": Entry("openagent.cli.search:search", "Find what was said, in all sessions."),
-    "context": Entry("openagent.cli.context:context", "Show what a model is shown; collect, pin, restore."),
-    "demo": Entry("openagent.cli.demo:demo", "See a scripted model repair a bug with real tools."),
-    "auth": Entry("openagent.cli.auth:auth", "Store, list and remove keys; log in to providers."),
-    "models": Entry("openagent.cli.models:models", "List models, test them, install an offline one."),
-    "usage": Entry("openagent.cli.usage:usage", "Show the tokens and the money that were used."),
-    "metrics": Entry("openagent.cli.metrics:metrics", "Show how agents perform, what they cost, what failed."),
-    "tools": Entry("openagent.cli.tools:tools", "List tools, switch them, run one yourself."),
-    "mcp": Entry("openagent.cli.mcp:mcp", "Add, list, test and switch MCP servers."),
-    "agents": Entry("openagent.cli.agents:agents", "Show agents and their sub-agents as a tree; end one."),
-    "flow": Entry("openagent.cli.flow:flow", "Run chains of templates from a file."),
-    "task": Entry("openagent.cli.tasks:task", "List, add, move and sync tasks: the board, for the terminal."),
-    "templates": Entry("openagent.cli.templates:templates", "Save, list and share personas for agents."),
-    "commands": Entry("openagent.cli.customizing:commands", "List slash commands."),
-    "skills": Entry("openagent.cli.customizing:skills", "List and show skills."),
-    "hooks": Entry("openagent.cli.customizing:hooks", "List hooks and try them out."),
-    "plugins": Entry("openagent.cli.customizing:plugins", "List plugins and what is wrong with them."),
-    "workspaces": Entry("openagent.cli.workspaces:workspaces", "Copy workspaces, review and merge copies, back up."),
-    "files": Entry("openagent.cli.files:files", "List, read and write files of sessions and copies."),
-    "index": Entry("openagent.cli.index:index", "Index a workspace's code, and search it."),
-    "trust": Entry("openagent.cli.trust:trust", "Let a folder's own settings and rules count."),
-    "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules that decide what agents may do."),
-    "grants": Entry("openagent.cli.grants:grants", "List and revoke what you allowed for longer than once."),
-    "audit": Entry("openagent.cli.audit:audit", "Show and export what was decided, run and written."),
-    "tokens": Entry("openagent.cli.tokens:tokens", "Let programs and other machines in over HTTP."),
-    "status": Entry("openagent.cli.status:status", "Tell whether a daemon runs, where, and how it is."),
-    "stop": Entry("openagent.cli.stop:stop", "End the daemon; running turns are saved."),
-    "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background."),
-    "config": Entry("openagent.cli.config:config", "Show the settings and where each came from."),
-    "doctor": Entry("openagent.cli.doctor:doctor", "Check what is missing and how to get it."),
-    "completion": Entry("openagent.cli.completion:completion", "Let a shell complete commands, sessions and models."),
-    "protocol": Entry("openagent.cli.protocol:protocol", "Print the protocol's JSON Schema."),
-    "acp": Entry("openagent.cli.serve:acp", "Work inside an editor: the Agent Client Protocol on stdio."),
-    "rpc": Entry("openagent.cli.serve:rpc", "Speak JSON-RPC 2.0 on stdin and stdout."),
+EVERYDAY = "everyday"
+
+GROUPS: dict[str, dict[str, Entry]] = {
+    EVERYDAY: {
+        "run": Entry("openagent.cli.run_help:run", "Ask an agent for one thing and print its answer"),
+        "resume": Entry("openagent.cli.tui:resume", "Go on with an earlier session"),
+        "sessions": Entry("openagent.cli.sessions:sessions", "List, search, fork, export and delete sessions"),
+        "diff": Entry("openagent.cli.undo:diff", "Show what a session changed in your files"),
+        "undo": Entry("openagent.cli.undo:undo", "Take back what a session changed"),
+        "usage": Entry("openagent.cli.usage:usage", "Show the tokens used and the money spent"),
+        "login": Entry("openagent.cli.auth:login_or_key", "Log in to a provider, or store its API key"),
+        "models": Entry("openagent.cli.models:models", "List, test and install models"),
+        "config": Entry("openagent.cli.config:config", "Show and change settings"),
+        "help": Entry("openagent.cli.help:help_topic", "Read the handbook, or the help of a command"),
+    },
+    "work": {
+        "tui": Entry("openagent.cli.tui:tui", "Open the full-screen terminal app, as `openagent` alone does"),
+        "web": Entry("openagent.cli.web:web", "Open the web app, logged in"),
+        "tasks": Entry("openagent.cli.tasks:tasks", "List, add, move and sync the tasks on the board"),
+        "flows": Entry("openagent.cli.flow:flows", "Run agents in a chain, described in a file"),
+        "index": Entry("openagent.cli.index:index", "Index the code of a workspace and search it"),
+        "files": Entry("openagent.cli.files:files", "List, read and write the files of a session"),
+        "workspaces": Entry("openagent.cli.workspaces:workspaces", "Copy a workspace, merge a copy back, make backups"),
+        "demo": Entry("openagent.cli.demo:demo", "Watch a scripted model fix a bug with real tools"),
+    },
+    "sessions": {
+        "attach": Entry("openagent.cli.attach:attach", "Follow a session live, reply and approve"),
+        "compact": Entry("openagent.cli.context:compact", "Shorten what the model is shown of a session"),
+        "context": Entry("openagent.cli.context:context", "Show what fills the model's window; pin, restore"),
+        "agents": Entry("openagent.cli.agents:agents", "Show running agents and their sub-agents; cancel one"),
+        "redo": Entry("openagent.cli.undo:redo", "Bring back what `undo` took back"),
+    },
+    "setup": {
+        "logout": Entry("openagent.cli.auth:logout", "Forget a provider's login or key"),
+        "auth": Entry("openagent.cli.auth:auth", "List, renew and remove logins and keys"),
+        "mcp": Entry("openagent.cli.mcp:mcp", "Add, list, test and switch MCP servers"),
+        "tools": Entry("openagent.cli.tools:tools", "List the tools of agents, switch them, run one"),
+        "templates": Entry("openagent.cli.templates:templates", "Save, list and share templates to start agents from"),
+        "skills": Entry("openagent.cli.customizing:skills", "List and show skills"),
+        "slash": Entry("openagent.cli.customizing:slash", "List the slash commands you can use in a session"),
+        "hooks": Entry("openagent.cli.customizing:hooks", "List hooks and try them"),
+        "plugins": Entry("openagent.cli.customizing:plugins", "List plugins and their problems"),
+        "trust": Entry("openagent.cli.trust:trust", "Trust a folder's own settings and rules"),
+    },
+    "team": {
+        "access": Entry("openagent.cli.tokens:access", "Give programs and other machines access over HTTP"),
+        "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules for what agents may do"),
+        "grants": Entry("openagent.cli.grants:grants", "List and revoke what you allowed for longer than once"),
+        "audit": Entry("openagent.cli.audit:audit", "Show and export what was decided, run and written"),
+    },
+    "admin": {
+        "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background"),
+        "status": Entry("openagent.cli.status:status", "Show whether the daemon runs, and how it is"),
+        "stop": Entry("openagent.cli.stop:stop", "Stop the daemon; running turns are saved"),
+        "doctor": Entry("openagent.cli.doctor:doctor", "Check the installation and say how to fix it"),
+        "acp": Entry("openagent.cli.serve:acp", "Serve editors: the Agent Client Protocol on stdio"),
+        "rpc": Entry("openagent.cli.serve:rpc", "Serve programs: JSON-RPC 2.0 on stdin and stdout"),
+        "protocol": Entry("openagent.cli.protocol:protocol", "Print the protocol's JSON Schema"),
+        "completion": Entry("openagent.cli.completion:completion", "Print the completion script of your shell"),
+        "version": Entry("openagent.cli.help:version", "Print the version"),
+    },
 }
+
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+SYNONYMS = {
+    "task": Entry("openagent.cli.tasks:tasks", "tasks"),
+    "flow": Entry("openagent.cli.flow:flows", "flows"),
+    "commands": Entry("openagent.cli.customizing:slash", "slash"),
+    "tokens": Entry("openagent.cli.tokens:access", "access"),
+    "metrics": Entry("openagent.cli.usage:usage", "usage"),
+    "search": Entry("openagent.cli.search:search", "sessions search"),
+    "session": Entry("openagent.cli.sessions:sessions", "sessions"),
+    "model": Entry("openagent.cli.models:models", "models"),
+    "settings": Entry("openagent.cli.config:config", "config"),
+}
+"""Names that commands had once, or have elsewhere, and the name they have now. They work, and no help shows them."""
 
 
 class LazyGroup(click.Group):
@@ -70,23 +106,32 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        entry = COMMANDS.get(cmd_name) or SYNONYMS.get(cmd_name)
+        if entry is None:
             return plugin_command(cmd_name)
-        module, attribute = COMMANDS[cmd_name].place.split(":")
+        module, attribute = entry.place.split(":")
         return getattr(import_module(module), attribute)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Whole on a screen of 80 columns and 24 lines: the everyday commands, and where the others are."""
+        write = formatter.write
+        write('Usage: openagent [OPTIONS] [COMMAND | "PROMPT"]\n')
+        write(f"{self.help} Alone, it opens the terminal app.\n\n")
+        for name, entry in GROUPS[EVERYDAY].items():
+            write(f"  {name:10}{entry.help}\n")
+        write("\nMore commands, all explained by `openagent help commands`:\n")
+        for title, entries in [(title, list(each)) for title, each in GROUPS.items() if title != EVERYDAY]:
+            write(f"  {title:10}{' '.join(entries)}\n")
         if added := plugin_commands():
-            with formatter.section("Commands of plugins"):
-                formatter.write_dl([(name, f"from {package}") for name, package in added.items()])
+            write(f"  {'plugins':10}{' '.join(added)}\n")
+        write("Options: --connect URL  --token-file FILE  -V, --version  -h, --help\n")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and name not in (added := plugin_commands()):
+        known = COMMANDS | SYNONYMS
+        if name not in known and not name.startswith("-") and name not in (added := plugin_commands()):
             near = get_close_matches(name, [*COMMANDS, *added], n=1)
             guess = f" Did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"There is no command {name!r}.{guess}", ctx)
@@ -96,7 +141,6 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog='Start with `openagent run "your question"`, or `openagent demo` when no model is set up.',
 )
 @click.option(
     "--connect",
@@ -110,7 +154,7 @@ class LazyGroup(click.Group):
     expose_value=False,
     help="Where that daemon's token is written.  [env: OPENAGENT_TOKEN holds the token]",
 )
-@click.version_option(__version__, "--version", prog_name="openagent", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", prog_name="openagent", message="%(prog)s %(version)s")
 def openagent() -> None:
     """A team of coding agents on your own machine."""
 

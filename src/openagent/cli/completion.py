@@ -48,7 +48,7 @@ def session_ids(_context: click.Context, _parameter: click.Parameter, incomplete
     return [item for item in _sessions() if item.value.startswith(incomplete)]
 
 
-def session_argument(metavar: str = "ID", **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def session_argument(metavar: str = "SESSION", **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.argument("session", metavar=metavar, shell_complete=session_ids, **settings)
 
 

@@ -7,6 +7,8 @@ import click
 from msgspec import Struct
 
 from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.completion import session_argument
+from openagent.cli.synonyms import silently
 from openagent.cli.terminal import BOLD, DIM, paint, table
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.context import (
@@ -25,17 +27,17 @@ _BAR = 40
 _SHOWN_MESSAGES = 40
 
 
-@click.group("context", epilog=examples("openagent context show 1a2b3c", "openagent context collect 1a2b3c --dry-run"))
+@click.group("context", epilog=examples("openagent context show 06gx", "openagent context compact 06gx --dry-run"))
 def context() -> None:
-    """What a session's model is shown, and what was taken out of it. Nothing is ever destroyed."""
+    """What the model is shown of a session, and what compacting left out. Nothing is ever deleted."""
 
 
-@command("show", "openagent context show 1a2b3c", "openagent context show 1a2b3c --all --json | jq '.sections'")
-@click.argument("session")
+@command("show", "openagent context show 06gx", "openagent context show 06gx --all --json | jq '.sections'")
+@session_argument()
 @click.option("--all", "everything", is_flag=True, help="All messages, not only the largest.")
 @as_json
 def show(session: str, everything: bool, as_json: bool) -> None:
-    """Show what takes how many tokens of the model's window."""
+    """Show what fills the model's context window, in tokens."""
     report = ask_daemon(ContextShow(id="-", session=session))
     if as_json:
         print_json(plain(report))
@@ -67,7 +69,7 @@ def _headline(report: ContextReport) -> str:
             f"{clean(report.model)}: {about}{report.used_tokens:,} of {report.window:,} tokens ({percent:.1f} %)", BOLD
         ),
         f"{'█' * filled}{'░' * (_BAR - filled)}",
-        f"Collected at {report.threshold:g} % by {clean(report.collector)}."
+        f"Compacted at {report.threshold:g} % by {clean(report.collector)}."
         + (f" {report.cached_tokens:,} tokens were last read from the provider's cache." * bool(report.cached_tokens)),
     ]
     return "\n".join(lines)
@@ -97,7 +99,7 @@ def _say_messages(messages: list[ContextMessage], everything: bool) -> None:
 
 def _say_collections(collections: list[CollectionInfo]) -> None:
     if not collections:
-        say("\nNothing was collected.")
+        say("\nNothing was compacted.")
         return
     rows = [
         (
@@ -115,13 +117,17 @@ def _say_collections(collections: list[CollectionInfo]) -> None:
     say(table(("COLLECTION", "BY", "WHEN", "MESSAGES", "SHORTENED", "FREED", "STATE"), rows))
 
 
-@command("collect", "openagent context collect 1a2b3c --dry-run", "openagent context collect 1a2b3c --collector evict")
-@click.argument("session")
-@click.option("--collector", default="", metavar="NAME", help="truncate, summarize, hybrid, evict, or a plugin's.")
-@click.option("--dry-run", is_flag=True, help="Only show what would go. No model is asked.")
+@command(
+    "compact", "openagent compact 06gx", "openagent compact 06gx --dry-run", "openagent compact 06gx --collector evict"
+)
+@session_argument()
+@click.option(
+    "--collector", default="", metavar="NAME", help="How: truncate, summarize, hybrid, evict, or a plugin's way."
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would be left out. No model is asked.")
 @as_json
-def collect(session: str, collector: str, dry_run: bool, as_json: bool) -> None:
-    """Shrink what the model is shown, now. `restore` takes it back."""
+def compact(session: str, collector: str, dry_run: bool, as_json: bool) -> None:
+    """Shorten what the model is shown of a conversation, now. `openagent context restore` takes it back."""
     op = ContextCollect(id="-", session=session, collector=collector, dry_run=dry_run)
     done = ask_daemon(op)
     if as_json:
@@ -149,21 +155,21 @@ def _say_collected(done: ContextProposal) -> None:
         say(f"\nCollection {done.collection}. `openagent context restore` takes it back.")
 
 
-@command("pin", "openagent context pin 1a2b3c 12")
-@click.argument("session")
+@command("pin", "openagent context pin 06gx 12")
+@session_argument()
 @click.argument("message", type=int)
 @as_json
 def pin(session: str, message: int, as_json: bool) -> None:
-    """Keep a message from every collector. A tool's result is kept together with its call."""
+    """Keep a message when the conversation is compacted. A tool's result is kept together with its call."""
     _switch(session, message, on=True, as_json=as_json)
 
 
-@command("unpin", "openagent context unpin 1a2b3c 12")
-@click.argument("session")
+@command("unpin", "openagent context unpin 06gx 12")
+@session_argument()
 @click.argument("message", type=int)
 @as_json
 def unpin(session: str, message: int, as_json: bool) -> None:
-    """Let collectors have a message again."""
+    """Let a message be left out again when the conversation is compacted."""
     _switch(session, message, on=False, as_json=as_json)
 
 
@@ -175,13 +181,18 @@ def _switch(session: str, message: int, *, on: bool, as_json: bool) -> None:
         say(f"Message {message} is {'pinned' if on else 'no longer pinned'}.")
 
 
-@command("restore", "openagent context restore 1a2b3c", "openagent context restore 1a2b3c 3", "… restore 1a2b3c --all")
-@click.argument("session")
+@command(
+    "restore",
+    "openagent context restore 06gx",
+    "openagent context restore 06gx 3",
+    "openagent context restore 06gx --all",
+)
+@session_argument()
 @click.argument("collection", type=int, default=0)
 @click.option("--all", "every", is_flag=True, help="All collections.")
 @as_json
 def restore(session: str, collection: int, every: bool, as_json: bool) -> None:
-    """Show the model again what a collection took away; without a number, the newest one."""
+    """Show the model again what compacting left out; without a number, what it left out last."""
     op = ContextRestore(id="-", session=session, collection=collection, every=every)
     back = ask_daemon(op)
     if as_json:
@@ -189,8 +200,9 @@ def restore(session: str, collection: int, every: bool, as_json: bool) -> None:
     else:
         numbers = ", ".join(map(str, back.collections))
         say(f"Restored {numbers}: {back.tokens_before:,} → {back.tokens_after:,} tokens.")
-        say("It is collected again when it passes the threshold; pinned messages are not.")
+        say("It is compacted again when it passes the threshold; pinned messages are kept.")
 
 
-for _command in (show, collect, pin, unpin, restore):
+for _command in (show, compact, pin, unpin, restore):
     context.add_command(_command)
+context.add_command(silently(compact), "collect")

@@ -87,7 +87,7 @@ class Conversation:
         for each in said(event.told, event):
             self.note(each.whole, _STYLES[each.tone])
         if isinstance(event, e.CheckpointRestored) and event.undo:
-            self.note(f"To bring it again: openagent sessions unrewind {event.session} {event.undo}", DIM)
+            self.note(f"To bring it again: openagent redo {event.session} {event.undo}", DIM)
 
     def note(self, text: str, style: str) -> None:
         self._print(paint(clean(text), style))
@@ -245,4 +245,4 @@ def _ways(ask: PermissionAsk) -> dict[str, tuple[str, str, str]]:
 
 
 def _held(count: int) -> str:
-    return f"Held back: {count} queued. They follow the next message, or `openagent sessions queue ID --resume`."
+    return f"Held back: {count} queued. They follow the next message, or `openagent sessions queue SESSION --resume`."

@@ -1,4 +1,4 @@
-"""`openagent commands`, `openagent skills`, `openagent hooks`, `openagent plugins`"""
+"""`openagent slash`, `openagent skills`, `openagent hooks`, `openagent plugins`"""
 
 import os
 from typing import Any
@@ -24,15 +24,15 @@ def _notices(notices: list[str]) -> None:
         say(paint(clean(f"! {notice}"), YELLOW))
 
 
-@click.group("commands", epilog=examples("openagent commands list", 'openagent run "/review src/app.py"'))
-def commands() -> None:
+@click.group("slash", epilog=examples("openagent slash list", 'openagent run "/review src/app.py"'))
+def slash() -> None:
     """Slash commands: Markdown files whose text is sent when you write /name.
 
     Yours are in commands/ beside your config.toml, a project's in .openagent/commands/ or .claude/commands/.
     """
 
 
-@command("list", "openagent commands list", "openagent commands list --json | jq -r '.commands[].name'")
+@command("list", "openagent slash list", "openagent slash list --json | jq -r '.commands[].name'")
 @in_workspace
 @as_json
 def commands_list(cwd: str, as_json: bool) -> None:
@@ -117,7 +117,7 @@ def hooks_list(cwd: str, as_json: bool) -> None:
         rows = [(h.event, h.matcher or "*", f"{h.timeout:g} s", h.origin, one_line(h.command)) for h in found.hooks]
         say(table(("EVENT", "MATCHER", "TIMEOUT", "FROM", "COMMAND"), rows))
     else:
-        say("There are no hooks here. docs/customizing.md shows how to write one.")
+        say("There are no hooks here. `openagent help customizing` shows how to write one.")
     _notices(found.notices)
 
 
@@ -170,7 +170,7 @@ def plugins_list(as_json: bool) -> int:
         print_json(plain(found.plugins))
         return int(broken)
     if not found.plugins:
-        say("There are no plugins. docs/plugins.md shows how to make one.")
+        say("There are no plugins. `openagent help plugins` shows how to make one.")
         return 0
     rows = [
         (
@@ -185,7 +185,7 @@ def plugins_list(as_json: bool) -> int:
     return int(broken)
 
 
-for group, listed in ((commands, [commands_list]), (skills, [skills_list, skills_show]), (plugins, [plugins_list])):
+for group, listed in ((slash, [commands_list]), (skills, [skills_list, skills_show]), (plugins, [plugins_list])):
     for each in listed:
         group.add_command(each)
 hooks.add_command(hooks_list)

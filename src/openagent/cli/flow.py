@@ -1,4 +1,4 @@
-"""`openagent flow`"""
+"""`openagent flows`"""
 
 import asyncio
 import os
@@ -36,19 +36,19 @@ _MODES = click.Choice(MODES)
 
 
 @click.group(
-    "flow",
+    "flows",
     epilog=examples(
-        "openagent flow list",
-        "openagent flow check feature.toml",
-        'openagent flow run feature.toml --input task="Add a --quiet option" --mode edits',
-        "openagent flow resume 06gx",
+        "openagent flows list",
+        "openagent flows check feature.toml",
+        'openagent flows run feature.toml --input task="Add a --quiet option" --mode edits',
+        "openagent flows resume 06gx",
     ),
 )
-def flow() -> None:
+def flows() -> None:
     """Chains of templates: one after the other, side by side, or again until a command passes."""
 
 
-@command("list", "openagent flow list", "openagent flow list --json")
+@command("list", "openagent flows list", "openagent flows list --json")
 @as_json
 def list_flows(as_json: bool) -> None:
     """List the flows of this project: .openagent/flows/*.toml"""
@@ -59,14 +59,14 @@ def list_flows(as_json: bool) -> None:
         rows = [(each.name, str(len(each.steps)), ", ".join(each.inputs) or "–", _about(each)) for each in found.flows]
         say(table(("FLOW", "STEPS", "INPUTS", "WHAT IT DOES"), rows))
     else:
-        say("There are no flows in .openagent/flows. `openagent flow run FILE` runs any file.")
+        say("There are no flows in .openagent/flows. `openagent flows run FILE` runs any file.")
 
 
 def _about(each: FlowInfo) -> str:
     return one_line(f"! {each.problems[0]}" if each.problems else each.description, 80)
 
 
-@command("check", "openagent flow check feature.toml")
+@command("check", "openagent flows check feature.toml")
 @click.argument("file")
 @as_json
 def check(file: str, as_json: bool) -> int:
@@ -96,14 +96,14 @@ def _read(file: str) -> tuple[str, str]:
         return str(path), path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise OpenAgentError(
-            "invalid_argument", f"{path} cannot be read: {problem}.", hint="`openagent flow list` shows the project's."
+            "invalid_argument", f"{path} cannot be read: {problem}.", hint="`openagent flows list` shows the project's."
         ) from None
 
 
 @command(
     "run",
-    'openagent flow run feature.toml --input task="Add a --quiet option"',
-    "openagent flow run feature --mode edits --budget 2 --json",
+    'openagent flows run feature.toml --input task="Add a --quiet option"',
+    "openagent flows run feature --mode edits --budget 2 --json",
 )
 @click.argument("file")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=VALUE", help="What the flow wants to be given.")
@@ -140,16 +140,16 @@ def _pair(given: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-@command("resume", "openagent flow resume 06gx")
-@click.argument("session", metavar="ID")
+@command("resume", "openagent flows resume 06gx")
+@click.argument("session", metavar="SESSION")
 @as_json
 def resume(session: str, as_json: bool) -> int:
     """Go on with a flow that failed, was cancelled or was cut off, after its last step that was done."""
     return complete(_follow(lambda number: FlowResume(id=number, session=session), as_json=as_json))
 
 
-@command("show", "openagent flow show 06gx", "openagent flow show 06gx --json")
-@click.argument("session", metavar="ID")
+@command("show", "openagent flows show 06gx", "openagent flows show 06gx --json")
+@click.argument("session", metavar="SESSION")
 @as_json
 def show(session: str, as_json: bool) -> None:
     """Print the report of a flow: each step, what it answered and what it cost."""
@@ -205,7 +205,7 @@ class Progress:
                 return self._finish(event)
             else:
                 self._show(event)
-        raise OpenAgentError("shutting_down", "The connection ended.", hint="`openagent flow show` tells the rest.")
+        raise OpenAgentError("shutting_down", "The connection ended.", hint="`openagent flows show` tells the rest.")
 
     def _show(self, event: e.AnyEvent) -> None:
         match event:
@@ -232,11 +232,11 @@ class Progress:
         name, session = self._running.name, self._running.session
         spent = f"${event.cost_usd:.4f}, {event.tokens:,} tokens, {event.duration_ms / 1000:.1f} s"
         if event.state == "done":
-            self._say(f"✓ {name} is done: {spent}. `openagent flow show {session}` prints the report.", GREEN)
+            self._say(f"✓ {name} is done: {spent}. `openagent flows show {session}` prints the report.", GREEN)
             return self._code
         why = f" {event.error.message}" if event.error else ""
         self._say(f"✗ {name} is {event.state}: {spent}.{why}", RED)
-        self._say(f"`openagent flow resume {session}` goes on after the last step that was done.", DIM)
+        self._say(f"`openagent flows resume {session}` goes on after the last step that was done.", DIM)
         return self._code or (CANCELLED if event.state == "cancelled" else FAILED)
 
     async def _ask(self, event: e.PermissionRequested) -> None:
@@ -270,4 +270,4 @@ class Progress:
 
 
 for _command in (list_flows, check, run, resume, show):
-    flow.add_command(_command)
+    flows.add_command(_command)

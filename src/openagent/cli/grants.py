@@ -26,7 +26,7 @@ def grants(ctx: click.Context) -> None:
 
 
 @command("list", "openagent grants list", "openagent grants list --session 06gx", "openagent grants list --json")
-@click.option("--session", default="", metavar="ID", help="Only what holds in this session.")
+@click.option("--session", default="", metavar="SESSION", help="Only what holds in this session.")
 @as_json
 def list_grants(session: str, as_json: bool) -> None:
     """List what is allowed, for how long, where, and who allowed it."""
@@ -48,7 +48,7 @@ def _row(grant: Grant) -> tuple[str, ...]:
 
 
 @command("revoke", "openagent grants revoke 3f2a91c07b", "openagent grants revoke 3f2a91c07b 90ce11d2a4")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, required=True, metavar="GRANT...")
 @as_json
 def revoke(ids: tuple[str, ...], as_json: bool) -> None:
     """Take grants back. It holds from the next decision on, also in a turn that is running."""

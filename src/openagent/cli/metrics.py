@@ -1,10 +1,10 @@
-"""`openagent metrics`"""
+"""`openagent usage cost`, `agents` and `failures`"""
 
 import time
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import one_line
 from openagent.protocol.metrics import AgentMetrics, MetricsAgents, MetricsCost
@@ -13,19 +13,11 @@ from openagent.protocol.usage import UsageFailures
 _DAY = 86400.0
 
 
-@click.group(
-    "metrics",
-    epilog=examples("openagent metrics agents", "openagent metrics cost --days 7", "openagent metrics failures --json"),
-)
-def metrics() -> None:
-    """How agents perform, what they cost and where that is heading, and what went wrong."""
-
-
-@command("agents", "openagent metrics agents", "openagent metrics agents --limit 5 --json")
+@command("agents", "openagent usage agents", "openagent usage agents --limit 5 --json")
 @click.option("--limit", type=click.IntRange(min=1, max=200), default=20, show_default=True, help="How many at most.")
 @as_json
 def agents(limit: int, as_json: bool) -> None:
-    """Show how the agents last active perform."""
+    """Show how fast the agents last active answer, how often they fail, what they cost."""
     found = ask_daemon(MetricsAgents(id="-", limit=limit)).agents
     if as_json:
         print_json(plain(found))
@@ -33,7 +25,7 @@ def agents(limit: int, as_json: bool) -> None:
         headers = ("ID", "STATUS", "TURNS", "ANSWER", "TOKENS/S", "ERRORS", "COST", "NAME")
         say(table(headers, [_row(each) for each in found]))
     else:
-        say('No agent has worked yet. `openagent run "…"` lets one.')
+        say('No agent has worked yet. `openagent run "…"` starts one.')
 
 
 def _row(each: AgentMetrics) -> tuple[str, ...]:
@@ -49,11 +41,11 @@ def _row(each: AgentMetrics) -> tuple[str, ...]:
     )
 
 
-@command("cost", "openagent metrics cost", "openagent metrics cost --days 7 --json")
+@command("cost", "openagent usage cost", "openagent usage cost --days 7 --json")
 @click.option("--days", type=click.IntRange(min=1, max=366), default=30, show_default=True)
 @as_json
 def cost(days: int, as_json: bool) -> None:
-    """Show what was spent, on what, and where it is heading."""
+    """Show what was spent on what, and what a month at this pace would cost."""
     found = ask_daemon(MetricsCost(id="-", days=days))
     if as_json:
         print_json(plain(found))
@@ -67,7 +59,7 @@ def cost(days: int, as_json: bool) -> None:
             say("\n" + table((title, "REQUESTS", "COST"), lines))
 
 
-@command("failures", "openagent metrics failures", "openagent metrics failures --days 7 --json")
+@command("failures", "openagent usage failures", "openagent usage failures --days 7 --json")
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only the last N days.")
 @as_json
 def failures(days: float | None, as_json: bool) -> None:
@@ -80,7 +72,3 @@ def failures(days: float | None, as_json: bool) -> None:
         say(table(("DAY", "ERROR", "FAILED", "RETRIED"), rows))
     else:
         say("Nothing went wrong.")
-
-
-for _command in (agents, cost, failures):
-    metrics.add_command(_command)

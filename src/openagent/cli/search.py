@@ -1,4 +1,4 @@
-"""`openagent search`"""
+"""`openagent sessions search`"""
 
 import time
 
@@ -14,12 +14,12 @@ _BEGIN, _END = "\x02", "\x03"
 
 @command(
     "search",
-    'openagent search "token refresh"',
-    "openagent search parser --session 06gx --limit 5",
-    "openagent search parser --json | jq -r '.found[].session'",
+    'openagent sessions search "token refresh"',
+    "openagent sessions search parser --session 06gx --limit 5",
+    "openagent sessions search parser --json | jq -r '.found[].session'",
 )
 @click.argument("words", nargs=-1, required=True, metavar="WORDS...")
-@click.option("--session", default="", metavar="ID", help="Only in this session.")
+@click.option("--session", default="", metavar="SESSION", help="Only in this session.")
 @click.option("--limit", type=click.IntRange(min=1, max=200), default=20, show_default=True, help="How many at most.")
 @as_json
 def search(words: tuple[str, ...], session: str, limit: int, as_json: bool) -> None:

@@ -26,8 +26,8 @@ class WebSocketAddress(click.ParamType[str]):
     "serve",
     "openagent serve",
     "openagent serve --daemon --web-socket 8787",
-    "openagent serve --status",
-    "openagent serve --stop",
+    "openagent status",
+    "openagent stop",
 )
 @click.option(
     "--ipc-socket",
@@ -36,13 +36,13 @@ class WebSocketAddress(click.ParamType[str]):
 )
 @click.option("--web-socket", type=WebSocketAddress(), help="Open the WebSocket too; port 0 picks a free one.")
 @click.option("--daemon", "background", is_flag=True, help="Start in the background and say where.")
-@click.option("--status", "ask", is_flag=True, help="Tell how the daemon is.")
-@click.option("--stop", "end", is_flag=True, help="End the daemon and wait until it has gone.")
+@click.option("--status", "ask", is_flag=True, hidden=True, help="As `openagent status`.")
+@click.option("--stop", "end", is_flag=True, hidden=True, help="As `openagent stop`.")
 @as_json
 def serve(
     *, ipc_socket: str | None, web_socket: str | None, background: bool, ask: bool, end: bool, as_json: bool
 ) -> int:
-    """Run the daemon: here until Ctrl-C, or in the background with --daemon. Clients start it by themselves."""
+    """Run the daemon: here until Ctrl-C, or in the background with --daemon. Every command starts it when needed."""
     if background + ask + end != 1:
         raise click.UsageError("Give one of --daemon, --status and --stop.")
     os.environ.pop(elsewhere.CONNECT, None)  # this machine's own daemon is meant
@@ -72,8 +72,8 @@ def _start(socket: str, web_socket: str | None, as_json: bool) -> int:
 def acp() -> None:
     """Speak the Agent Client Protocol, one message a line, on stdin and stdout. Editors start this, not people.
 
-    Zed, JetBrains, Neovim and Emacs: docs/editors.md shows what to write into their settings. Sessions live in the
-    daemon, so one that an editor opened can be followed with `openagent attach` and `openagent tui` at the same time.
+    Zed, JetBrains, Neovim and Emacs: `openagent help editors` shows what to write into their settings. Sessions
+    live in the daemon, so one that an editor opened can be followed with `openagent attach` and `openagent tui` too.
     """
 
 

@@ -14,10 +14,12 @@ import msgspec
 from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.completion import session_argument
 from openagent.cli.queue import queue
+from openagent.cli.search import search
 from openagent.cli.session_settings import raw, rename, set_settings
+from openagent.cli.synonyms import silently
 from openagent.cli.terminal import table
 from openagent.cli.transcript import Markdown, Transcript, within
-from openagent.cli.undo import diff, rewind, unrewind
+from openagent.cli.undo import diff, redo, rewind, undo
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.conversation import MessagePage, MessagesPage
@@ -39,14 +41,14 @@ NEWEST = 20
     "sessions",
     invoke_without_command=True,
     epilog=examples(
-        "openagent sessions list", "openagent sessions show ID", "openagent sessions export ID --format markdown"
+        "openagent sessions list", "openagent sessions show 06gx", "openagent sessions export 06gx --format markdown"
     ),
 )
 @click.pass_context
 def sessions(ctx: click.Context) -> None:
     """Conversations with agents, listed when no command is given.
 
-    The beginning of an ID is enough wherever it is the only one that begins so.
+    The beginning of a session's id is enough where no other begins with it.
     """
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_sessions)
@@ -185,7 +187,7 @@ Writer = Callable[[Client, SessionInfo, TextIO], Awaitable[None]]
 
 
 @command("delete", "openagent sessions delete 06gx", "openagent sessions delete --yes 06gx 06gy")
-@session_argument(metavar="ID...", nargs=-1, required=True)
+@session_argument(metavar="SESSION...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @as_json
 def delete(session: tuple[str, ...], yes: bool, as_json: bool) -> None:
@@ -237,5 +239,21 @@ async def _pages(client: Client, session: str) -> AsyncGenerator[MessagePage, No
         has_more = page.has_more
 
 
-for each in (list_sessions, show, rename, set_settings, raw, diff, rewind, unrewind, queue, fork, export, delete):
+for each in (
+    list_sessions,
+    show,
+    search,
+    rename,
+    set_settings,
+    raw,
+    diff,
+    undo,
+    redo,
+    rewind,
+    queue,
+    fork,
+    export,
+    delete,
+):
     sessions.add_command(each)
+sessions.add_command(silently(redo), "unrewind")

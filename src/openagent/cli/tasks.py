@@ -1,4 +1,4 @@
-"""`openagent task`"""
+"""`openagent tasks`"""
 
 import os
 import sys
@@ -32,7 +32,7 @@ R = TypeVar("R", bound=Struct)
 
 _STATES = ("doing", "blocked", "todo", "done")
 _STATE = click.Choice(["todo", "doing", "blocked", "done"])
-_task = click.argument("task", metavar="ID")
+_task = click.argument("task", metavar="TASK")
 
 
 class Seen(NamedTuple):
@@ -43,19 +43,19 @@ class Seen(NamedTuple):
 
 
 @click.group(
-    "task",
+    "tasks",
     epilog=examples(
-        "openagent task list",
-        'openagent task add "Write the parser" --owner ann',
-        "openagent task move 06gx doing",
-        "openagent task sync",
-        "openagent task list --connect build-server:8080",
+        "openagent tasks list",
+        'openagent tasks add "Write the parser" --owner ann',
+        "openagent tasks move 06gx doing",
+        "openagent tasks sync",
+        "openagent tasks list --connect build-server:8080",
     ),
 )
-def task() -> None:
+def tasks() -> None:
     """What is to be done: the same tasks that the web app's board shows.
 
-    The beginning of an ID is enough wherever it is the only one that begins so. When no daemon runs or can be reached,
+    The beginning of a task's id is enough where no other begins with it. When no daemon runs or can be reached,
     `list` and `show` tell what was last seen, and how old that is.
     """
 
@@ -74,9 +74,9 @@ def elsewhere(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command(
     "list",
-    "openagent task list",
-    "openagent task list --state todo --here",
-    "openagent task list --json | jq -r '.tasks[].title'",
+    "openagent tasks list",
+    "openagent tasks list --state todo --here",
+    "openagent tasks list --json | jq -r '.tasks[].title'",
 )
 @click.option("--state", type=_STATE, help="Only those.")
 @click.option("--owner", default="", metavar="NAME", help="Only what this person or agent has.")
@@ -100,7 +100,7 @@ def list_tasks(state: str | None, owner: str, here: bool, fresh: bool, url: str,
         now = time.time()
         say(table(("ID", "STATE", "OWNER", "CHANGED", "TITLE"), [_row(each, now) for each in found]))
     else:
-        say('There are no such tasks. `openagent task add "…"` makes one.')
+        say('There are no such tasks. `openagent tasks add "…"` makes one.')
     _tell_age(seen)
 
 
@@ -114,7 +114,7 @@ def _tell_age(seen: Seen) -> None:
         click.echo(paint(f"! {clean(said)}", YELLOW, sys.stderr), err=True)
 
 
-@command("show", "openagent task show 06gx", "openagent task show 06gx --json")
+@command("show", "openagent tasks show 06gx", "openagent tasks show 06gx --json")
 @_task
 @click.option("--fresh", is_flag=True, help="Never what was last seen: start the daemon, or fail.")
 @elsewhere
@@ -136,15 +136,15 @@ def show(task: str, fresh: bool, url: str, as_json: bool) -> None:
 
 @command(
     "add",
-    'openagent task add "Write the parser"',
-    'openagent task add "Review it" --owner ann --state blocked --detail "Waits for **CI**."',
-    'git log -1 --format=%B | openagent task add "Announce this" --detail -',
+    'openagent tasks add "Write the parser"',
+    'openagent tasks add "Review it" --owner ann --state blocked --detail "Waits for **CI**."',
+    'git log -1 --format=%B | openagent tasks add "Announce this" --detail -',
 )
 @click.argument("title")
 @click.option("--detail", default="", help="Markdown; - reads it from stdin.")
 @click.option("--owner", default="", metavar="NAME", help="The person or agent who has it.")
 @click.option("--state", type=_STATE, default="todo", show_default=True)
-@click.option("--session", default="", metavar="ID", help="The session that works on it.")
+@click.option("--session", default="", metavar="SESSION", help="The session that works on it.")
 @click.option("--cwd", metavar="DIR", help="The workspace it is about; this folder if left out.")
 @elsewhere
 @as_json
@@ -166,15 +166,15 @@ def add(  # noqa: PLR0917
 
 @command(
     "edit",
-    'openagent task edit 06gx --title "Write the parser and its tests"',
-    "openagent task edit 06gx --owner ben --detail - < detail.md",
-    "openagent task edit 06gx",
+    'openagent tasks edit 06gx --title "Write the parser and its tests"',
+    "openagent tasks edit 06gx --owner ben --detail - < detail.md",
+    "openagent tasks edit 06gx",
 )
 @_task
 @click.option("--title")
 @click.option("--detail", help="Markdown; - reads it from stdin.")
 @click.option("--owner", metavar="NAME", help="'' for nobody.")
-@click.option("--session", metavar="ID")
+@click.option("--session", metavar="SESSION")
 @click.option("--cwd", metavar="DIR")
 @elsewhere
 @as_json
@@ -205,7 +205,7 @@ def edit(  # noqa: PLR0917
     _tell(complete(_update(url, task, changes)), "Changed", as_json)
 
 
-@command("move", "openagent task move 06gx doing", "openagent task move 06gx todo --first")
+@command("move", "openagent tasks move 06gx doing", "openagent tasks move 06gx todo --first")
 @_task
 @click.argument("state", type=_STATE)
 @click.option("--first", is_flag=True, help="Before all others of that state, not after them.")
@@ -216,8 +216,8 @@ def move(task: str, state: str, first: bool, url: str, as_json: bool) -> None:
     _tell(complete(_move(url, task, state, first)), f"Moved to {state}:", as_json)
 
 
-@command("remove", "openagent task remove 06gx", "openagent task remove 06gx 06gy --json")
-@click.argument("tasks", nargs=-1, required=True, metavar="ID...")
+@command("remove", "openagent tasks remove 06gx", "openagent tasks remove 06gx 06gy --json")
+@click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
 @elsewhere
 @as_json
 def remove(tasks: tuple[str, ...], url: str, as_json: bool) -> None:
@@ -229,7 +229,7 @@ def remove(tasks: tuple[str, ...], url: str, as_json: bool) -> None:
         say(f"Removed {each.id}  {one_line(each.title, 100)}")
 
 
-@command("sync", "openagent task sync", "openagent task sync --cwd ~/project --json")
+@command("sync", "openagent tasks sync", "openagent tasks sync --cwd ~/project --json")
 @click.option("--cwd", metavar="DIR", help="The workspace; this folder if left out.")
 @elsewhere
 @as_json
@@ -269,7 +269,7 @@ def _one(tasks: list[TaskInfo], start: str) -> TaskInfo:
     if len(found) == 1 and start:
         return found[0]
     what = f"{len(found)} tasks begin with" if found else "There is no task"
-    raise OpenAgentError("not_found", f"{what} {start!r}.", hint="`openagent task list` shows them.")
+    raise OpenAgentError("not_found", f"{what} {start!r}.", hint="`openagent tasks list` shows them.")
 
 
 async def _all(client: Client, url: str) -> list[TaskInfo]:
@@ -332,4 +332,4 @@ async def _remove(url: str, starts: tuple[str, ...]) -> list[TaskInfo]:
 
 
 for _command in (list_tasks, show, add, edit, move, remove, sync):
-    task.add_command(_command)
+    tasks.add_command(_command)

@@ -1,4 +1,4 @@
-"""`openagent tokens`"""
+"""`openagent access`"""
 
 import os
 import time
@@ -16,14 +16,14 @@ _DAY = 86400.0
 
 
 @click.group(
-    "tokens",
+    "access",
     epilog=examples(
-        "openagent tokens create ci --scope chat --root ~/project --days 30",
-        "openagent tokens list",
-        "openagent tokens revoke ci",
+        "openagent access create ci --scope chat --root ~/project --days 30",
+        "openagent access list",
+        "openagent access revoke ci",
     ),
 )
-def tokens() -> None:
+def access() -> None:
     """Let programs and other machines in over HTTP, each with a token, its scopes and the folders it works below.
 
     \b
@@ -36,8 +36,8 @@ def tokens() -> None:
 
 @command(
     "create",
-    "openagent tokens create laptop --scope chat --scope approve --root ~/projects",
-    "openagent tokens create ci --root . --days 7",
+    "openagent access create laptop --scope chat --scope approve --root ~/projects",
+    "openagent access create ci --root . --days 7",
 )
 @click.argument("name")
 @click.option(
@@ -78,7 +78,7 @@ def create(name: str, scopes: tuple[str, ...], roots: tuple[str, ...], days: flo
         click.echo(f"\n{_describe(created.info)}. It is not shown again: keep it where secrets are kept.", err=True)
 
 
-@command("list", "openagent tokens list", "openagent tokens list --json")
+@command("list", "openagent access list", "openagent access list --json")
 @as_json
 def list_tokens(as_json: bool) -> None:
     """Show the tokens there are, and the browsers that are logged in."""
@@ -92,11 +92,11 @@ def list_tokens(as_json: bool) -> None:
             )
         )
     else:
-        say("There are no tokens. `openagent tokens create NAME` makes one, `openagent web` logs a browser in.")
+        say("There are no tokens. `openagent access create NAME` makes one, `openagent web` logs a browser in.")
 
 
-@command("revoke", "openagent tokens revoke ci")
-@click.argument("token", metavar="NAME|ID")
+@command("revoke", "openagent access revoke ci")
+@click.argument("token", metavar="TOKEN")
 @as_json
 def revoke(token: str, as_json: bool) -> None:
     """Let a token's holder in no longer. Whoever is connected with it is cut off at once."""
@@ -108,7 +108,7 @@ def revoke(token: str, as_json: bool) -> None:
 
 
 for each in (create, list_tokens, revoke):
-    tokens.add_command(each)
+    access.add_command(each)
 
 
 def _row(info: TokenInfo) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.tools import ToolInfo, ToolRun, ToolsList, ToolsSwitch
 
-_in_session = click.option("--session", default="", metavar="ID", help="Of this session alone.")
+_in_session = click.option("--session", default="", metavar="SESSION", help="Of this session alone.")
 
 
 @click.group(
@@ -79,7 +79,7 @@ def _switch(name: str, session: str, *, on: bool, as_json: bool) -> None:
     "openagent tools run 06gx shell command='make test'",
     'openagent tools run 06gx grep \'{"pattern": "TODO"}\' --json',
 )
-@click.argument("session", metavar="ID")
+@click.argument("session", metavar="SESSION")
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE... | JSON]")
 @as_json

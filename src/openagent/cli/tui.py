@@ -1,4 +1,4 @@
-"""`openagent tui`: the terminal interface's entry among the commands. `__main__` opens it; this is for the help."""
+"""`openagent tui` and `openagent resume` among the commands. `__main__` opens them; this is for the help."""
 
 import click
 
@@ -14,7 +14,7 @@ from openagent.cli.completion import session_argument
     "openagent --connect ws://build-server:8080/ws --token-file ~/build-server.token",
 )
 @session_argument(metavar="[SESSION]", required=False)
-@click.option("--new", is_flag=True, help="Start a session, though there is one of this folder.")
+@click.option("--new", is_flag=True, help="Start a new session, even if this folder has one.")
 @click.option(
     "--connect",
     metavar="URL",
@@ -26,7 +26,13 @@ from openagent.cli.completion import session_argument
 )
 @click.option("--token", metavar="TOKEN", help="The token itself; other people of this machine can see it.")
 def tui(session: str | None, new: bool, connect: str | None, token_file: str | None, token: str | None) -> None:
-    """Talk to agents in a full terminal: the newest session of this folder, or the one named.
+    """Open the full-screen terminal app: the newest session of this folder, or the one named.
 
     Plain `openagent` in a terminal is the same.
     """
+
+
+@command("resume", "openagent resume", "openagent resume 06gx", 'openagent run --session 06gx "Now the tests"')
+@session_argument(metavar="[SESSION]", required=False)
+def resume(session: str | None) -> None:
+    """Open an earlier session in the terminal app: the one named, or one you choose from a list."""

@@ -1,12 +1,17 @@
-"""`openagent sessions rewind`, `unrewind` and `diff`"""
+"""`openagent diff`, `undo`, `redo` and `sessions rewind`"""
+
+from typing import NamedTuple
 
 import click
 
 from openagent.cli.changes import show_changes
-from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, plain, print_json, say
 from openagent.cli.completion import session_argument
+from openagent.cli.session_here import session_or_newest
 from openagent.client.text import clean
-from openagent.protocol.undo import Rewound, SessionChanges, SessionRewind, SessionUnrewind
+from openagent.client.turns import newest_turn
+from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 
 _SHOWN = 20
 
@@ -64,15 +69,50 @@ def rewind(
     if conversation:
         say(f"The agent no longer sees turn {turn} and what came after it.")
     if done.undo:
-        say(f"To bring it all again: openagent sessions unrewind {session} {done.undo}")
+        say(f"To bring it back: openagent redo {session} {done.undo}")
 
 
-@command("unrewind", "openagent sessions unrewind 06gx 4f2a91c07be3")
+@command("undo", "openagent undo", "openagent undo 06gx", "openagent undo 06gx --files-only")
+@session_argument("[SESSION]", required=False)
+@click.option("--files-only", is_flag=True, help="Leave the conversation as it is.")
+@as_json
+def undo(session: str | None, files_only: bool, as_json: bool) -> None:
+    """Take back the last turn of a session: the files it changed and what was said in it.
+
+    Without SESSION, of the newest session in this folder. Once more takes back the turn before. What others changed
+    stays; `openagent sessions rewind` goes back further at once, or brings back single files.
+    """
+    done = complete(_undo(session or "", files_only))
+    if as_json:
+        print_json(plain(done.rewound))
+        return
+    say(f"Turn {done.rewound.turn} of {done.session} is taken back.")
+    _show(done.rewound, nothing="It had changed no file.")
+    if done.rewound.undo:
+        say(f"To bring it back: openagent redo {done.session} {done.rewound.undo}")
+
+
+class _Undone(NamedTuple):
+    session: str
+    rewound: Rewound
+
+
+async def _undo(session: str, files_only: bool) -> _Undone:
+    async with daemon() as client:
+        info = await session_or_newest(client, session)
+        turn = await newest_turn(client, info.id)
+        if not turn:
+            raise OpenAgentError("not_found", f"Session {info.id} has no turn that could be taken back.")
+        op = SessionRewind(id=client.next_id(), session=info.id, turn=turn, conversation=not files_only)
+        return _Undone(info.id, await client.request(op))
+
+
+@command("redo", "openagent redo 06gx 4f2a91c07be3")
 @session_argument()
 @click.argument("undo")
 @as_json
-def unrewind(session: str, undo: str, as_json: bool) -> None:
-    """Take a rewind back: files and conversation are as before it. `sessions rewind` prints the UNDO."""
+def redo(session: str, undo: str, as_json: bool) -> None:
+    """Bring back what `undo` or `sessions rewind` took back: the files and the conversation. They print the UNDO."""
     done = ask_daemon(SessionUnrewind(id="", session=session, undo=undo))
     if as_json:
         print_json(plain(done))
@@ -103,15 +143,24 @@ def _show(done: Rewound, *, nothing: str) -> None:
         say(clean(f"At work in the same folder, and untouched: {', '.join(done.beside)}."))
 
 
-@command("diff", "openagent sessions diff 06gx", "openagent sessions diff 06gx --turn 3 --names")
-@session_argument()
+@command("diff", "openagent diff", "openagent diff 06gx --turn 3", "openagent diff --names")
+@session_argument("[SESSION]", required=False)
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn changed.")
 @click.option("--names", is_flag=True, help="Only which files.")
 @as_json
-def diff(session: str, turn: int | None, names: bool, as_json: bool) -> None:
-    """Show what a session, or one turn of it, has written in its workspace, and nobody else."""
-    changes = ask_daemon(SessionChanges(id="-", session=session, turn=turn))
+def diff(session: str | None, turn: int | None, names: bool, as_json: bool) -> None:
+    """Show what a session, or one turn of it, changed in its workspace; what others changed is left out.
+
+    Without SESSION, the newest session in this folder.
+    """
+    changes = complete(_changes(session or "", turn))
     if as_json:
         print_json(plain(changes.files))
     else:
         show_changes(changes.files, nothing="It has changed nothing.", only_names=names)
+
+
+async def _changes(session: str, turn: int | None) -> Changes:
+    async with daemon() as client:
+        info = await session_or_newest(client, session)
+        return await client.request(SessionChanges(id=client.next_id(), session=info.id, turn=turn))

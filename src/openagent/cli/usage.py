@@ -5,27 +5,41 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, examples, plain, print_json, say
+from openagent.cli.metrics import agents, cost, failures
 from openagent.cli.terminal import table
 from openagent.protocol.usage import GroupBy, UsageAsk, UsageRow
 
 _DAY = 86400.0
 
 
-@command(
-    "usage", "openagent usage", "openagent usage --by day --days 7", "openagent usage --by session --json | jq '.total'"
+@click.group(
+    "usage",
+    invoke_without_command=True,
+    epilog=examples(
+        "openagent usage",
+        "openagent usage --by day --days 7",
+        "openagent usage --by session --json | jq '.total'",
+        "openagent usage cost",
+    ),
 )
 @click.option(
     "--by",
     type=click.Choice(["model", "session", "day", "activity"]),
     default="model",
     show_default=True,
-    help="What to sum up by.",
+    help="One line for each of these.",
 )
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only the last N days.")
 @as_json
-def usage(by: str, days: float | None, as_json: bool) -> None:
-    """Show the tokens and the money that were used, of all sessions, deleted ones included."""
+@click.pass_context
+def usage(ctx: click.Context, by: str, days: float | None, as_json: bool) -> None:
+    """Show the tokens used and the money spent, by all sessions, deleted ones included."""
+    if ctx.invoked_subcommand is None:
+        _summary(by, days, as_json)
+
+
+def _summary(by: str, days: float | None, as_json: bool) -> None:
     since = time.time() - days * _DAY if days else 0.0
     report = ask_daemon(UsageAsk(id="-", by=cast("GroupBy", by), since=since))
     if as_json:
@@ -53,3 +67,7 @@ def _row(row: UsageRow) -> tuple[str, ...]:
         f"{tokens.reasoning_tokens:,}",
         cost + (" +" if row.cost_usd and row.unpriced else ""),
     )
+
+
+for _command in (cost, agents, failures):
+    usage.add_command(_command)

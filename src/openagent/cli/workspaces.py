@@ -92,7 +92,7 @@ def create(
 
 
 @command("diff", "openagent workspaces diff attempt-1a2b3c")
-@click.argument("copy", metavar="ID")
+@click.argument("copy", metavar="COPY")
 @click.option("--names", is_flag=True, help="Only which files.")
 @as_json
 def diff(copy: str, names: bool, as_json: bool) -> None:
@@ -105,7 +105,7 @@ def diff(copy: str, names: bool, as_json: bool) -> None:
 
 
 @command("merge", "openagent workspaces merge attempt-1a2b3c")
-@click.argument("copy", metavar="ID")
+@click.argument("copy", metavar="COPY")
 @as_json
 def merge(copy: str, as_json: bool) -> int:
     """Bring a copy's changes back. Exit code 1 when some conflict: those stay as they are on both sides."""
@@ -125,7 +125,7 @@ def merge(copy: str, as_json: bool) -> int:
 
 
 @command("remove", "openagent workspaces remove attempt-1a2b3c", "openagent workspaces remove --force attempt-1a2b3c")
-@click.argument("copy", metavar="ID")
+@click.argument("copy", metavar="COPY")
 @click.option("--force", is_flag=True, help="Also with changes that were not merged back.")
 @as_json
 def remove(copy: str, force: bool, as_json: bool) -> None:

@@ -39,11 +39,27 @@ def plan_lines(items: Iterable[tuple[str, str]]) -> list[str]:
     return [f"  {_PLAN_MARKS.get(state, '·')} {text}" for text, state in items]
 
 
+_NOTES = {
+    "map": "a map of the code",
+    "code": "code that fits the question",
+    "git": "what changed in the repository",
+    "rules": "the rules in {}",
+    "skills": "the list of skills",
+    "command": "what /{} means",
+    "hook": "what the {} hook says",
+    "summary": "a summary of what was said before",
+    "intent": "a hint about what you want",
+}
+"""What the daemon tells a model beside what people say, by where it comes from."""
+
+
 def told(source: str, text: str) -> str:
     """A note to the model, in one line for people; whole where it tells of a loss."""
     if source == "background":
         return clean(f"· {text}")
-    return clean(f"· told the agent: {source} ({len(text):,} characters)")
+    kind, _, name = source.partition(":")
+    words = _NOTES.get(kind, f"a note from {source}").format(name)
+    return clean(f"· the agent was given {words}")
 
 
 def _without_sequences(text: str) -> str:

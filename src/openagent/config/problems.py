@@ -28,7 +28,7 @@ class ConfigError(OpenAgentError):
             listed = "\n".join(f"  {problem}" for problem in self.problems)
             message = f"The configuration has {len(self.problems)} problems:\n{listed}"
         super().__init__(
-            "config_error", message, hint="Correct it and try again; docs/configuration.md lists every key."
+            "config_error", message, hint="Correct it and try again; `openagent help configuration` lists every key."
         )
 
 

@@ -194,7 +194,7 @@ class ContextSettings(Struct, frozen=True, kw_only=True):
     turn_limit: Annotated[int, Meta(ge=0)] = 0
     """It also runs when the model is shown more turns than this; 0: as many as fit."""
     auto: bool = True
-    """Run it when needed. If not, only `openagent context collect` runs it."""
+    """Run it when needed. If not, only `openagent compact` runs it."""
 
 
 class RulesSettings(Struct, frozen=True, kw_only=True):

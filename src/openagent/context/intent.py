@@ -135,7 +135,7 @@ class IntentGate(FrontGate):
 
     async def _detect(self, session: "Session", settings: IntentSettings, text: str) -> IntentDetected:
         if not self._router.installed():
-            return IntentDetected(note="The extra `intent` is not installed (docs/context.md).")
+            return IntentDetected(note="The extra `intent` is not installed: `openagent help context` tells of it.")
         asking = _Asking(session, settings.model)
         try:
             async with asyncio.timeout(settings.timeout):

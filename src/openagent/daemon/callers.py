@@ -44,7 +44,7 @@ class Caller(Struct, frozen=True):
             raise OpenAgentError(
                 "permission_denied",
                 f"The token {self.name!r} lacks the scope {' and '.join(sorted(missing))} for this.",
-                hint="`openagent tokens create --scope` makes one that has it.",
+                hint="`openagent access create --scope` makes one that has it.",
             )
 
 

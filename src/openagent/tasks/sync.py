@@ -23,7 +23,7 @@ _ATTEMPTS = 5
 _INTRODUCTION = [
     "# Tasks",
     "",
-    "`[ ]` to do, `[~]` doing, `[!]` blocked, `[x]` done. `openagent task sync` keeps the board and this file alike.",
+    "`[ ]` to do, `[~]` doing, `[!]` blocked, `[x]` done. `openagent tasks sync` keeps the board and this file alike.",
     "",
 ]
 

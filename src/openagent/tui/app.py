@@ -73,6 +73,8 @@ class Wanted(NamedTuple):
 
     session: str = ""
     new: bool = False
+    choose: bool = False
+    """The person chooses one from the list."""
 
 
 class House(Screen[None]):
@@ -158,6 +160,8 @@ class OpenAgent(App[None]):
             return
         self.jail = self.views[0].jail = daemon.jail
         self.views[0].show_session(session)
+        if self._wanted.choose:
+            self.action_sessions()
 
     async def _choose(self) -> str:
         """The newest session of the folder, or one made for it. From afar: the newest of all."""

@@ -19,6 +19,7 @@ class Given(NamedTuple):
     new: bool = False
     url: str = ""
     token: str = ""
+    choose: bool = False
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,9 +49,10 @@ def _read(arguments: Sequence[str]) -> Given:
     parser = argparse.ArgumentParser(prog="openagent tui", add_help=False)
     parser.add_argument("session", nargs="?", default="")
     parser.add_argument("--new", action="store_true")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--token", default="")
     given = parser.parse_args(arguments)
-    return Given(given.session, given.new, url, given.token)
+    return Given(given.session, given.new, url, given.token, choose=given.resume and not given.session)
 
 
 def _collect_again() -> None:
@@ -65,7 +67,7 @@ async def show(given: Given) -> int:
         )
 
     link = Link(open_, remote=elsewhere.machine(given.url))
-    app = OpenAgent(link, Wanted(given.session, given.new), os.getcwd(), os.environ)
+    app = OpenAgent(link, Wanted(given.session, given.new, given.choose), os.getcwd(), os.environ)
     app.when_drawn = _collect_again
     try:
         await app.run_async()

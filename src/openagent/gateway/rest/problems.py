@@ -93,6 +93,6 @@ def not_authenticated() -> Response:
         401,
         "unauthorized",
         "A valid token is required.",
-        hint="Send `Authorization: Bearer TOKEN` (`openagent tokens create`), or log in with `openagent web`.",
+        hint="Send `Authorization: Bearer TOKEN` (`openagent access create`), or log in with `openagent web`.",
         headers={"WWW-Authenticate": 'Bearer realm="openagent"'},
     )

@@ -22,7 +22,7 @@ from openagent.protocol.tokens import TokensCreate, WebLogin
 from openagent.protocol.undo import SessionChanges
 
 from ..interaction.doing import answer, ask, asked, call, shell
-from ..interaction.house import MODEL, House, house, new_session
+from ..interaction.house import MODEL, PATIENCE, House, house, new_session
 from ..rest.calling import events, rest, token_with
 
 pytestmark = pytest.mark.anyio
@@ -317,3 +317,25 @@ async def test_nobody_lets_an_agent_out_to_where_they_do_not_reach(tmp_path: Pat
         assert "xylophone" in h.sim.requests[-1].body
         with pytest.raises(OpenAgentError, match="is opened to the folder"):
             await token.send(session, "Once more.")
+
+
+async def test_a_token_lets_no_agent_out_to_where_it_does_not_reach_itself(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    wanted = [
+        call("write_file", path=f"{other}/a", content="x"),
+        shell("touch /srv/elsewhere/b"),
+        call("read_file", path=f"{other}/c"),
+    ]
+    async with house(tmp_path, [*wanted, {"text": "ok"}], web=True) as h:
+        async with await client_with(h, "chat", "approve", interactive=True) as client:
+            attachment = await client.attach(await new_session(h, client, mode="auto"))
+            await client.send(attachment.session, "go")
+            for _ in wanted:
+                question = await asked(attachment)
+                with pytest.raises(OpenAgentError, match="beyond what the token"):
+                    await answer(client, question, decision="allow")
+                await answer(client, question, decision="deny")
+            async with asyncio.timeout(PATIENCE):
+                await attachment.until_turn_ends()
+        assert list(other.iterdir()) == []

@@ -1,5 +1,6 @@
 """What a tool runs in, without a daemon: a real workspace, and a real shell where one is asked for."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ class Bench:
         self.call_id = "call"
         self.workspace = workspace
         self.scratch = scratch
+        self.folders: Sequence[Path] = ()
         self.files_read = FilesRead()
         self.streamed: list[str] = []
         self.plan: list[PlanItem] = []

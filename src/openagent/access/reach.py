@@ -136,8 +136,9 @@ class CallersReach:
 
     async def _check_leaving(self, caller: Caller, op: PermissionAnswer) -> None:
         """Nobody lets an agent out to where they themselves do not reach."""
-        for ask in (await self._manager.get(op.session)).asks.permissions:
-            if ask.id == op.ask and (beyond := self._beyond(caller, ask.tool, ask.summary)):
+        session = await self._manager.get(op.session)
+        for opening in session.asks.leaves(op.ask):
+            if beyond := self._beyond(caller, opening.kind, opening.subject):
                 raise OpenAgentError(
                     "permission_denied",
                     f"This would open the jail to {beyond}, beyond what the token {caller.name!r} reaches.",

@@ -111,7 +111,7 @@ class AgentWatch:
     def _ask(self, event: e.PermissionRequested) -> None:
         reason = f"The sub-agent {self._template} asks. {event.ask.reason}"
         ask = msgspec.structs.replace(event.ask, child=self._session.id, reason=reason)
-        asked = self._asked[ask.id] = self._parent.asks.open_permission(ask)
+        asked = self._asked[ask.id] = self._parent.asks.open_permission(ask, leaves=self._session.asks.leaves(ask.id))
         asked.add_done_callback(self._pass_on)
         waits = [e.StatusChanged(status="waiting_approval", detail=ask.summary)] if self._parent.running else []
         self._parent.post(e.PermissionRequested(ask=ask, answerable=event.answerable), *waits)

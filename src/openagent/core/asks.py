@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from openagent.core.audit import NOBODY, Actor, acting, actor, entry
 from openagent.grants.offers import Offer
+from openagent.grants.openings import Opening
 from openagent.plugins.store import AuditEntry, KeptGrant, Rows
 from openagent.policy.facts import CallFacts
 from openagent.protocol.conversation import PermissionAnswer
@@ -44,6 +45,7 @@ class Asks:
     def __init__(self) -> None:
         self._permissions: dict[str, tuple[PermissionAsk, asyncio.Future[Verdict]]] = {}
         self._facts: dict[str, CallFacts] = {}
+        self._leaves: dict[str, Sequence[Opening]] = {}
         self._questions: dict[str, tuple[Question, asyncio.Future[QuestionReply]]] = {}
 
     @property
@@ -54,10 +56,17 @@ class Asks:
     def questions(self) -> list[Question]:
         return [question for question, _ in self._questions.values()]
 
-    def open_permission(self, ask: PermissionAsk, facts: CallFacts | None = None) -> "asyncio.Future[Verdict]":
+    def leaves(self, ask: str) -> Sequence[Opening]:
+        """What a person who allows it lets the agent out to."""
+        return self._leaves.get(ask, ())
+
+    def open_permission(
+        self, ask: PermissionAsk, facts: CallFacts | None = None, leaves: Sequence[Opening] = ()
+    ) -> "asyncio.Future[Verdict]":
         """`facts` are those of the call that policy asks about, so that what is allowed meanwhile answers it too."""
         future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._permissions[ask.id] = (ask, future)
+        self._leaves[ask.id] = leaves
         if facts is not None:
             self._facts[ask.id] = facts
         future.add_done_callback(lambda _: self._forget(ask.id))
@@ -66,6 +75,7 @@ class Asks:
     def _forget(self, ask: str) -> None:
         self._permissions.pop(ask, None)
         self._facts.pop(ask, None)
+        self._leaves.pop(ask, None)
 
     def settle(self, is_allowed: Callable[[CallFacts], bool]) -> None:
         """A person allowed something for longer than once: those who wait for the same need not be asked again."""
@@ -102,13 +112,14 @@ async def ask_person(
     offers: Sequence[Offer],
     facts: CallFacts | None = None,
     *,
+    leaves: Sequence[Opening] = (),
     aside: bool = False,
 ) -> PermissionResolved:
     """Every attached client shows it, and the first answer counts; after a while it is denied. With `facts`, an answer
     to something else that allows this too answers it. `aside` from the session's calls, several may be asked at once,
     something waits for each with a patience of its own, and it is denied when nobody is there to answer."""
     ask = msgspec.structs.replace(ask, choices=[offer.choice for offer in offers])
-    answered = session.asks.open_permission(ask, facts)
+    answered = session.asks.open_permission(ask, facts, leaves)
     resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
     op_id = ""
     granted: list[KeptGrant] = []

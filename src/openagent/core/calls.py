@@ -16,6 +16,7 @@ from openagent.core.bash_syntax import syntax_error
 from openagent.core.beyond_undo import look_for_unsaved, run_held, told
 from openagent.core.files_seen import CallFiles
 from openagent.core.open_calls import closed
+from openagent.core.outside_files import folders_outside
 from openagent.core.read_only_wall import (
     HID_IT,
     IN_PLAN,
@@ -245,6 +246,7 @@ async def _run_decided(
         session.post(*news, op_id=op_id, audit=[audit_decision(call, decision, summary)])
         began = time.monotonic()
         context = CallContext(session, call.id, window, decision.wall)
+        context.folders = folders_outside(_facts(session, tool, call))
         outcome = _with_news(session, await _run(context, tool, call))
         duration_ms = round((time.monotonic() - began) * 1000, 3)
         if tool.effect == "execute" and (background := outcome.display.background):
@@ -306,6 +308,7 @@ def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
         runs=touched.runs,
         text=touched.text,
         walled=tool.source == "built-in" and offers(session.runtime.jail, ReadingJail),
+        opens_files=tool.source == "built-in" and tool.effect in ("read", "write"),
     )
 
 
@@ -324,8 +327,9 @@ async def _ask_person(
         rule=decision.rule,
     )
     session.open_calls.reached(call.id, "asked")
-    offers = session.permits.offers(facts or _facts(session, tool, call))
-    resolved = await ask_person(session, ask, offers, facts)
+    known = facts or _facts(session, tool, call)
+    offers, leaves = session.permits.offers(known), session.permits.leaves_for(known)
+    resolved = await ask_person(session, ask, offers, facts, leaves=leaves)
     reason = f"{resolved.reason or 'the user said no'}".rstrip(".") + "."
     return Decision(
         kind=resolved.decision,
@@ -405,6 +409,7 @@ class CallContext:
         self.call_id = call_id
         self.workspace: Path = session.workspace
         self.scratch: Path = session.scratch
+        self.folders: Sequence[Path] = ()
         # A person's own call rests on nothing that the model was shown, and shows it nothing.
         self.files = session.seen.for_call() if call_id in session.open_calls else CallFiles(FilesRead())
         self.files_read: FilesRead = self.files

@@ -123,14 +123,9 @@ class Leaving:
     def _open_as_allowed(self, facts: CallFacts, jail: OpenableJail, *, seen: bool) -> None:
         """Who allows a command allows what it says that it leaves for: by a rule the engine, and seeing the command
         itself its folders, too."""
-        for unit in units_of(facts):
-            for way, detail in unit.leaves.items():
-                if way == "engine" and not jail.why_not("engine", ENGINE.subject):
-                    self._once[ENGINE] = None
-                elif way == "outside" and seen and detail.startswith("/"):
-                    folder = detail if os.path.isdir(detail) else os.path.dirname(detail)
-                    if not jail.why_not("folder_write", folder):
-                        self._once[Opening("folder_write", folder)] = None
+        for opening in left_for(facts):
+            if (seen or opening == ENGINE) and not jail.why_not(opening.kind, opening.subject):
+                self._once[opening] = None
 
     async def _open_folder(self, opening: Opening, command: str) -> None:
         if any(opening.subject == path or opening.subject.startswith(f"{path}/") for path, _ in self.openings.folders):
@@ -223,7 +218,9 @@ class Leaving:
             rule=decision.rule,
         )
         async with self._places:
-            resolved = await ask_person(session, ask, session.permits.offers(facts), facts, aside=True)
+            resolved = await ask_person(
+                session, ask, session.permits.offers(facts), facts, leaves=[opening], aside=True
+            )
         reason = decision.reason if resolved.decision == "allow" else resolved.reason or "the user said no."
         said = msgspec.structs.replace(decision, kind=resolved.decision, reason=reason, rule=f"answer:{resolved.by}")
         session.post(audit=[self._audited(opening, said, call_id=call_id)])
@@ -249,6 +246,18 @@ class Leaving:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+
+def left_for(facts: CallFacts) -> list[Opening]:
+    """What a command says that it leaves the jail for, as far as opening the jail would let it."""
+    found: list[Opening] = []
+    for unit in units_of(facts):
+        for way, detail in unit.leaves.items():
+            if way == "engine":
+                found.append(ENGINE)
+            elif way == "outside" and detail.startswith("/"):
+                found.append(Opening("folder_write", detail if os.path.isdir(detail) else os.path.dirname(detail)))
+    return found
 
 
 def _arguments(opening: Opening) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from uuid import uuid4
 import msgspec
 from msgspec import Struct
 
-from openagent.core.jail_exit_asks import Leaving
+from openagent.core.jail_exit_asks import Leaving, left_for
+from openagent.core.outside_files import behind_walls, outside
 from openagent.grants.offers import Offer, offers, offers_of
 from openagent.grants.openings import (
     Opening,
@@ -105,12 +106,23 @@ class Permits:
         if facts.effect == "network" and (fetched := fetched_from(facts)):
             setting = self._session.runtime.network(*split_subject(fetched.subject))
             return behind_network(decision, decide_opening(fetched, self.mode, self._rules), setting)
+        if facts.opens_files and (opening := outside(facts)):
+            said = decide_opening(opening.facts(facts.workspace), self.mode, self._rules)
+            return behind_walls(self._session.runtime.jail, facts, decision, said, self.mode)
         return decision
+
+    def leaves_for(self, facts: CallFacts) -> list[Opening]:
+        """What a person who allows it lets the agent out to."""
+        if facts.effect == "execute":
+            return left_for(facts)
+        return [opening] if (opening := outside(facts)) else []
 
     def offers(self, facts: CallFacts) -> list[Offer]:
         """The ways to allow it."""
         if is_opening(facts):
             return offers_of(opening_widths(facts))
+        if facts.opens_files and (opening := outside(facts)):
+            return offers_of(opening_widths(opening.facts(facts.workspace)))
         return offers(facts, self.mode, self._rules)
 
     @property

@@ -233,6 +233,10 @@ class BwrapJail:
         inside = (*SYSTEM, *_OWN_FOLDERS, str(workspace), *(self._host.toolchains.readable if self._host else ()))
         return not any(path == place or path.startswith(f"{place}/") for place in inside)
 
+    def shows(self, path: str) -> bool:
+        readable = (*SYSTEM, *(self._host.toolchains.readable if self._host else ()))
+        return any(path.startswith(f"{place}/") for place in readable)
+
     def why_not(self, kind: str, subject: str) -> str:
         return why_not(kind, subject, self._hidden, os.environ)
 

@@ -161,6 +161,10 @@ class OpenableJail(Protocol):
         """Whether what this machine has at a path outside the workspace is not to be found in the jail."""
         ...
 
+    def shows(self, path: str) -> bool:
+        """Whether commands find at that path what this machine has there, without anybody having been asked."""
+        ...
+
     def why_not(self, kind: str, subject: str) -> str:
         """Why it cannot be opened to something, whoever says so; empty when it can."""
         ...

@@ -70,6 +70,8 @@ class ToolContext(Protocol):
     workspace: Path
     scratch: Path
     """The session's private directory, outside the workspace: long output, backups. It may not exist yet."""
+    folders: Sequence[Path]
+    """Outside the workspace, and let in for this call, because it names files there: with no symbolic link in them."""
     files_read: FilesRead
     """What this session last saw of each file, for refusing edits of a changed file."""
 

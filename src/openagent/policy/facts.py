@@ -33,6 +33,8 @@ class CallFacts(Struct, frozen=True):
     """Where a shell command starts; empty: the workspace."""
     walled: bool = True
     """It runs in the session's jail, whose walls hold whatever it does. Not without a jail, and not others' tools."""
+    opens_files: bool = False
+    """The daemon itself opens the paths that it names: what holds for commands outside the workspace holds for it."""
 
 
 class Decision(Struct, frozen=True):

@@ -7,7 +7,7 @@ from openagent.plugins.files_read import Stamp
 from openagent.plugins.tool import ToolContext, ToolOutcome, Touched, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
-from openagent.tools.beneath import Root
+from openagent.tools.beneath import Root, root_of
 from openagent.tools.changes import MAX_DIFF, change_display, refuse_outdated
 from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import explained, load
@@ -38,7 +38,7 @@ async def apply_patch(
 ) -> ToolOutcome:
     """Change, add, move and delete files, all or none."""
     file_patches = parse_patch(patch)
-    with Root(context.workspace) as root:
+    with root_of(context, *named_files(patch)) as root:
         draft = _Draft(context, root)
         for file_patch in file_patches:
             draft.take(file_patch)
@@ -64,7 +64,7 @@ class _Draft:
         self._notes: list[str] = []
 
     def take(self, patch: FilePatch) -> None:
-        path = self._root.relative(patch.path)
+        path = self._root.called(self._root.relative(patch.path))
         content = self._content(path)
         if patch.action == "add":
             if content is not None:
@@ -83,7 +83,7 @@ class _Draft:
         except UnicodeDecodeError:
             raise _refused(f"{path} is not UTF-8 text.") from None
         if patch.move_to:
-            self._move(path, self._root.relative(patch.move_to), changed)
+            self._move(path, self._root.called(self._root.relative(patch.move_to)), changed)
         else:
             self._after[path] = changed
             self._notes.append(f"M {path}")

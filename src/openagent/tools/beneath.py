@@ -8,17 +8,39 @@ from typing import Self
 
 from openagent.filesystem.resolving import EscapeError, Place, open_beneath, path_below, path_of, place_beneath
 from openagent.plugins.places import still_there
+from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
 
 _PACKAGE_STORES = frozenset((".pnpm", ".store", ".venv", ".yarn"))
 """Hidden, harmless, and full of links that lead into them."""
 
 
-class Root:
-    """A directory. `kernel_resolves=False` leaves out openat2, as a kernel without it does."""
+def root_of(context: ToolContext, *paths: str) -> "Root":
+    """Where these paths lie: in the workspace, or in a folder outside that was let in for this call. Raises later, when
+    they are used and lie elsewhere."""
+    named = [real_name(context.workspace, os.path.expanduser(path)) for path in paths] if context.folders else []
+    for folder in context.folders:
+        if named and all(path_below(path, str(folder)) is not None for path in named):
+            return Root(folder, outside_of=context.workspace)
+    return Root(context.workspace)
 
-    def __init__(self, directory: Path, *, kernel_resolves: bool = True) -> None:
+
+def real_name(workspace: Path, given: str) -> str:
+    """By where its folder really is."""
+    folder, name = os.path.split(os.path.normpath(os.path.join(workspace, given)))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+class Root:
+    """A directory. `kernel_resolves=False` leaves out openat2, as a kernel without it does.
+
+    `outside_of` is the workspace, when the directory is another: relative paths start there, and what is found has its
+    whole path for a name.
+    """
+
+    def __init__(self, directory: Path, *, outside_of: Path | None = None, kernel_resolves: bool = True) -> None:
         self.directory = directory
+        self.outside_of = outside_of
         self._kernel_resolves = kernel_resolves
         try:
             self.fd = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -45,6 +67,8 @@ class Root:
         given = os.path.expanduser(path)
         if "\0" in given:
             raise OpenAgentError("tool_error", f"{path!r} contains a NUL character.")
+        if self.outside_of is not None:
+            given = real_name(self.outside_of, given)
         if not os.path.isabs(given):
             relative = os.path.normpath(given) if given else "."
         elif (inside := self._inside("/" + os.path.normpath(given).lstrip("/"))) is not None:
@@ -62,7 +86,7 @@ class Root:
             fd = open_beneath(self.fd, relative, flags, kernel_resolves=self._kernel_resolves)
         except EscapeError:
             raise self._outside(path) from None
-        real = self.real(fd)
+        real = self.beneath(fd)
         if real != relative:
             try:
                 _refuse_hidden_target(path, relative, real)
@@ -97,6 +121,13 @@ class Root:
         return place
 
     def real(self, fd: int) -> str:
+        """What an open file is called: relative to the workspace, or by its whole path outside of it."""
+        return self.called(self.beneath(fd))
+
+    def called(self, relative: str) -> str:
+        return relative if self.outside_of is None else os.path.normpath(self.directory / relative)
+
+    def beneath(self, fd: int) -> str:
         """Where an open file is, relative to the root."""
         path = path_of(fd)
         return path_below(path, path_of(self.fd)) or path

@@ -68,14 +68,14 @@ def carry_out(context: ToolContext, root: Root, changes: Sequence[Change]) -> No
     finally:
         for step in steps:
             os.close(step.place.directory)
-    _remember(context, steps)
+    _remember(context, root, steps)
 
 
 def _prepare(root: Root, change: Change) -> _Step:
-    refuse_git(root.relative(change.path), change.path)  # before anything is made on the way there
+    refuse_git(root.called(root.relative(change.path)), change.path)  # before anything is made on the way there
     place = root.place(change.path, make_parents=change.after is not None)
     try:
-        refuse_git(place.real, change.path)
+        refuse_git(root.called(place.real), change.path)
         status = status_of(place.directory, place.name)
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise not_a_file(change.path, status)
@@ -178,7 +178,8 @@ def _remove_made(root: Root, place: Place) -> None:
                 os.close(parent.directory)
 
 
-def _remember(context: ToolContext, steps: Sequence[_Step]) -> None:
+def _remember(context: ToolContext, root: Root, steps: Sequence[_Step]) -> None:
     for step in steps:
-        context.wrote(step.place.real)
-        context.files_read.wrote(step.place.real, step.written or GONE, step.change.after)
+        if root.outside_of is None:  # checkpoints are of the workspace
+            context.wrote(step.place.real)
+        context.files_read.wrote(root.called(step.place.real), step.written or GONE, step.change.after)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import OpenAgentError
-from openagent.tools.beneath import Root
+from openagent.tools.beneath import root_of
 from openagent.tools.changes import change_display, refuse_outdated
 from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import load
@@ -45,7 +45,7 @@ async def edit_file(
     wanted = [*([Edit(old, new, all)] if old or new else []), *edits]
     if not wanted:
         return ToolOutcome("There is nothing to replace: give old and new, or edits.", is_error=True)
-    with Root(context.workspace) as root:
+    with root_of(context, path) as root:
         before = load(root, path)
         refuse_outdated(context, path, before.real, before.stamp, before.content)
         try:

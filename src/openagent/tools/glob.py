@@ -8,7 +8,7 @@ from openagent.filesystem.patterns import Glob
 from openagent.filesystem.walking import Found
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
-from openagent.tools.beneath import Root
+from openagent.tools.beneath import root_of
 from openagent.tools.files import open_directory
 from openagent.tools.walk import walk
 
@@ -37,7 +37,7 @@ async def glob(
 
 
 def _find(context: ToolContext, pattern: str, path: str) -> list[str]:
-    with Root(context.workspace) as root:
+    with root_of(context, path) as root:
         if pattern.startswith("/"):
             pattern = "./" + root.relative(pattern)
         fd = open_directory(root, path)

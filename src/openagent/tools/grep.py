@@ -14,7 +14,7 @@ from openagent.plugins.jail import KeepsSecrets, Shell
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
-from openagent.tools.beneath import Root
+from openagent.tools.beneath import root_of
 from openagent.tools.child import run_child
 from openagent.tools.files import explained
 from openagent.tools.scratch import INLINE_BYTES, OUTPUT, open_output
@@ -56,16 +56,19 @@ async def grep(
         root, search = context.scratch / "outputs", msgspec.structs.replace(search, path=path.removeprefix(OUTPUT))
         may_read = _anything
     else:
-        root, search = context.workspace, msgspec.structs.replace(search, path=_real_path(context, path))
-        if may_read(search.path):
+        root, found = _located(context, path)
+        search = msgspec.structs.replace(search, path=found)
+        if may_read(search.path) and root == context.workspace:
             printed = await _ripgrep(context, search)
             unsearched = await _unsearched(context, search) if printed is not None else set[str]()
-        else:  # it was named, and allowed; the shell may be kept from it all the same
+        elif not may_read(search.path):  # it was named, and allowed; the shell may be kept from it all the same
             may_read = _anything
     if printed is None:
         printed = await _own_search(root, search)
     cut = len(printed.encode()) >= MAX_PRINTED
     shown, kept_back = _shown(printed, search.mode, may_read)
+    if shown and root != context.workspace and not path.startswith(OUTPUT):
+        shown = f"[below {root}]\n{shown}"
     return _outcome(shown, len(kept_back | unsearched), cut=cut)
 
 
@@ -104,14 +107,15 @@ async def _unsearched(context: ToolContext, search: Search) -> set[str]:
     return {path for path in paths if path.startswith(inside) and (wanted is None or wanted.matches(path))}
 
 
-def _real_path(context: ToolContext, path: str) -> str:
-    with Root(context.workspace) as root:
+def _located(context: ToolContext, path: str) -> tuple[Path, str]:
+    """The folder to search from, and the path from there with no symbolic link in it."""
+    with root_of(context, path) as root:
         try:
             fd = root.open(path, os.O_PATH)
         except OSError as problem:
             raise explained(path, problem) from None
         try:
-            return root.real(fd)
+            return root.directory, root.beneath(fd)
         finally:
             os.close(fd)
 

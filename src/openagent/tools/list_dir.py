@@ -5,7 +5,7 @@ import stat
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
-from openagent.tools.beneath import Root
+from openagent.tools.beneath import root_of
 from openagent.tools.files import open_directory
 
 MAX_ENTRIES = 500
@@ -21,7 +21,7 @@ MAX_ENTRIES = 500
 )
 async def list_dir(context: ToolContext, path: str = ".") -> ToolOutcome:
     """List a directory: directories first, then files with their sizes."""
-    with Root(context.workspace) as root:
+    with root_of(context, path) as root:
         fd = open_directory(root, path)
     try:
         names = os.listdir(fd)

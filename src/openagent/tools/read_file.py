@@ -10,7 +10,7 @@ from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import ImagePart
-from openagent.tools.beneath import Root
+from openagent.tools.beneath import root_of
 from openagent.tools.files import Opened, open_file
 from openagent.tools.scratch import OUTPUT, open_output
 
@@ -44,9 +44,9 @@ async def read_file(
         fd = open_output(context, path)
         opened = Opened(fd, "", os.fstat(fd))
     else:
-        with Root(context.workspace) as root:
+        with root_of(context, path) as root:
             opened = open_file(root, path)
-            if opened.real != root.relative(path) and not context.may_read(opened.real):
+            if opened.real != root.called(root.relative(path)) and not context.may_read(opened.real):
                 os.close(opened.fd)
                 raise OpenAgentError("tool_error", f"{path} is a link to {opened.real}.", hint="Name that path itself.")
     wanted = _Wanted(path, start, min(max(lines, 1), MAX_LINES))

@@ -10,10 +10,11 @@ from openagent.tools.beneath import Root
 
 
 def walk(root: Root, fd: int) -> Iterator[Found]:
-    """The files below an open directory, which is closed at the end; paths are relative to the root, in order."""
+    """The files below an open directory, which is closed at the end; paths are as the root calls them, in order."""
     start = root.real(fd)
     prefix = "" if start == "." else start + "/"
-    return walking.walk(fd, _is_git, prefix=prefix, scopes=_scopes_above(root, prefix))
+    scopes = _scopes_above(root, prefix) if root.outside_of is None else []
+    return walking.walk(fd, _is_git, prefix=prefix, scopes=scopes)
 
 
 def _is_git(path: str, name: str, is_folder: bool) -> bool:

@@ -4,7 +4,7 @@ import os
 from typing import Annotated
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
-from openagent.tools.beneath import Root
+from openagent.tools.beneath import Root, root_of
 from openagent.tools.changes import MAX_COMPARED, change_display, refuse_outdated
 from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import Loaded, explained, open_file
@@ -26,7 +26,7 @@ async def write_file(
 ) -> ToolOutcome:
     """Create or replace a whole file; parent directories are made. To change a part, use edit_file."""
     data = content.encode(errors="replace")
-    with Root(context.workspace) as root:
+    with root_of(context, path) as root:
         before = _existing(root, path)
         if before is not None:
             known = before.content if before.stamp.size <= MAX_COMPARED else None

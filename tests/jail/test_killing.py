@@ -19,7 +19,8 @@ from tests.jail.processes import alive_with, appears, gone_within
 pytestmark = pytest.mark.anyio
 
 STUBBORN = (
-    "python3 -c 'import os,signal,time;signal.signal(15,1);signal.signal(2,1);os.setsid();"
+    "python3 -c 'import os,signal,time;signal.signal(15,1);signal.signal(2,1);"
+    "os.getsid(0)==os.getpid() or os.setsid();"
     "os.fork() or os.fork();time.sleep(1000)' {marker}"
 )
 """Ignores signals, leaves its session, forks and lets itself be orphaned."""

@@ -373,7 +373,7 @@ async def test_large_files_come_back(checkpoints: GitCheckpoints, workspace: Pat
     data = os.urandom(5_000_003)
     (workspace / "large").write_bytes(data)
     first = await taken(checkpoints, workspace)
-    (workspace / "large").write_bytes(data[:-1] + b"x")
+    (workspace / "large").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     await taken(checkpoints, workspace)
     await checkpoints.restore(workspace, first.id)
     assert (workspace / "large").read_bytes() == data

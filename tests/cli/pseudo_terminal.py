@@ -1,10 +1,13 @@
 """A person at a terminal."""
 
+import fcntl
 import os
 import pty
 import select
+import struct
 import subprocess
 import sys
+import termios
 import time
 from typing import Self
 
@@ -22,15 +25,16 @@ os.execv(sys.argv[1], sys.argv[1:])
 class Terminal:
     """`with Terminal(machine, "attach", session) as terminal:`; what is seen stays in `seen`."""
 
-    def __init__(self, machine: Machine, *arguments: str) -> None:
+    def __init__(self, machine: Machine, *arguments: str, size: tuple[int, int] = (0, 0)) -> None:
         self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _ON_THE_TERMINAL, sys.executable, "-m", "openagent", *arguments],
                 stdin=theirs,
                 stdout=theirs,
                 stderr=theirs,
-                env={**machine.env, "TERM": "xterm"},
+                env={"TERM": "xterm", **machine.env},
                 cwd=machine.workspace,
             )
         finally:

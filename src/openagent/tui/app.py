@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from msgspec.structs import replace
 from textual import on
+from textual._xterm_parser import XTermParser
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingsMap
 from textual.events import Resize
@@ -38,7 +39,8 @@ from openagent.tui.place import place
 from openagent.tui.prompt import Prompt
 from openagent.tui.session_view import SessionView
 from openagent.tui.tab_bar import Tab, TabBar
-from openagent.tui.theme import DARK, LIGHT, PALETTES
+from openagent.tui.terminal_colours import Ground, depth, ground_told
+from openagent.tui.theme import PALETTES
 from openagent.tui.tool_call import ToolCall
 
 if TYPE_CHECKING:
@@ -106,7 +108,9 @@ class OpenAgent(App[None]):
     """
     COMMAND_PALETTE_BINDING: ClassVar[str] = "ctrl+k"
 
-    def __init__(self, link: Link, wanted: Wanted, cwd: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, link: Link, wanted: Wanted, cwd: str, env: Mapping[str, str], *, ground: Ground | None = None
+    ) -> None:
         super().__init__()
         self.link = link
         self.cwd = cwd
@@ -115,6 +119,8 @@ class OpenAgent(App[None]):
         """Why there was nothing to show."""
         self.when_drawn: Callable[[], None] = lambda: None
         """Called when the first picture is on the screen."""
+        self.typed = ""
+        """What a person typed before that."""
         self._wanted = wanted
         self.keys = keys.load(cwd, env)
         self.liked = preferences.load(env)
@@ -126,7 +132,9 @@ class OpenAgent(App[None]):
         # Before anything is drawn: a theme set later would make every style anew.
         for palette in PALETTES.values():
             self.register_theme(palette)
-        self.theme = LIGHT.name if self.liked.theme == "light" else DARK.name
+        self._ground = ground or ground_told(env) or "dark"
+        self._depth = depth(env)
+        self.theme = self._palette()
         self._bind()
 
     def get_default_screen(self) -> Screen[None]:
@@ -147,6 +155,9 @@ class OpenAgent(App[None]):
 
     def _first_picture_drawn(self) -> None:
         self.when_drawn()
+        if self.typed:
+            for event in XTermParser().feed(self.typed):
+                self.post_message(event)
         self.run_worker(asyncio.to_thread(_load_the_rest), group="load")
 
     async def _begin(self) -> None:
@@ -281,6 +292,8 @@ class OpenAgent(App[None]):
                 await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, name=rest))
             case "keybindings", "reload":
                 self.action_reload_keys()
+            case "theme", _ if rest:
+                self.action_theme(rest)
             case "copy", _ if rest:
                 self.action_yank(rest)
             case _ if (command := named(name)) and command.action:
@@ -316,9 +329,17 @@ class OpenAgent(App[None]):
     def action_scroll(self, where: str) -> None:
         self.view.chat.go(where)
 
-    def action_theme(self) -> None:
-        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
-        self._prefer(theme="light" if self.theme == LIGHT.name else "dark")
+    def action_theme(self, wanted: str = "") -> None:
+        """dark, light or auto: as the terminal's ground. Without a word: the other one."""
+        if wanted not in ("", "auto", *preferences.THEMES):
+            self.notify(clean(f"There is no theme {wanted}. There are dark, light and auto."), severity="warning")
+            return
+        self._prefer(theme=wanted or ("light" if self.current_theme.dark else "dark"))
+        self.theme = self._palette()
+
+    def _palette(self) -> str:
+        wanted = self.liked.theme if self.liked.theme in preferences.THEMES else self._ground
+        return PALETTES[wanted, self._depth].name
 
     def action_vim(self) -> None:
         self._prefer(vim=not self.liked.vim)

@@ -33,7 +33,7 @@ COMMANDS = (
     Command("context", "what takes how much of the model's window", "context"),
     Command("copy", "copy the newest answer, or more of the turn", "yank", "model&user&tool"),
     Command("view", "full view of the newest tool call", "view_full"),
-    Command("theme", "switch between dark and light", "theme"),
+    Command("theme", "switch between dark and light, or follow the terminal", "theme", "dark|light|auto"),
     Command("vim", "switch vim keys in the input on or off", "vim"),
     Command("keybindings", "show the keys, or read the key files again", "help", "reload"),
     Command("help", "show the keys", "help"),

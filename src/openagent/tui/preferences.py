@@ -11,11 +11,12 @@ from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol import locations
 
 FILE = "tui.json"
+THEMES = ("dark", "light")
 
 
 class Preferences(Struct, frozen=True, omit_defaults=True):
-    theme: str = "dark"
-    """dark or light"""
+    theme: str = "auto"
+    """dark or light; anything else: as the terminal's ground"""
     vim: bool = False
 
 

@@ -150,6 +150,7 @@ async def looking(h: House, client: Client, session: str) -> None:
     assert (await say(client, "hooks.list", cwd=cwd)).hooks
     assert (await say(client, "hooks.test", event="PreToolUse", cwd=cwd, tool="Bash", input={"command": "ls"})).tried
     await say(client, "plugins.list")
+    await say(client, "trust.decline", cwd=cwd)
     await say(client, "trust.add", cwd=cwd)
     (trusted,) = (await say(client, "trust.list")).folders
     await say(client, "trust.remove", folder=trusted.folder)
@@ -490,6 +491,12 @@ async def coming_in(root: Path, met: Met) -> None:
             await say(client, "auth.add", name="anthropic", key="sk-ant-planted-0123456789abcdef")
             assert (await say(client, "auth.list")).entries
             await say(client, "auth.remove", name="anthropic")
+            await say(client, "setup.show", cwd=str(h.workspace))
+            assert (await say(client, "setup.look")).looks
+            with pytest.raises(OpenAgentError):
+                await say(client, "setup.key", key="whose is this")
+            with pytest.raises(OpenAgentError):
+                await say(client, "setup.use", provider="ollama", url="http://127.0.0.1:1/v1")
             started = await say(client, "auth.login", provider="mine")
             await visit(started.url)
             await say(client, "auth.login.finish", login=started.login)

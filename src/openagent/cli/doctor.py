@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -23,6 +23,7 @@ from openagent.protocol.customizing import Plugin, PluginsList
 from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.safety import PolicyExplain
+from openagent.protocol.setup import ModelSources, SetupLook
 
 OLDEST_PYTHON = (3, 11)
 KEYS = tuple(name for name in locations.FORWARDED_ENV if name.endswith(("_KEY", "_TOKEN", "_CREDENTIALS", "_HOST")))
@@ -135,7 +136,7 @@ def _daemon() -> Iterable[Check]:
     """What the daemon itself says. One that was not running is started for this and, unless used, stopped again."""
     before = daemon_pid()
     try:
-        info, settings, notices, plugins = complete(_ask_daemon())
+        info, settings, notices, plugins, sources = complete(_ask_daemon())
     except (OpenAgentError, OSError) as problem:
         yield _refusal(problem)
         return
@@ -158,8 +159,25 @@ def _daemon() -> Iterable[Check]:
     if info.model:
         yield Check("model", "ok", f"{info.model} answers when no other is named")
     else:
-        advice = "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY. `openagent demo` needs none."
+        advice = "Run `openagent` and choose what answers, or set a key such as ANTHROPIC_API_KEY."
         yield Check("model", "missing", "none is set up", advice)
+    yield from _found(sources)
+
+
+def _found(sources: ModelSources | None) -> Iterable[Check]:
+    """What could answer, beside the keys of the environment."""
+    if sources is None:
+        return
+    for server in sources.servers:
+        models = ", ".join(model.name for model in server.models[:3]) or "no model yet"
+        more = f" and {len(server.models) - 3} more" if len(server.models) > 3 else ""
+        yield Check("server", "ok" if server.models else "missing", f"{server.title} at {server.url}: {models}{more}")
+    for key in sources.keys:
+        if key.source == "vault":
+            yield Check("vault", "ok", f"a key of {key.title}")
+    for login in sources.logins:
+        advice = "" if login.done else f"Log in with `openagent auth login {login.provider}`."
+        yield Check("login", "ok" if login.done else "missing", login.provider, advice)
 
 
 def _refusal(problem: Exception) -> Check:
@@ -167,7 +185,15 @@ def _refusal(problem: Exception) -> Check:
     return Check("configuration" if is_config else "daemon", "broken", str(problem), required=True)
 
 
-async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError, list[str], list[Plugin]]:
+class _Told(NamedTuple):
+    info: DaemonInfo
+    settings: ConfigList | OpenAgentError
+    notices: list[str]
+    plugins: list[Plugin]
+    sources: ModelSources | None
+
+
+async def _ask_daemon() -> _Told:
     """How it is, and what it makes of the settings and the rules that hold here."""
     cwd = os.getcwd()
     async with daemon() as client:
@@ -177,9 +203,11 @@ async def _ask_daemon() -> tuple[DaemonInfo, ConfigList | OpenAgentError, list[s
         try:
             settings = await client.request(ConfigShow(id=client.next_id(), cwd=cwd))
             explain = PolicyExplain(id=client.next_id(), command="true", cwd=cwd)
-            return info, settings, (await client.request(explain)).notices, broken
+            notices = (await client.request(explain)).notices
+            sources = await client.request(SetupLook(id=client.next_id(), cwd=cwd))
         except OpenAgentError as problem:
-            return info, problem, [], broken
+            return _Told(info, problem, [], broken, None)
+        return _Told(info, settings, notices, broken, sources)
 
 
 def _keys() -> Check:

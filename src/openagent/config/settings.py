@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct, field, structs
 
 from openagent.config.secrets import masked
 from openagent.protocol.sessions import Mode
@@ -29,6 +29,11 @@ Count = Annotated[int, Meta(ge=1)]
 Tokens = Annotated[int, Meta(ge=0, le=100_000)]
 Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
+
+
+ServerPort = Annotated[
+    str, Meta(pattern=r"^[a-z0-9_-]+:\d{1,5}$", description='a name and a port, such as "ollama:11434"')
+]
 
 
 class OAuthSettings(Struct, frozen=True, kw_only=True):
@@ -350,6 +355,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     mode: Mode | None = None
     """What an agent may do unasked: `plan` (read only), `ask`, `edits` (change files), `auto` (all that stays in the
     jail) or `full`. Left out: `auto`, and `ask` where `jail.kind` is `host`."""
+    local_servers: list[ServerPort] = field(
+        default_factory=lambda: ["ollama:11434", "llamacpp:8080", "vllm:8000", "lmstudio:1234"]
+    )
+    """Model servers to look for on this machine while a model is chosen: what the provider is to be called, and the
+    port. Nothing but the loopback interface is asked."""
     providers: dict[str, ProviderSettings] = {}
     fallback: FallbackSettings = FallbackSettings()
     budget: BudgetSettings = BudgetSettings()

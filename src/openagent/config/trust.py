@@ -23,6 +23,7 @@ GOVERNED = (FOLDER, ".mcp.json", "mcpServers.json", ".claude/settings.json")
 MAX_FILES = 1000
 MAX_BYTES = 8 << 20
 _LIST = "trusted.json"
+_DECLINED = "not-trusted.json"
 
 
 class TrustedFolder(Struct, frozen=True):
@@ -34,18 +35,22 @@ class TrustedFolder(Struct, frozen=True):
 class TrustList:
     def __init__(self, home: Path) -> None:
         self._file = home / _LIST
+        self._declined = home / _DECLINED
 
     def entries(self) -> list[TrustedFolder]:
         """Raises OpenAgentError when the list cannot be read."""
+        return self._read(self._file)
+
+    def _read(self, file: Path) -> list[TrustedFolder]:
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=list[TrustedFolder])
+            return msgspec.json.decode(file.read_bytes(), type=list[TrustedFolder])
         except FileNotFoundError:
             return []
         except (OSError, msgspec.DecodeError) as problem:
             raise OpenAgentError(
                 "config_error",
                 f"The list of trusted folders cannot be read: {problem}.",
-                hint=f"Remove {self._file} and trust the folders again.",
+                hint=f"Remove {file} and trust the folders again.",
             ) from None
 
     def trusts(self, folder: Path) -> bool:
@@ -56,6 +61,23 @@ class TrustList:
             return entry is not None and entry.fingerprint == fingerprint(Path(real))
         except (OpenAgentError, OSError):
             return False
+
+    def was_declined(self, folder: Path) -> bool:
+        """Somebody said no to it as it is now."""
+        try:
+            real = os.path.realpath(folder)
+            entry = next((entry for entry in self._read(self._declined) if entry.folder == real), None)
+            return entry is not None and entry.fingerprint == fingerprint(Path(real))
+        except (OpenAgentError, OSError):
+            return False
+
+    def decline(self, folder: Path) -> TrustedFolder:
+        """Not to be asked about again until it changes."""
+        real = Path(os.path.realpath(folder))
+        entry = TrustedFolder(str(real), fingerprint(real), time.time())
+        others = [other for other in self._read(self._declined) if other.folder != entry.folder]
+        self._write([*others, entry], self._declined)
+        return entry
 
     def add(self, folder: Path) -> TrustedFolder:
         real = Path(os.path.realpath(folder))
@@ -77,9 +99,10 @@ class TrustList:
         self._write([entry for entry in entries if entry is not removed])
         return removed
 
-    def _write(self, entries: list[TrustedFolder]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(self._file, msgspec.json.format(msgspec.json.encode(entries)))
+    def _write(self, entries: list[TrustedFolder], file: Path | None = None) -> None:
+        file = file or self._file
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(file, msgspec.json.format(msgspec.json.encode(entries)))
 
 
 def governed_files(folder: Path) -> list[Path]:

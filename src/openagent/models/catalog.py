@@ -16,7 +16,14 @@ from openagent.config.problems import did_you_mean
 from openagent.config.settings import ProviderSettings
 from openagent.core.runtime import ResolvedModel
 from openagent.plugins.loading import PluginLoader, ProviderOptions
-from openagent.plugins.provider import ModelInfo, ModelRequest, Provider, ProviderError, StreamItem
+from openagent.plugins.provider import (
+    AuthenticationFailed,
+    ModelInfo,
+    ModelRequest,
+    Provider,
+    ProviderError,
+    StreamItem,
+)
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.locations import FORWARDED_ENV
 from openagent.providers.build import (
@@ -32,6 +39,7 @@ from openagent.providers.http import Credential
 from openagent.providers.local import LocalProvider, installed_models
 from openagent.providers.retry import RetryPolicy
 from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule
+from openagent.providers.vendors import VENDORS
 from openagent.providers.wire import AUTH, WireProfile
 from openagent.telemetry.windows import ModelFacts
 
@@ -157,6 +165,17 @@ class ModelCatalog:
             return built if built.scripted else RedactingProvider(built, self._redact)
 
         return self._remember(name, identity, build)
+
+    def trial(self, name: str, key: str, place: Place) -> Provider:
+        """The provider as it would be with this key, which is kept nowhere. Whoever asks for it closes it."""
+        settings = msgspec.structs.replace(self._find(name, place), api_key=key, auth="key")
+        if settings.kind in ("plugin", "local", "demo"):
+            raise OpenAgentError("invalid_argument", f"{name} takes no key.", hint="Name another provider.")
+        profiles = self._load(place.cwd, place.env).settings.wire_profiles
+        own = {profile: _wire_profile(profile, lines.headers) for profile, lines in profiles.items()}
+        return RedactingProvider(
+            build_provider(name, settings, self._environment(place.env), profiles=own), self._redact
+        )
 
     def _of_plugin(self, name: str, given: ProviderSettings) -> Provider:
         def build() -> Provider:
@@ -310,6 +329,8 @@ class RedactingProvider:
         info = problem.info
         problem.info = ErrorInfo(info.code, self._redact(info.message), self._redact(info.hint), info.recoverable)
         problem.args = (problem.info.message,)
+        if isinstance(problem, AuthenticationFailed):
+            problem.said = self._redact(problem.said)
 
     async def close(self) -> None:
         await self._inner.close()
@@ -337,4 +358,8 @@ def _first_available(known: Mapping[str, ProviderSettings]) -> str:
         for name, each in known.items():
             if each.kind == kind:
                 return f"{name}/{model}"
+        if kind == "gemini":  # before the offline model: the vendors that speak another one's format
+            for vendor in VENDORS:
+                if vendor.name in known and vendor.base_url:
+                    return f"{vendor.name}/{vendor.model}"
     raise OpenAgentError("config_error", "No model is configured.", hint=NO_MODEL)

@@ -86,7 +86,7 @@ class AuthService:
             kind = "oauth" if known.auth == "oauth" else "api_key"
             if known.api_key:
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="config"))
-            elif any(env.get(variable) for variable in key_variables_of(known.kind)):
+            elif any(env.get(variable) for variable in key_variables_of(known.kind, name)):
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="environment"))
         return AuthEntries([*kept, *elsewhere])
 

@@ -14,6 +14,7 @@ from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.listing import ModelsService
 from openagent.models.logins import AuthService
 from openagent.models.provider_credentials import CredentialBook
+from openagent.models.setup import SetupService
 from openagent.plugins.ledger import Ledger
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol.errors import OpenAgentError
@@ -58,10 +59,11 @@ class Models:
             plugins=plugins,
         )
         self._logins = AuthService(self._credentials, self.catalog, configs.load)
+        self._setup = SetupService(configs, self.catalog, self._credentials, offline)
         self._listing = ModelsService(self.catalog, ledger, prices, self._facts, offline)
 
     def handlers(self) -> list[Handler]:
-        return [*self._logins.handlers(), *self._listing.handlers()]
+        return [*self._logins.handlers(), *self._listing.handlers(), *self._setup.handlers()]
 
     async def start(self) -> None:
         await self._credentials.start()

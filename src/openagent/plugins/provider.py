@@ -181,6 +181,8 @@ class QuotaExhausted(ProviderError):
 
 class AuthenticationFailed(ProviderError):
     code = "auth_failed"
+    said = ""
+    """The provider's own words."""
 
 
 class ModelNotFound(ProviderError):

@@ -24,6 +24,7 @@ from openagent.protocol import (
     safety,
     search,
     sessions,
+    setup,
     tasks,
     templates,
     terminals,
@@ -37,7 +38,21 @@ from openagent.protocol.op import Op
 
 _FEATURES = (
     *(daemon, sessions, conversation, queue, undo, agents, flows, tasks, files, terminals, search, context, tools),
-    *(mcp, templates, customizing, models, auth, configuration, usage, metrics, workspaces, index, safety, grants),
+    *(
+        mcp,
+        templates,
+        customizing,
+        models,
+        auth,
+        setup,
+        configuration,
+        usage,
+        metrics,
+        workspaces,
+        index,
+        safety,
+        grants,
+    ),
     *(tokens,),
 )
 

@@ -127,6 +127,13 @@ class TrustRemove(Op[Done], tag="trust.remove", needs="admin", tells=True, route
     """The folder."""
 
 
+class TrustDecline(Op[Done], tag="trust.decline", needs="admin", tells=True, routes=POST("/api/trust/decline")):
+    """Do not trust a folder, and do not ask about it again until something of it changes."""
+
+    cwd: str
+    """The folder, or one below it."""
+
+
 class TrustShow(ReadingOp[TrustEntries], tag="trust.list", needs="admin", reach="whole", routes=GET("/api/trust")):
     """The trusted folders."""
 

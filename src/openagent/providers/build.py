@@ -9,6 +9,7 @@
     azure        AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_KEY
     github       GITHUB_TOKEN
     compatible   OPENAI_BASE_URL with OPENAI_API_KEY; OLLAMA_HOST
+    openrouter, groq, xai    OPENROUTER_API_KEY, GROQ_API_KEY, XAI_API_KEY
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from typing import get_args
 from openagent.config.settings import ProviderKind, ProviderSettings
 from openagent.plugins.provider import Provider
 from openagent.protocol.errors import OpenAgentError
+from openagent.providers import vendors
 from openagent.providers.anthropic import AnthropicProvider
 from openagent.providers.breaker import CircuitBreaker
 from openagent.providers.chat import ChatProvider
@@ -54,19 +56,23 @@ _OLLAMA_PORT = 11434
 
 
 DEFAULT_SETTINGS: Mapping[str, ProviderSettings] = {
-    kind: ProviderSettings(kind=kind) for kind in get_args(ProviderKind) if kind not in ("demo", "local", "plugin")
+    **{kind: ProviderSettings(kind=kind) for kind in get_args(ProviderKind) if kind not in ("demo", "local", "plugin")},
+    **vendors.SETTINGS,
 }
-"""Every kind as it is without any configuration, under its own name."""
+"""Every kind as it is without any configuration, under its own name, and the vendors that speak another's format."""
 
 
-def key_variables_of(kind: str) -> list[str]:
-    """The environment variables that hold keys for it."""
+def key_variables_of(kind: str, name: str = "") -> list[str]:
+    """The environment variables that hold keys for it. `name` is the provider's."""
     own = next((names for known, names in _KEY_VARIABLES.items() if known == kind), ())
-    return [*own, *(("ANTHROPIC_AUTH_TOKEN",) if kind == "anthropic" else ())]
+    vendor = vendors.BY_NAME.get(name)
+    also = (vendor.variable,) if vendor and vendor.variable else ()
+    return [*own, *(("ANTHROPIC_AUTH_TOKEN",) if kind == "anthropic" else ()), *also]
 
 
 def key_variables() -> list[str]:
-    return [name for kind in _KEY_VARIABLES for name in key_variables_of(kind)]
+    others = [vendor.variable for vendor in vendors.VENDORS if vendor.variable]
+    return [*(name for kind in _KEY_VARIABLES for name in key_variables_of(kind)), *others]
 
 
 def default_providers(env: Mapping[str, str]) -> dict[str, ProviderSettings]:
@@ -86,6 +92,9 @@ def default_providers(env: Mapping[str, str]) -> dict[str, ProviderSettings]:
         found["compatible"] = ProviderSettings(kind="compatible")
     if env.get("OLLAMA_HOST"):
         found["ollama"] = ProviderSettings(kind="compatible", base_url=_ollama_url(env["OLLAMA_HOST"]))
+    for vendor in vendors.VENDORS:
+        if vendor.variable and env.get(vendor.variable):
+            found[vendor.name] = vendors.SETTINGS[vendor.name]
     if env.get("GITHUB_TOKEN"):
         found["github"] = ProviderSettings(kind="github")
     found["demo"] = ProviderSettings(kind="demo")
@@ -180,7 +189,8 @@ def _endpoint(
     credential: Credential | None,
 ) -> Endpoint:
     auth: AuthKind = settings.auth
-    key: Credential = credential or settings.api_key or _key_from(env, settings.kind)
+    own = _key_from(env, settings.kind) or vendors.key_of(name, settings, env)
+    key: Credential = credential or settings.api_key or own
     if not key and settings.kind == "anthropic" and env.get("ANTHROPIC_AUTH_TOKEN"):
         key, auth = env["ANTHROPIC_AUTH_TOKEN"], "oauth"
     if settings.kind == "compatible" and not key and not settings.base_url:

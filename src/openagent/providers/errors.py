@@ -156,7 +156,9 @@ def _not_allowed(who: Who, status: int, quoted: str) -> AuthenticationFailed:
         message = f"{who.name} does not allow this request for the {what}: {quoted}"
     else:
         message = f"{who.name} refused the {what}."
-    return AuthenticationFailed(message, hint=who.credential_hint)
+    problem = AuthenticationFailed(message, hint=who.credential_hint)
+    problem.said = quoted
+    return problem
 
 
 def _their_fault(who: Who, status: int, quoted: str, retry_after: float | None) -> ProviderError:

@@ -22,6 +22,7 @@ from openagent.protocol.safety import (
     PolicyTested,
     RuleExample,
     TrustAdd,
+    TrustDecline,
     TrustEntries,
     TrustEntry,
     TrustRemove,
@@ -80,6 +81,7 @@ class TrustService:
         return [
             TrustAdd.handled_by(self._add),
             TrustRemove.handled_by(self._remove),
+            TrustDecline.handled_by(self._decline),
             TrustShow.handled_by(self._list),
         ]
 
@@ -92,6 +94,12 @@ class TrustService:
     async def _remove(self, connection: Connection, op: TrustRemove) -> Done:
         removed = await asyncio.to_thread(self._trust.remove, Path(op.folder))
         await self._changed(removed, "removed")
+        return Done()
+
+    async def _decline(self, connection: Connection, op: TrustDecline) -> Done:
+        folder = project_folder(_folder(op.cwd), self._configs.environment({}))
+        declined = await asyncio.to_thread(self._trust.decline, folder)
+        await self._changed(declined, "declined")
         return Done()
 
     async def _list(self, connection: Connection, op: TrustShow) -> TrustEntries:

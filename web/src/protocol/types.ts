@@ -834,6 +834,23 @@ export interface FlowsList {
   cwd: string
 }
 
+/** Whether a folder's own settings, rules, MCP servers and hooks count. */
+export interface FolderTrust {
+  folder: string
+  trusted?: boolean
+  declined?: boolean
+  files?: string[]
+}
+
+/** A key that is there already. */
+export interface FoundKey {
+  provider: string
+  title: string
+  model: string
+  source: "config" | "environment" | "vault"
+  variable?: string
+}
+
 /** A message that holds the words. */
 export interface FoundMessage {
   session: string
@@ -1096,6 +1113,13 @@ export interface IntentDetected {
   note?: string
 }
 
+/** How a vendor's keys begin. */
+export interface KeyLook {
+  prefix: string
+  provider: string
+  title: string
+}
+
 /** A file that was left as it is. */
 export interface LeftAlone {
   path: string
@@ -1118,10 +1142,25 @@ export interface LiveState {
   live: LiveAnswer
 }
 
+/** A model server that answered: of this machine, or one that somebody configured. */
+export interface LocalServer {
+  provider: string
+  title: string
+  url: string
+  models?: ServedModel[]
+  configured?: boolean
+}
+
 /** An address that logs a browser in. */
 export interface LoginAddress {
   url: string
   expires_at: number
+}
+
+/** A provider that one can log in to. */
+export interface LoginOffer {
+  provider: string
+  done?: boolean
 }
 
 /** A provider's login no longer does. */
@@ -1529,6 +1568,12 @@ export interface MetricsCost {
   days?: number
 }
 
+/** The model that answers from now on. */
+export interface ModelChosen {
+  model: string
+  file: string
+}
+
 /** Models. */
 export interface ModelEntries {
   models: ModelEntry[]
@@ -1561,6 +1606,15 @@ export interface ModelRouted {
   at?: number
   model: string
   reason: string
+}
+
+/** What could answer on this machine. */
+export interface ModelSources {
+  keys: FoundKey[]
+  servers: LocalServer[]
+  logins: LoginOffer[]
+  offline: OfflineOffer[]
+  looks: KeyLook[]
 }
 
 /** Whether a model answers. */
@@ -1606,7 +1660,15 @@ export interface NotePart {
   pinned?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | ConfigShow | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin
+/** A small model that runs without a network. */
+export interface OfflineOffer {
+  name: string
+  size_bytes: number
+  note: string
+  installed?: boolean
+}
+
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | ConfigShow | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin
 
 /** Allow or deny a waiting tool call. */
 export interface PermissionAnswer {
@@ -2007,6 +2069,10 @@ export interface Results {
   "auth.login": LoginStarted
   "auth.login.finish": AuthEntry
   "auth.refresh": AuthEntry
+  "setup.show": SetupState
+  "setup.look": ModelSources
+  "setup.key": ModelChosen
+  "setup.use": ModelChosen
   "config.show": ConfigList
   "usage.failures": FailureReport
   "usage.report": UsageReport
@@ -2029,6 +2095,7 @@ export interface Results {
   "index.setup": IndexReady
   "trust.add": TrustEntry
   "trust.remove": Done
+  "trust.decline": Done
   "trust.list": TrustEntries
   "policy.explain": PolicyExplanation
   "policy.test": PolicyTested
@@ -2092,6 +2159,12 @@ export interface Sent {
   turn?: number
   message_number?: number
   queued?: string
+}
+
+/** A model of a server on this machine. */
+export interface ServedModel {
+  name: string
+  note?: string
 }
 
 /** Follow a session: a snapshot of it, or what was missed since, and then its events as they happen. */
@@ -2297,6 +2370,44 @@ export interface SettingsChange {
   collector?: string
   budget_usd?: number | null
   budget_tokens?: number | null
+}
+
+/** Try a key with one question that costs nothing, keep it in the vault if it is good, and let its provider answer from now on. A key that is refused is not kept, and the error says what the provider said. */
+export interface SetupKey {
+  op: "setup.key"
+  id: string
+  key: string
+  provider?: string
+}
+
+/** Look for keys, for model servers on this machine's usual ports, and for what else could answer. */
+export interface SetupLook {
+  op: "setup.look"
+  id: string
+  cwd?: string
+}
+
+/** What would answer here, whether somebody chose it, and whether the folder is trusted. Asks nobody else. */
+export interface SetupShow {
+  op: "setup.show"
+  id: string
+  cwd?: string
+}
+
+/** How far this machine is set up. */
+export interface SetupState {
+  model?: string
+  chosen?: boolean
+  folder?: FolderTrust | null
+}
+
+/** Let this answer from now on: it is tried first, then written into the configuration. */
+export interface SetupUse {
+  op: "setup.use"
+  id: string
+  provider: string
+  model?: string
+  url?: string
 }
 
 /** Something an agent can read up on when it needs it. */
@@ -2896,6 +3007,13 @@ export interface TrustAdd {
   cwd: string
 }
 
+/** Do not trust a folder, and do not ask about it again until something of it changes. */
+export interface TrustDecline {
+  op: "trust.decline"
+  id: string
+  cwd: string
+}
+
 /** The trusted folders. */
 export interface TrustEntries {
   folders: TrustEntry[]
@@ -3233,6 +3351,10 @@ export interface Ops {
   "auth.login": AuthLogin
   "auth.login.finish": AuthLoginFinish
   "auth.refresh": AuthRefresh
+  "setup.show": SetupShow
+  "setup.look": SetupLook
+  "setup.key": SetupKey
+  "setup.use": SetupUse
   "config.show": ConfigShow
   "usage.failures": UsageFailures
   "usage.report": UsageAsk
@@ -3255,6 +3377,7 @@ export interface Ops {
   "index.setup": IndexSetup
   "trust.add": TrustAdd
   "trust.remove": TrustRemove
+  "trust.decline": TrustDecline
   "trust.list": TrustShow
   "policy.explain": PolicyExplain
   "policy.test": PolicyTest

@@ -7,7 +7,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from openagent.client.command_line import Arguments
+
 _HELP = {"--help", "-h"}
+_OF_THE_PROGRAM = {*_HELP, "--version", "-V"}
 _SERVE_AS_CLIENT = {"--daemon", "--status", "--stop", *_HELP}
 _ELSEWHERE = {"--connect": "OPENAGENT_CONNECT", "--token-file": "OPENAGENT_TOKEN"}
 _PROGRAMS = {"rpc": "openagent.rpc", "acp": "openagent.acp", "tui": "openagent.tui.main"}
@@ -15,12 +18,11 @@ _PROGRAMS = {"rpc": "openagent.rpc", "acp": "openagent.acp", "tui": "openagent.t
 
 def main() -> int:
     arguments = sys.argv[1:]
-    if any(word.partition("=")[0] in _ELSEWHERE for word in arguments):
+    led_elsewhere = any(word.partition("=")[0] in _ELSEWHERE for word in arguments)
+    if led_elsewhere:
         arguments = _go_elsewhere(arguments)
-        if not arguments or (arguments[0].startswith("-") and arguments[0] not in {*_HELP, "--version"}):
-            arguments = ["tui", *arguments]
-    if not arguments and sys.stdin.isatty() and sys.stdout.isatty():
-        arguments = ["tui"]
+    if arguments[:1] == ["--json"] and arguments[1:] and not _is_prompt(arguments[1:]):
+        arguments = [arguments[1], "--json", *arguments[2:]]
     match arguments:
         case ["run", *rest]:
             from openagent.cli.run import main as run
@@ -34,10 +36,77 @@ def main() -> int:
             return _load(_PROGRAMS["tui"])(["--resume", *rest])
         case ["mcp", "serve", *rest] if not _HELP.intersection(rest):
             return _load("openagent.mcp_serve")(rest)
+        case []:
+            return _bare(led_elsewhere)
+        case _ if _is_prompt(arguments):
+            return _prompt(arguments)
         case _:
-            from openagent.cli.commands import main as command
+            return _command(arguments)
 
-            return command(arguments)
+
+def _bare(led_elsewhere: bool) -> int:
+    """Nothing but the name: the terminal interface on a terminal, an answer to what is led in, or help."""
+    from openagent.client.command_line import stdin_is_given
+
+    if led_elsewhere or (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _load(_PROGRAMS["tui"])([])
+    return _prompt([]) if stdin_is_given() else _command([])
+
+
+def _is_prompt(arguments: list[str]) -> bool:
+    """Everything that is no command, nor looks as if one had been meant."""
+    first = arguments[0]
+    if first.startswith("-"):
+        from openagent.client.command_line import before_dashes
+
+        return _OF_THE_PROGRAM.isdisjoint(before_dashes(arguments))
+    if any(character.isspace() for character in first):
+        return True
+    from openagent.cli.commands import meant_for_a_command
+
+    return not meant_for_a_command(arguments)
+
+
+def _prompt(arguments: list[str]) -> int:
+    """As Claude Code and codex do it: on a terminal the interface opens with the prompt sent; `-p`, JSON and pipes get
+    the answer alone."""
+    import os
+
+    from openagent.cli.run import answer, wrong_use
+    from openagent.cli.terminal import forgiving_streams
+    from openagent.client.command_line import WrongUse, read, stdin_is_given
+
+    forgiving_streams()
+    try:
+        parsed = read(arguments, interactive=True)
+        _no_command_behind_options(arguments, parsed)
+    except WrongUse as problem:
+        return wrong_use(problem, arguments, "openagent")
+    on_a_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    said = bool(parsed.words or parsed.images or stdin_is_given())
+    if parsed.printed or parsed.output or (said and not on_a_terminal):
+        return answer(parsed, "openagent")
+    from openagent.tui.main import begin
+
+    return begin(parsed)
+
+
+def _no_command_behind_options(arguments: list[str], parsed: "Arguments") -> None:
+    from openagent.client.command_line import WrongUse
+
+    name = parsed.words[0] if parsed.words else ""
+    if parsed.printed or "--" in arguments or not name.isidentifier() or arguments[0] == name:
+        return
+    from openagent.cli.commands import is_a_command
+
+    if is_a_command(name):
+        raise WrongUse(f"{name} is a command: write it first, or -- before it if it is the prompt.")
+
+
+def _command(arguments: list[str]) -> int:
+    from openagent.cli.commands import main as command
+
+    return command(arguments)
 
 
 def _go_elsewhere(arguments: list[str]) -> list[str]:

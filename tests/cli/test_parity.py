@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import openagent.cli
-from openagent.cli import run
+from openagent.client import command_line
 from openagent.protocol.ops import ALL_OPS
 from openagent.protocol.sessions import MODES
 
@@ -47,4 +47,4 @@ def test_every_op_has_a_command_or_a_reason_to_have_none() -> None:
 
 
 def test_the_command_that_starts_fast_knows_the_modes_without_loading_them() -> None:
-    assert run.MODES == MODES
+    assert command_line.MODES == MODES

@@ -126,10 +126,10 @@ def test_what_cannot_be_done_is_exit_code_1_and_says_why(machine: Machine, optio
     assert said in ran.stderr
 
 
-def test_a_provider_that_refuses_is_exit_code_1_and_says_why(machine: Machine) -> None:
+def test_a_provider_that_refuses_the_key_is_exit_code_5_and_says_why(machine: Machine) -> None:
     machine.sim.reset([{"text": "", "fault": {"name": "401", "message": "the key has expired"}}])
     ran = machine.run("run", "--output", "json", "hi")
-    assert ran.returncode == 1
+    assert ran.returncode == 5
     assert json.loads(ran.stdout)["reason"] == "error"
     assert ran.stderr.startswith("openagent: ")
 
@@ -210,7 +210,7 @@ def test_a_reader_that_leaves_early_gets_no_traceback(machine: Machine) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(PATIENCE) == 1
+        assert process.wait(PATIENCE) == 141
 
 
 def test_a_cold_start_answers_and_leaves_the_daemon_running(fresh: Machine) -> None:

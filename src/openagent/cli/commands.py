@@ -9,11 +9,10 @@ from typing import NamedTuple
 import click
 
 from openagent import __version__
+from openagent.cli.exit_codes import CANCELLED, FAILED, READER_LEFT, USAGE
 from openagent.cli.plugin_commands import plugin_command, plugin_commands
 from openagent.cli.terminal import complain, forgiving_streams, silence_stdout
 from openagent.protocol.errors import OpenAgentError
-
-FAILED, USAGE, CANCELLED = 1, 2, 130
 
 
 class Entry(NamedTuple):
@@ -101,6 +100,17 @@ SYNONYMS = {
 """Names that commands had once, or have elsewhere, and the name they have now. They work, and no help shows them."""
 
 
+def is_a_command(name: str) -> bool:
+    return name in COMMANDS or name in SYNONYMS or name in plugin_commands()
+
+
+def meant_for_a_command(words: Sequence[str]) -> bool:
+    """Its first word is a command, or looks like one that was misspelt: one word alone is hardly ever a prompt."""
+    name = words[0]
+    alike = 0.6 if len(words) == 1 else 0.8
+    return is_a_command(name) or bool(get_close_matches(name, [*COMMANDS, *plugin_commands()], n=1, cutoff=alike))
+
+
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -170,7 +180,7 @@ def main(arguments: Sequence[str]) -> int:
         return complain(str(problem), FAILED)
     except BrokenPipeError:
         silence_stdout()
-        return FAILED
+        return READER_LEFT
     except OSError as problem:
         return complain(f"{problem.strerror or problem}: {problem.filename or 'the daemon cannot be reached'}.", FAILED)
     except (click.Abort, KeyboardInterrupt):

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from openagent.cli.command import command, complete, daemon, say
-from openagent.cli.run import OPTIONS, OUTPUTS
+from openagent.client.command_line import OPTIONS, OUTPUTS, SHORT, SYNONYMS
 from openagent.client.text import one_line
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.models import ModelsList
@@ -55,7 +55,8 @@ def session_argument(metavar: str = "SESSION", **settings: Any) -> Callable[[Cal
 def run_words(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """For `openagent run`, whose words are read by itself."""
     words: tuple[str, ...] = context.params.get("words") or ()
-    match words[-1] if words else "":
+    last = words[-1] if words else ""
+    match SHORT.get(last, SYNONYMS.get(last, last)):
         case "--model":
             offered = _models()
         case "--session":
@@ -66,6 +67,8 @@ def run_words(context: click.Context, _parameter: click.Parameter, incomplete: s
             offered = [CompletionItem(form) for form in OUTPUTS]
         case "--cwd":
             return [CompletionItem(incomplete, type="dir")]
+        case "--image":
+            return [CompletionItem(incomplete, type="file")]
         case _:
             offered = [CompletionItem(name, help=text) for name, text in OPTIONS.items()]
     return [item for item in offered if item.value.startswith(incomplete)]

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
+from openagent.cli import exit_codes
+from openagent.cli.exit_codes import CANCELLED, DONE, FAILED, LIMIT, LIMITS, NEEDS_ANSWER, READER_LEFT, USAGE
 from openagent.cli.terminal import DIM, RED, Prose, complain, forgiving_streams, paint, prose_width, silence_stdout
+from openagent.client.command_line import (
+    HELP_OPTIONS,
+    OPTIONS,
+    SHORT,
+    Arguments,
+    WrongUse,
+    before_dashes,
+    join_stdin,
+    read,
+    wants_json,
+)
 from openagent.client.launch import DaemonDidNotStart
 from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
@@ -15,75 +27,87 @@ from openagent.protocol.words import LEAVING, call_to_come, choice_lines, turn_e
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
     from openagent.client.thin import Event
 
-DONE, FAILED, USAGE, NEEDS_APPROVAL, LIMIT, CANCELLED = 0, 1, 2, 3, 4, 130
-MODES = ("plan", "ask", "edits", "auto", "full")
-IF_ASKED = ("refuse", "stop")
-OUTPUTS = ("text", "json", "stream-json")
 _NO_PERSON = "the run has no terminal. Do without it, or end with what you would need."
-_LIMITS = ("step_limit", "time_limit", "budget", "loop", "max_tokens")
-
-OPTIONS: dict[str, str] = {
-    "--model": "PROVIDER/MODEL  what answers; the configured model when left out",
-    "--session": "ID  go on with this session",
-    "--continue": "go on with the newest session of this directory",
-    "--cwd": "DIR  the workspace; this directory when left out",
-    "--template": "NAME  start from a template; `openagent templates list` shows them",
-    "--mode": "plan|ask|edits|auto|full  what the agent may do unasked",
-    "--if-asked": "refuse|stop  what follows a question that nobody is here to answer: a refusal when left out",
-    "--output": "text|json|stream-json  what is printed",
-    "--max-steps": "N  model requests the turn may take",
-    "--timeout": "S  seconds the turn may take",
-}
-FLAGS = ("--continue",)
 
 HELP = """\
 Usage: openagent run [OPTIONS] "PROMPT"
-       openagent run [OPTIONS] < prompt.txt
+       COMMAND | openagent run [OPTIONS] ["PROMPT"]
 
-Send one prompt to an agent, show what it does, and print its answer.
+Send one prompt to an agent, show what it does, and print its answer. What is led into the command is joined to the
+prompt.
 
 Options:
 {options}
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 stopped at a question (--if-asked stop), 4 a limit was hit, 130 cancelled.
+Exit codes:
+{codes}
 
 Examples:
   openagent run "Why does test_retry fail?"
-  openagent run --mode full --model anthropic/claude-sonnet-5-5 "Fix it and run the tests"
+  openagent run --mode full -m anthropic/claude-sonnet-5-5 "Fix it and run the tests"
   openagent run --template reviewer "Review the last commit"
-  openagent run --continue "Now update the changelog"
-  git diff | openagent run --mode plan --output json
-  openagent run --connect build-server:8080 --token-file ~/build.token --cwd /srv/api "Why is the build red?"
+  openagent run -c "Now update the changelog"
+  git diff | openagent run "Review this"
+  openagent run --json "Which tests are slow?" | jq -r .text
+  openagent run --connect build-server:8080 --token-file ~/build.token -C /srv/api "Why is the build red?"
 """
 
 
-class Arguments:
-    def __init__(self) -> None:
-        self.prompt = ""
-        self.session = ""
-        self.go_on = False
-        self.elsewhere = bool(os.environ.get("OPENAGENT_CONNECT"))
-        self.cwd = "" if self.elsewhere else os.getcwd()
-        self.output = "text"
-        self.if_asked = "refuse"
-        self.template = ""
-        self.settings: dict[str, Any] = {}
-
-
 def help_text() -> str:
-    return HELP.format(options="\n".join(f"  {name:12} {text}" for name, text in OPTIONS.items()))
+    return HELP.format(options="\n".join(option_lines()), codes=exit_codes.listed())
+
+
+def option_lines() -> list[str]:
+    letters = {name: letter for letter, name in SHORT.items()}
+    lines: list[str] = []
+    for name, text in OPTIONS.items():
+        value, _, meaning = text.rpartition("  ")
+        written = f"{letters[name]}, {name}" if name in letters else f"    {name}"
+        first = f"  {written} {value}"
+        lines.append(f"{first:<28}  {meaning}" if len(first) <= 28 else f"{first}\n{'':28}  {meaning}")
+    return [*lines, f"{'      --':<28}  what follows is the prompt, whatever it begins with"]
 
 
 def main(arguments: list[str]) -> int:
     forgiving_streams()
-    if "--help" in arguments or "-h" in arguments:
+    if not HELP_OPTIONS.isdisjoint(before_dashes(arguments)):
         sys.stdout.write(help_text())
         return DONE
-    return perform(_parse(arguments))[0]
+    try:
+        parsed = read(arguments)
+    except WrongUse as problem:
+        return wrong_use(problem, arguments, "openagent run")
+    return answer(parsed, "openagent run")
+
+
+def answer(parsed: Arguments, program: str) -> int:
+    """One prompt, answered on stdout."""
+    parsed.output = parsed.output or "text"
+    try:
+        join_stdin(parsed)
+        if not parsed.prompt and not parsed.images:
+            raise WrongUse("There is no prompt.")
+    except WrongUse as problem:
+        return wrong_use(problem, ["--json"] if parsed.output != "text" else [], program)
+    except KeyboardInterrupt:
+        return complain("Cancelled.", CANCELLED)
+    return perform(parsed)[0]
+
+
+def wrong_use(problem: WrongUse, arguments: list[str], program: str) -> int:
+    hint = problem.hint or f"See `{program} --help`."
+    if wants_json(arguments):
+        return _json_problem({"code": "usage", "message": str(problem), "hint": hint}, USAGE)
+    return complain(f"{problem} {hint}", USAGE)
+
+
+def _json_problem(error: Event, code: int) -> int:
+    known = {name: error.get(name, "") for name in ("code", "message", "hint")}
+    sys.stdout.write(to_json({"error": known}) + "\n")
+    sys.stdout.flush()
+    return code
 
 
 def perform(arguments: Arguments) -> tuple[int, str]:
@@ -93,77 +117,24 @@ def perform(arguments: Arguments) -> tuple[int, str]:
         run = Run(arguments)
         session = run.open()
         return run.follow(), session
-    except (Refused, DaemonDidNotStart) as problem:
-        return complain(str(problem), FAILED), session
+    except Refused as problem:
+        error, code = problem.error, exit_codes.of_error(problem.error.get("code", ""))
+    except DaemonDidNotStart as problem:
+        error, code = {"code": "config_error", "message": str(problem)}, FAILED
     except ConnectionEnded as problem:
         reason = (str(problem) or "the daemon has gone").rstrip(".")
         hint = "Nothing is lost: `openagent run --continue` goes on."
-        return complain(f"The connection ended: {reason}. {hint}", FAILED), session
+        error, code = {"code": "disconnected", "message": f"The connection ended: {reason}.", "hint": hint}, FAILED
     except BrokenPipeError:
         silence_stdout()
-        return FAILED, session
+        return READER_LEFT, session
     except OSError as problem:
-        return complain(f"The daemon cannot be reached: {problem.strerror}.", FAILED), session
+        error, code = {"code": "not_found", "message": f"The daemon cannot be reached: {problem.strerror}."}, FAILED
     except KeyboardInterrupt:
-        return complain("Cancelled.", CANCELLED), session
-
-
-def _parse(arguments: list[str]) -> Arguments:
-    parsed = Arguments()
-    words: list[str] = []
-    waiting = iter(arguments)
-    for word in waiting:
-        if word == "--":
-            words.extend(waiting)
-        elif word.startswith("--"):
-            name, has_value, value = word.partition("=")
-            if name not in OPTIONS:
-                _usage(f"There is no option {name}.")
-            if name not in FLAGS and not has_value:
-                value = next(waiting, None)
-                if value is None:
-                    _usage(f"{name} needs a value.")
-            _take(parsed, name, value)
-        else:
-            words.append(word)
-    parsed.prompt = " ".join(words)
-    if not parsed.prompt and not sys.stdin.isatty():
-        parsed.prompt = sys.stdin.read().strip()
-    elif not sys.stdin.isatty() and words and "-" in words:
-        parsed.prompt = " ".join(word for word in words if word != "-") + "\n\n" + sys.stdin.read()
-    if not parsed.prompt:
-        _usage("There is no prompt.")
-    return parsed
-
-
-def _take(parsed: Arguments, name: str, value: str) -> None:
-    match name:
-        case "--continue":
-            parsed.go_on = True
-        case "--template":
-            parsed.template = value
-        case "--session":
-            parsed.session = value
-        case "--cwd":
-            parsed.cwd = value if parsed.elsewhere else os.path.abspath(os.path.expanduser(value))
-        case "--output" if value in OUTPUTS:
-            parsed.output = value
-        case "--if-asked" if value in IF_ASKED:
-            parsed.if_asked = value
-        case "--mode" if value in MODES:
-            parsed.settings["mode"] = value
-        case "--model":
-            parsed.settings["model"] = value
-        case "--max-steps" if value.isdigit() and int(value) > 0:
-            parsed.settings["max_steps"] = int(value)
-        case "--timeout" if value.replace(".", "", 1).isdigit() and float(value) > 0:
-            parsed.settings["turn_timeout"] = float(value)
-        case _:
-            _usage(f"{value!r} is not a value for {name} ({OPTIONS[name].split('  ')[0]}).")
-
-
-def _usage(problem: str) -> NoReturn:
-    sys.exit(complain(f"{problem} See `openagent run --help`.", USAGE))
+        error, code = {"code": "cancelled", "message": "Cancelled."}, CANCELLED
+    if arguments.output != "text":
+        return _json_problem(error, code), session
+    return complain(explain(error), code), session
 
 
 def _client(arguments: Arguments) -> type[ThinClient]:
@@ -188,7 +159,7 @@ class Run:
         """The newest event seen: a line that is lost is taken up again from there."""
         self._streamed = ""
         self._prose = Prose(prose_width())
-        self._needs_approval = False
+        self._needs_approval = self._over = False
         self._unanswered = "", "do that"
         self._refusals: set[str] = set()
         self._problem = ""
@@ -213,20 +184,37 @@ class Run:
         elif arguments.settings:
             client.queue("session.update", session=self._session, settings=arguments.settings)
         client.queue("session.attach", session=self._session, messages=0)
-        self._sent = client.queue("message.send", session=self._session, text=arguments.prompt)
+        parts = {"parts": arguments.images} if arguments.images else {}
+        self._sent = client.queue("message.send", session=self._session, text=arguments.prompt, **parts)
         client.flush()
         return self._session
 
     def follow(self) -> int:
         try:
             return self._follow_on()
+        except BrokenPipeError:
+            return self._leave()
         except KeyboardInterrupt:
-            if self._queued:  # the turn that runs is somebody else's
-                self._client.queue("queue.remove", session=self._session, queued=self._queued)
-            else:
-                self._client.queue("turn.cancel", session=self._session)
+            op, fields = self._cancelling()
+            self._client.queue(op, **fields)
             self._client.flush()
             return self._follow_on()
+
+    def _cancelling(self) -> tuple[str, dict[str, str]]:
+        if self._queued:  # the turn that runs is somebody else's
+            return "queue.remove", {"session": self._session, "queued": self._queued}
+        return "turn.cancel", {"session": self._session}
+
+    def _leave(self) -> int:
+        """Nobody reads the answer any more, so nobody pays for the rest of it."""
+        silence_stdout()
+        if not self._over:
+            op, fields = self._cancelling()
+            try:
+                self._client.request(op, **fields)
+            except (ConnectionEnded, Refused):
+                return READER_LEFT  # the turn has ended by itself
+        return READER_LEFT
 
     def _follow_on(self) -> int:
         while True:
@@ -255,7 +243,8 @@ class Run:
         page = self._client.request("session.list", cwd=cwd, limit=1, roots=True)
         if not page["sessions"]:
             problem = f"There is no session in {cwd} to continue." if cwd else "There is no session there yet. "
-            sys.exit(complain(problem + ("" if cwd else "--cwd names a folder of that machine."), USAGE))
+            hint = "" if cwd else "--cwd names a folder of that machine."
+            raise Refused({"code": "usage", "message": problem.rstrip(), "hint": hint})
         return page["sessions"][0][what]
 
     def _follow(self) -> int:
@@ -416,6 +405,7 @@ class Run:
         sys.stderr.write(paint(clean(line), RED if failed else DIM, sys.stderr) + "\n")
 
     def _finish(self, event: Event) -> int:
+        self._over = True
         reason = event["reason"]
         text = event.get("text", "")
         if self._arguments.output == "json":
@@ -436,12 +426,13 @@ class Run:
             return complain(
                 f"The turn was stopped, for nobody here can allow it to {wanted}. You can answer where "
                 f"`openagent attach {self._session}` goes on with it; {unasked} lets it run unasked.",
-                NEEDS_APPROVAL,
+                NEEDS_ANSWER,
             )
         if error is not None:
-            return complain(explain(error), DONE if reason == "done" else LIMIT if reason in _LIMITS else FAILED)
+            code = LIMIT if reason in LIMITS else exit_codes.of_error(error.get("code", ""))
+            return complain(explain(error), DONE if reason == "done" else code)
         if reason == "done":
             return DONE
         told, following = turn_ended(reason)
-        code = LIMIT if reason in _LIMITS else CANCELLED if reason == "cancelled" else FAILED
+        code = LIMIT if reason in LIMITS else CANCELLED if reason == "cancelled" else FAILED
         return complain(f"{told} {following}", code)

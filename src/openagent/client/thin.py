@@ -135,8 +135,13 @@ class ThinClient:
             self._poll = select.poll()
             self._poll.register(self._woken, select.POLLIN)
             self._poll.register(self._socket.fileno(), select.POLLIN)
-        if any(descriptor == self._woken for descriptor, _ in self._poll.poll()):
-            os.read(self._woken, 64)
+            if not os.isatty(1):
+                self._poll.register(1, 0)  # whether the reader of a pipe has left is told unasked
+        for descriptor, what in self._poll.poll():
+            if descriptor == self._woken:
+                os.read(self._woken, 64)
+            elif descriptor == 1 and what & (select.POLLERR | select.POLLHUP):
+                raise BrokenPipeError
 
     def receive(self) -> Event:
         return parse(self.receive_body())
@@ -154,6 +159,15 @@ class ThinClient:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def reader_left() -> bool:
+    """Whoever read what is printed, as `head` does, reads no more."""
+    if os.isatty(1):
+        return False
+    poll = select.poll()
+    poll.register(1, 0)
+    return any(what & (select.POLLERR | select.POLLHUP) for _, what in poll.poll(0))
 
 
 class Refused(Exception):

@@ -7,7 +7,10 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
 from openagent.client.elsewhere import token_for, wanted, web_socket_url
-from openagent.client.thin import ConnectionEnded, Refused, ThinClient
+from openagent.client.thin import ConnectionEnded, Refused, ThinClient, reader_left
+
+_LOOK_UP = 1.0
+"""Seconds between two looks whether anybody still reads what is printed."""
 
 
 class ThinClientElsewhere(ThinClient):
@@ -37,10 +40,15 @@ class ThinClientElsewhere(ThinClient):
         self._waiting.clear()
 
     def receive_body(self) -> str:
-        try:
-            body = self._line.recv()
-        except ConnectionClosed:
-            raise ConnectionEnded from None
+        while True:
+            try:
+                body = self._line.recv(timeout=_LOOK_UP)
+                break
+            except TimeoutError:
+                if reader_left():
+                    raise BrokenPipeError from None
+            except ConnectionClosed:
+                raise ConnectionEnded from None
         return body if isinstance(body, str) else body.decode()
 
     def close(self) -> None:

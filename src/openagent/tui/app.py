@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
+import msgspec
 from msgspec.structs import replace
 from textual import on
 from textual._xterm_parser import XTermParser
@@ -23,6 +24,7 @@ from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.grants import GrantsRevoke
 from openagent.protocol.mcp import McpSwitch
+from openagent.protocol.messages import ImagePart
 from openagent.protocol.sessions import (
     Mode,
     SessionCreate,
@@ -77,6 +79,11 @@ class Wanted(NamedTuple):
     new: bool = False
     choose: bool = False
     """The person chooses one from the list."""
+    prompt: str = ""
+    """Said as soon as the session is there."""
+    images: Sequence[ImagePart] = ()
+    settings: Mapping[str, Any] = {}
+    template: str = ""
 
 
 class House(Screen[None]):
@@ -164,6 +171,9 @@ class OpenAgent(App[None]):
         try:
             client = await self.link.open()
             session = self._wanted.session or await self._choose()
+            if self._wanted.settings and not self._wanted.new:
+                change = msgspec.convert(dict(self._wanted.settings), SettingsChange)
+                await client.request(SessionUpdate(id=client.next_id(), session=session, settings=change))
             daemon = await client.request(DaemonStatus(id=client.next_id()))
         except (OpenAgentError, OSError) as problem:
             self.failure = problem
@@ -171,6 +181,8 @@ class OpenAgent(App[None]):
             return
         self.jail = self.views[0].jail = daemon.jail
         self.views[0].show_session(session)
+        if self._wanted.prompt or self._wanted.images:
+            self.views[0].say(self._wanted.prompt, self._wanted.images)
         if self._wanted.choose:
             self.action_sessions()
 
@@ -184,7 +196,9 @@ class OpenAgent(App[None]):
             return page.sessions[0].id
         # A folder of another machine is known only from its sessions.
         there = page.sessions[0].cwd if self.link.remote and page.sessions else self.cwd
-        return (await client.create_session(there)).id
+        settings = msgspec.convert(dict(self._wanted.settings), SettingsChange)
+        create = SessionCreate(id=client.next_id(), cwd=there, settings=settings, template=self._wanted.template)
+        return (await client.request(create)).id
 
     # Keys
 

@@ -5,8 +5,9 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from openagent.client.command_line import Arguments, WrongUse, read
 from openagent.client.text import clean
 from openagent.protocol.errors import OpenAgentError
 from openagent.tui import preferences
@@ -14,22 +15,30 @@ from openagent.tui.terminal_colours import Asked, Ground, depth
 
 if TYPE_CHECKING:
     from openagent.client import Client
+    from openagent.tui.app import Wanted
 
 _COLOUR_SYSTEMS = {"truecolor": "truecolor", "256": "256", "16": "standard"}
 """How many colours there are, as Textual is told."""
 
 
-class Given(NamedTuple):
-    session: str = ""
-    new: bool = False
-    url: str = ""
-    token: str = ""
-    choose: bool = False
-
-
 def main(arguments: Sequence[str]) -> int:
+    """`openagent tui [SESSION [PROMPT]]`"""
+    try:
+        parsed = read(arguments, interactive=True)
+    except WrongUse as problem:
+        return _complain(f"{problem} {problem.hint or 'See `openagent tui --help`.'}", 2)
+    if parsed.words and not parsed.session:
+        parsed.session, parsed.prompt = parsed.words[0], " ".join(parsed.words[1:])
+    return begin(parsed)
+
+
+def begin(parsed: Arguments) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _complain("This needs a terminal. `openagent run` and `openagent attach` do not.")
+    if os.environ.get("TERM") == "dumb":
+        return _complain("TERM=dumb shows no full screen. `openagent run` and `openagent attach` do without one.")
+    if not parsed.elsewhere and not os.path.isdir(parsed.cwd):
+        return _complain(f"There is no folder {parsed.cwd}.")
     for name in ("COLUMNS", "LINES"):
         # What some parent once measured: with these set, no resize would ever be noticed. The terminal itself knows.
         os.environ.pop(name, None)
@@ -37,14 +46,13 @@ def main(arguments: Sequence[str]) -> int:
     # Asked before Textual loads, the terminal answers meanwhile. Only where nobody chose a theme.
     asked = Asked(os.environ) if preferences.load(os.environ).theme not in preferences.THEMES else None
     try:
-        given = _read(arguments)
         os.environ["TEXTUAL_COLOR_SYSTEM"] = _COLOUR_SYSTEMS[depth(os.environ)]
         import openagent.tui.app  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
         del os.environ["TEXTUAL_COLOR_SYSTEM"]  # read by now; nobody else shall inherit it
         ground, typed = asked.answer() if asked else (None, b"")
         asked = None
-        return asyncio.run(show(given, ground, typed))
+        return asyncio.run(show(parsed, ground, typed))
     except (OpenAgentError, OSError) as problem:
         return _complain(str(problem))
     finally:
@@ -52,26 +60,9 @@ def main(arguments: Sequence[str]) -> int:
             asked.answer(0)
 
 
-def _complain(problem: str) -> int:
+def _complain(problem: str, code: int = 1) -> int:
     sys.stderr.write(f"openagent: {clean(problem)}\n")
-    return 1
-
-
-def _read(arguments: Sequence[str]) -> Given:
-    from openagent.client import elsewhere
-
-    url = elsewhere.wanted(os.environ)
-    if not arguments:
-        return Given(url=url)
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="openagent tui", add_help=False)
-    parser.add_argument("session", nargs="?", default="")
-    parser.add_argument("--new", action="store_true")
-    parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--token", default="")
-    given = parser.parse_args(arguments)
-    return Given(given.session, given.new, url, given.token, choose=given.resume and not given.session)
+    return code
 
 
 def _collect_again() -> None:
@@ -79,19 +70,37 @@ def _collect_again() -> None:
     gc.freeze()
 
 
-async def show(given: Given, ground: Ground | None, typed: bytes) -> int:
+def _wanted(given: Arguments) -> "Wanted":
+    """A prompt, or what it is to be said with, begins a session unless one is named."""
+    from openagent.protocol.messages import ImagePart
+    from openagent.tui.app import Wanted
+
+    begins = bool(given.prompt or given.images or given.settings or given.template)
+    return Wanted(
+        given.session,
+        new=given.new or (begins and not (given.go_on or given.session or given.pick)),
+        choose=given.pick,
+        prompt=given.prompt,
+        images=[ImagePart(each["media_type"], each["data"]) for each in given.images],
+        settings=given.settings,
+        template=given.template,
+    )
+
+
+async def show(given: Arguments, ground: Ground | None, typed: bytes) -> int:
     from openagent.client import connect, elsewhere
     from openagent.client.reconnect import Link
-    from openagent.tui.app import OpenAgent, Wanted
+    from openagent.tui.app import OpenAgent
+
+    url = elsewhere.wanted(os.environ)
 
     async def open_(may_start: bool) -> "Client":
         return await connect(
-            url=given.url, token=given.token, name="tui", interactive=True, auto_start=may_start, env=os.environ
+            url=url, token=given.token, name="tui", interactive=True, auto_start=may_start, env=os.environ
         )
 
-    link = Link(open_, remote=elsewhere.machine(given.url))
-    wanted = Wanted(given.session, given.new, given.choose)
-    app = OpenAgent(link, wanted, os.getcwd(), os.environ, ground=ground)
+    link = Link(open_, remote=elsewhere.machine(url))
+    app = OpenAgent(link, _wanted(given), given.cwd or os.getcwd(), os.environ, ground=ground)
     app.typed = typed.decode(errors="ignore")
     app.when_drawn = _collect_again
     try:

@@ -445,10 +445,10 @@ class SessionView(Rows):
     async def list_files(self, folder: str) -> FileEntries | None:
         return await self.ask(lambda client: FilesList(id=client.next_id(), session=self.session, path=folder))
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, images: Sequence[ImagePart] = ()) -> None:
         """A message, or a command of the workspace: the daemon expands those."""
         self.chat.anchor()
-        self.run_worker(self._send(text, [], text), group="send")
+        self.run_worker(self._send(text, [*images], text), group="send")
 
     async def cancel(self) -> None:
         await self.ask(lambda client: TurnCancel(id=client.next_id(), session=self.session))

@@ -1,4 +1,4 @@
-"""Hashes for every pin of requirements/*.txt: `scripts/pins.py` writes them anew, `scripts/pins.py --check` looks.
+"""Hashes for every pin of requirements/*.txt and of the extras: `scripts/pins.py` writes them anew, `--check` looks.
 
 To add or change a pin by hand, write `name==version` into the file and run this. Each pin gets the hashes of all files
 that the package index has of that version, wheels of every platform and the source, so that every Python that may
@@ -17,7 +17,8 @@ from pathlib import Path
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
-FOLDER = Path(__file__).parents[1] / "requirements"
+ROOT = Path(__file__).parents[1]
+FOLDERS = (ROOT / "requirements", ROOT / "src/openagent/plugins/pins")
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\#]+)(?P<marker>\s*;[^\\#]*)?")
 _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}\b")
 
@@ -42,7 +43,7 @@ class _Links(HTMLParser):
 
 
 def main() -> int:
-    files = sorted(FOLDER.glob("*.txt"))
+    files = sorted(file for folder in FOLDERS for file in folder.glob("*.txt"))
     if sys.argv[1:] == ["--check"]:
         return _check(files)
     pins = {(pin.name, pin.version): pin for file in files for pin in _pins(file)}
@@ -56,7 +57,7 @@ def main() -> int:
 
 def _check(files: list[Path]) -> int:
     without = [
-        f"{file.relative_to(FOLDER.parent)}: {line}"
+        f"{file.relative_to(ROOT)}: {line}"
         for file in files
         for line in file.read_text().replace("\\\n", " ").splitlines()
         if line.strip() and not line.lstrip().startswith("#") and not _HASH.search(line)

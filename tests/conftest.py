@@ -19,6 +19,8 @@ def anyio_backend() -> str:
 def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
+    for name in ("PIP_NO_INDEX", "UV_OFFLINE"):  # nothing is fetched but from folders that a test made
+        monkeypatch.setenv(name, "1")
     for name in (
         *FORWARDED_ENV,
         "OPENAGENT_HOME",

@@ -30,6 +30,7 @@ from openagent.context.recall import StoredMemory
 from openagent.context.service import ContextService
 from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
+from openagent.customizing.extras import ExtrasService
 from openagent.customizing.service import Customizing
 from openagent.daemon.daemon import Behind, Daemon, Handler
 from openagent.daemon.heap import Heap
@@ -43,6 +44,7 @@ from openagent.mcp.servers import own_file
 from openagent.mcp.service import McpService
 from openagent.models.service import Models
 from openagent.plugins.collector import ContextSettings
+from openagent.plugins.extras import Extras
 from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.places import Places
 from openagent.protocol import locations
@@ -155,7 +157,7 @@ def assemble(
     settings = configs.load().settings
     bus, loaded, sessions = daemon.bus, LoadedSessions(), Late[SessionManager]("the session manager")
     store = open_store(settings.store.url)
-    plugins = PluginLoader()
+    plugins, extras = PluginLoader(), Extras(home)
 
     git_watch = GitWatch(loaded, loop)
     safety = Safety(home, configs, git_watch, jailed=settings.jail.kind != "host")
@@ -230,7 +232,7 @@ def assemble(
     # A message passes these from the last to the first.
     gate = CodeGate(custom.gate, index, lambda workspace: settings_in(workspace).index, learning.was_shown)
     gate = GitGate(QuotaGate(gate, safety.workspaces), git_watch)
-    gate = IntentGate(gate, lambda workspace: settings_in(workspace).intent, loaded.find)
+    gate = IntentGate(gate, lambda workspace: settings_in(workspace).intent, loaded.find, extras)
     caches, heap = CacheWatch(), Heap()
 
     def left_memory(session: str) -> None:
@@ -298,7 +300,8 @@ def assemble(
         *models.handlers(),
         *UsageService(store).handlers(),
         *MetricsService(store).handlers(),
-        *IndexService(index).handlers(),
+        *IndexService(index, extras).handlers(),
+        *ExtrasService(extras).handlers(),
         *ContextService(manager, bus).handlers(),
         *access.handlers(),
         *FileService(manager, safety, hidden, copies=home / "copies").handlers(),
@@ -339,6 +342,7 @@ def assemble(
             exits.close,
             learning.close,
             index.close,
+            extras.close,
             models.close,
             safety.close,
         ],

@@ -1,5 +1,6 @@
 """What a message is for: an effect where it is known, none where it is not."""
 
+import asyncio
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -84,12 +85,18 @@ async def test_what_is_unsure_broken_or_slow_is_not_in_the_way(
 
 
 @pytest.mark.skipif(importlib.util.find_spec("dspy") is not None, reason="the extra is installed")
-async def test_without_the_extra_a_turn_goes_on_as_usual(tmp_path: Path) -> None:
+async def test_without_the_extra_a_turn_goes_on_while_it_is_fetched_and_tells_why_it_cannot_be(tmp_path: Path) -> None:
     async with house(tmp_path, script({"text": "unasked"}), config=ON) as h, await h.client() as client:
-        ended, seen = await turn(client, await new_session(h, client), "Please mend the harbour.")
+        session = await new_session(h, client)
+        ended, seen = await turn(client, session, "Please mend the harbour.")
         assert (ended.reason, ended.text) == ("done", "Here.")
-        assert "not installed" in detected(seen).note
+        assert "is being fetched" in detected(seen).note
         assert len(h.sim.requests) == 1
+        async with asyncio.timeout(60):
+            while "is being fetched" in detected(seen).note:
+                ended, seen = await turn(client, session, "Please mend the harbour.")
+        assert ended.reason == "done"
+        assert "No intent was looked for: The packages could not be installed" in detected(seen).note
 
 
 async def test_nothing_is_asked_unless_it_is_switched_on(tmp_path: Path) -> None:

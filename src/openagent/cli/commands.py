@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "index": Entry("openagent.cli.index:index", "Index the code of a workspace and search it"),
         "files": Entry("openagent.cli.files:files", "List, read and write the files of a session"),
         "workspaces": Entry("openagent.cli.workspaces:workspaces", "Copy a workspace, merge a copy back, make backups"),
+        "extras": Entry("openagent.cli.extras:extras", "List and fetch large libraries that some features need"),
         "demo": Entry("openagent.cli.demo:demo", "Watch a scripted model fix a bug with real tools"),
     },
     "sessions": {

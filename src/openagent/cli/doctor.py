@@ -22,6 +22,7 @@ from openagent.protocol.configuration import ConfigList, ConfigShow
 from openagent.protocol.customizing import Plugin, PluginsList
 from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.extras import ExtraInfo, ExtrasList
 from openagent.protocol.safety import PolicyExplain
 from openagent.protocol.setup import ModelSources, SetupLook
 
@@ -136,7 +137,7 @@ def _daemon() -> Iterable[Check]:
     """What the daemon itself says. One that was not running is started for this and, unless used, stopped again."""
     before = daemon_pid()
     try:
-        info, settings, notices, plugins, sources = complete(_ask_daemon())
+        info, settings, notices, plugins, extras, sources = complete(_ask_daemon())
     except (OpenAgentError, OSError) as problem:
         yield _refusal(problem)
         return
@@ -156,6 +157,7 @@ def _daemon() -> Iterable[Check]:
     for plugin in plugins:
         advice = f"Correct or uninstall {plugin.distribution or plugin.place}."
         yield Check("plugin", "broken", f"{plugin.name} ({plugin.kind}): {plugin.error}", advice)
+    yield from _extras(extras)
     if info.model:
         yield Check("model", "ok", f"{info.model} answers when no other is named")
     else:
@@ -180,6 +182,16 @@ def _found(sources: ModelSources | None) -> Iterable[Check]:
         yield Check("login", "ok" if login.done else "missing", login.provider, advice)
 
 
+def _extras(extras: Sequence[ExtraInfo]) -> Iterable[Check]:
+    """What is fetched when it is first wanted, and what happens until then."""
+    if here := [extra.name for extra in extras if extra.state != "absent"]:
+        yield Check("extras", "ok", ", ".join(here))
+    absent = [extra for extra in extras if extra.state == "absent"]
+    for extra in absent:
+        advice = "openagent extras get NAME" if extra is absent[-1] else ""
+        yield Check("extras", "missing", f"{extra.name} is fetched when wanted; until then {extra.without}", advice)
+
+
 def _refusal(problem: Exception) -> Check:
     is_config = isinstance(problem, OpenAgentError) and problem.info.code == "config_error"
     return Check("configuration" if is_config else "daemon", "broken", str(problem), required=True)
@@ -190,6 +202,7 @@ class _Told(NamedTuple):
     settings: ConfigList | OpenAgentError
     notices: list[str]
     plugins: list[Plugin]
+    extras: list[ExtraInfo]
     sources: ModelSources | None
 
 
@@ -200,14 +213,15 @@ async def _ask_daemon() -> _Told:
         info = await client.request(DaemonStatus(id=client.next_id()))
         plugins = (await client.request(PluginsList(id=client.next_id()))).plugins
         broken = [plugin for plugin in plugins if plugin.error]
+        extras = (await client.request(ExtrasList(id=client.next_id()))).extras
         try:
             settings = await client.request(ConfigShow(id=client.next_id(), cwd=cwd))
             explain = PolicyExplain(id=client.next_id(), command="true", cwd=cwd)
             notices = (await client.request(explain)).notices
             sources = await client.request(SetupLook(id=client.next_id(), cwd=cwd))
         except OpenAgentError as problem:
-            return _Told(info, problem, [], broken, None)
-        return _Told(info, settings, notices, broken, sources)
+            return _Told(info, problem, [], broken, extras, None)
+        return _Told(info, settings, notices, broken, extras, sources)
 
 
 def _keys() -> Check:

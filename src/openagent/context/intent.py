@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,10 @@ import msgspec
 
 from openagent.config.settings import IntentSettings
 from openagent.core.model_call import ask_aside
+from openagent.plugins.extras import Extras
 from openagent.plugins.gate import Admission, FrontGate, Gate, Scene
 from openagent.plugins.provider import ModelRequest
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import IntentDetected
 from openagent.protocol.intent import Intent
 from openagent.protocol.messages import Message, NotePart, TextPart
@@ -57,10 +58,6 @@ class IntentRouter:
 
     def __init__(self) -> None:
         self._extract: Any = None
-
-    @staticmethod
-    def installed() -> bool:
-        return find_spec("dspy") is not None
 
     def route(self, message: str, complete: Complete) -> Intent:
         dspy: Any = import_module("dspy")
@@ -111,8 +108,11 @@ class IntentGate(FrontGate):
         gate: Gate,
         settings: Callable[[Path], IntentSettings],
         loaded: "Callable[[str], Session | None]",
+        extras: Extras,
     ) -> None:
         super().__init__(gate)
+        self._extras = extras
+        self._fetching: asyncio.Task[None] | None = None
         self._settings = settings
         self._loaded = loaded
         self._router = IntentRouter()
@@ -134,8 +134,8 @@ class IntentGate(FrontGate):
         return msgspec.structs.replace(admission, notes=[*admission.notes, NotePart("intent", hint)])
 
     async def _detect(self, session: "Session", settings: IntentSettings, text: str) -> IntentDetected:
-        if not self._router.installed():
-            return IntentDetected(note="The extra `intent` is not installed: `openagent help context` tells of it.")
+        if not self._extras.is_here("intent"):
+            return IntentDetected(note=self._fetch())
         asking = _Asking(session, settings.model)
         try:
             async with asyncio.timeout(settings.timeout):
@@ -150,6 +150,21 @@ class IntentGate(FrontGate):
         used = intent.confidence >= settings.min_confidence
         note = "" if used else f"Unsure: {intent.confidence:.2f} of {settings.min_confidence:g}."
         return IntentDetected(intent=intent, used=used, tools=TOOLS[intent.type] if used else [], note=note)
+
+    def _fetch(self) -> str:
+        """Nobody's message waits for it. What is said about it."""
+        if self._fetching is None or self._fetching.done():
+            failed = self._fetching.exception() if self._fetching is not None else None
+            if isinstance(failed, OpenAgentError):
+                self._fetching = None  # the next message tries again
+                return f"No intent was looked for: {failed.info.message} {failed.info.hint}"
+            self._fetching = asyncio.create_task(self._extras.fetch("intent", _tell_nobody))
+        stage = self._extras.stage("intent") or "it begins now"
+        return f"What finds out intents is being fetched ({stage}); messages go on without it until it is here."
+
+
+def _tell_nobody(stage: str, done: int, total: int) -> None:
+    pass  # the next message says how far it is
 
 
 class _Asking:

@@ -57,14 +57,18 @@ class CodeIndex:
         """`may_read` is asked for every file, by its path in the workspace, before anything of it is shown."""
         self._home = home
         self._may_read = may_read
-        self._chroma = vectors == "chroma" and is_installed()
-        if vectors == "chroma" and not self._chroma:
-            _log.warning("Chroma is not installed: vectors are kept in the index's own file")
+        self.wants_chroma = vectors == "chroma"
+        if self.wants_chroma and not is_installed():
+            _log.warning("Chroma is not here yet: vectors are kept in the index's own file")
         self.model = model or home / "model"
         self._building: dict[Path, asyncio.Lock] = {}
         self._embedder: Embedder | None = None
         self._meanings: dict[Path, tuple[float, Meanings | ChromaVectors]] = {}
         self._embedding: dict[Path, asyncio.Task[None]] = {}
+
+    @property
+    def _chroma(self) -> bool:
+        return self.wants_chroma and is_installed()
 
     def is_built(self, workspace: Path) -> bool:
         return self._file(workspace).exists()

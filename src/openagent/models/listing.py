@@ -10,8 +10,9 @@ from typing import TypeVar
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.models.catalog import NO_MODEL, ModelCatalog, Place
-from openagent.models.offline import install, size_of
+from openagent.models.offline import install
 from openagent.plugins.ledger import Ledger
+from openagent.plugins.package_install import size_of
 from openagent.plugins.provider import Answer, ModelInfo, ModelRequest, Notice, Provider, ProviderTimeout
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PullProgress

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+_more: list[Path] = []
+"""What was fetched later, and can be imported here and in the processes that are started."""
 ROOT = "/"
 """Where they work: a folder that nobody else can put modules into."""
 _PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
@@ -30,7 +32,14 @@ def isolated(module: str, *arguments: str, places: Iterable[Path] = ()) -> Seque
     """
     found = find_spec(module.partition(".")[0])
     home = [str(Path(found.origin).parents[1])] if found is not None and found.origin else []
-    return (sys.executable, "-I", "-c", _RUN, module, json.dumps([*home, *map(str, places)]), *arguments)
+    return (sys.executable, "-I", "-c", _RUN, module, json.dumps([*home, *map(str, (*places, *_more))]), *arguments)
+
+
+def also_from(folder: Path) -> None:
+    """Lets modules be imported from there, when they are nowhere else: here, and in processes started from now on."""
+    if folder not in _more:
+        _more.append(folder)
+        sys.path.append(str(folder))
 
 
 def bare_environment(passed: Iterable[str] = ()) -> dict[str, str]:

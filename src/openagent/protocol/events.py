@@ -540,12 +540,12 @@ class LoginRequired(Event, frozen=True, kw_only=True, tag="login.required"):
 
 
 class PullProgress(Event, frozen=True, kw_only=True, tag="models.progress"):
-    """An offline model is being installed; sent to the client that asked for it."""
+    """An offline model or an extra is being installed; sent to the client that asked for it."""
 
     durable: ClassVar[bool] = False
     told: ClassVar[Told] = Drawn("a bar, where it was asked for")
     model: str
-    """The model that is installed."""
+    """The model or the extra that is installed."""
     stage: str
     """What is being done, in words."""
     done_bytes: int = 0

@@ -13,6 +13,7 @@ from openagent.protocol import (
     conversation,
     customizing,
     daemon,
+    extras,
     files,
     flows,
     grants,
@@ -38,22 +39,8 @@ from openagent.protocol.op import Op
 
 _FEATURES = (
     *(daemon, sessions, conversation, queue, undo, agents, flows, tasks, files, terminals, search, context, tools),
-    *(
-        mcp,
-        templates,
-        customizing,
-        models,
-        auth,
-        setup,
-        configuration,
-        usage,
-        metrics,
-        workspaces,
-        index,
-        safety,
-        grants,
-    ),
-    *(tokens,),
+    *(mcp, templates, customizing, models, auth, setup, configuration, usage, metrics, workspaces, index, safety),
+    *(grants, tokens, extras),
 )
 
 

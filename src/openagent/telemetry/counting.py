@@ -2,7 +2,7 @@
 
 `estimate_tokens` is close and takes microseconds. `prompt_ceiling` is never too low: it is what gets reserved.
 `exact_tokens` runs a real tokenizer, which costs some 70 MB of memory for good: only for answers whose provider
-reported no usage, and only where the part `tokenizer` was fetched. Without it they are estimated.
+reported no usage, and only where the extra `tokenizer` is. Without it they are estimated.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -9,9 +9,9 @@ from openagent.protocol import events as e
 from openagent.protocol.conversation import MessageRaw, MessagesPage, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolResultPart
-from openagent.protocol.sessions import SessionFork, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import SessionFork, SessionGet, SessionUpdate, SettingsChange
 
-from .doing import call, turn
+from .doing import ask, call, turn
 from .house import House, house, new_session, until
 
 pytestmark = pytest.mark.anyio
@@ -114,7 +114,10 @@ async def test_cancelling_a_stream_keeps_and_marks_what_was_said(tmp_path: Path)
             await client.send(session, "tell me")
             await until(attachment, lambda event: isinstance(event, e.TextDelta) and "time" in event.text)
             assert await client.cancel(session)
-            completed, _ = await attachment.until_turn_ends()
+            completed, before = await attachment.until_turn_ends()
+            told = [event.usage for event in before if isinstance(event, e.UsageUpdated)]
+            assert told[-1] == (await ask(client, SessionGet, session=session)).usage
+            assert told[-1].tokens.output_tokens > 0
         assert completed.reason == "cancelled"
         last = (await all_messages(h, session))[-1]
         assert (last.text, last.stop_reason) == ("Once upon a time", "cancelled")

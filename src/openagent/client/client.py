@@ -148,6 +148,10 @@ class Client:
         finally:
             self._everything.discard(queue)
 
+    async def ended(self) -> None:
+        """Returns when the connection is lost, and did not come back by itself."""
+        await asyncio.wait([self._reader])
+
     async def close(self) -> None:
         self._reopen = None
         await self._transport.close()

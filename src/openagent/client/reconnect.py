@@ -2,19 +2,37 @@
 between a daemon and somebody else (an editor, a script) have in common."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import NamedTuple
 
 from openagent.client.client import Client, ConnectionLost
 from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
 
-FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0
+FIRST_WAIT, LONGEST_WAIT, LONGEST_WAIT_HERE = 0.25, 4.0, 1.0
 Open = Callable[[bool], Awaitable[Client]]
 """Connect; start a daemon if there is none and that is wanted."""
 
 
+class Trouble(NamedTuple):
+    """There is no connection."""
+
+    problem: str
+    """Why."""
+    again_at: float = 0.0
+    """When it is tried again, on the monotonic clock; 0: it is being tried."""
+
+
 class Link:
     def __init__(self, open_: Open, *, remote: str = "") -> None:
+        self.trouble: Trouble | None = None
+        """What is wrong with the connection right now."""
+        self.on_trouble: Callable[[Trouble | None], None] = lambda _trouble: None
+        """Hears of every change of it."""
+        self._hurry = asyncio.Event()
+        self._may_start = True
         self.remote = remote
         """The other machine that the daemon works on: its files are not ours."""
         self._open = open_
@@ -40,26 +58,43 @@ class Link:
                 self._lost = False
             return self._client
 
-    async def mend(self, lost: Client, tell: Callable[[str], None]) -> None:
+    def try_now(self) -> None:
+        """Somebody wants it: also a daemon that was stopped on purpose is started for them."""
+        self._may_start = True
+        self._hurry.set()
+
+    async def mend(self, lost: Client, tell: Callable[[str], None] = lambda _problem: None) -> None:
         """Returns when there is a connection again, however long that takes; `tell` hears how it goes."""
         async with self._mending:
             if self._client is not lost:
                 return
             why = await why_lost(lost)
             # A daemon that said goodbye was stopped by somebody and stays so; one that died is started again.
-            may_start = why.info == ConnectionLost().info
+            self._may_start = why.info == ConnectionLost().info
             self._lost = True
             await lost.close()
             problem, wait = why.info.message, FIRST_WAIT
             while self._lost:
                 tell(problem)
+                self._tell(Trouble(problem))
                 try:
-                    await self.open(may_start=may_start)
-                    return
+                    await self.open(may_start=self._may_start)
+                    break
                 except (OpenAgentError, OSError) as refused:
                     problem = refused.info.message if isinstance(refused, OpenAgentError) else str(refused)
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, LONGEST_WAIT) if self.remote else FIRST_WAIT
+                self._tell(Trouble(problem, time.monotonic() + wait))
+                await self._pause(wait)
+                wait = min(2 * wait, LONGEST_WAIT if self.remote else LONGEST_WAIT_HERE)
+            self._tell(None)
+
+    def _tell(self, trouble: Trouble | None) -> None:
+        self.trouble = trouble
+        self.on_trouble(trouble)
+
+    async def _pause(self, seconds: float) -> None:
+        self._hurry.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._hurry.wait(), seconds)
 
     async def close(self) -> None:
         if self._client is not None:

@@ -258,6 +258,12 @@ class Turn:
             *(MessageAdded(message=message) for message in messages),
             *(finished(call, result) for call, result in closed),
             *([ErrorRaised(error=error)] if error and reason != "done" and not recorder.has_told(error) else []),
+            # What was cut off costs too.
+            *(
+                [UsageUpdated(usage=usage, last=records[-1].usage, last_cost_usd=records[-1].cost_usd)]
+                if records
+                else []
+            ),
             TurnCompleted(
                 turn=self.number,
                 reason=reason,

@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from openagent.client import Client
-from openagent.client.reconnect import Link
+from openagent.client.reconnect import Link, Trouble
 from openagent.client.text import clean
 from openagent.protocol.context import ContextShow
 from openagent.protocol.daemon import DaemonStatus
@@ -35,6 +35,7 @@ from openagent.protocol.sessions import (
 from openagent.protocol.tools import ToolsList
 from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRewind, SessionUnrewind
 from openagent.tui import keys, preferences
+from openagent.tui.banner import Banner
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, named
 from openagent.tui.place import place
@@ -107,6 +108,7 @@ class OpenAgent(App[None]):
     .tiny #house { display: none; }
     .tiny #tiny { display: block; }
     Sheets { height: 1fr; }
+    ToastRack { dock: top; align: right top; margin: 1 0 0 0; }
     StatusBar > .right { display: none; }
     .wide StatusBar > .right { display: block; }
     .narrow TabBar > #place { display: none; }
@@ -135,6 +137,7 @@ class OpenAgent(App[None]):
         self.views = [SessionView(link, self.keys, vim=self.liked.vim)]
         self._bar = TabBar(clean(link.remote) or place(cwd))
         self._switcher = Sheets(self.views[0], initial=self.views[0].id)
+        self._banner = Banner()
         self._tiny = Static(markup=False, id="tiny")
         # Before anything is drawn: a theme set later would make every style anew.
         for palette in PALETTES.values():
@@ -150,6 +153,7 @@ class OpenAgent(App[None]):
     def compose(self) -> ComposeResult:
         with Rows(id="house"):
             yield self._bar
+            yield self._banner
             yield self._switcher
         yield self._tiny
 
@@ -179,6 +183,8 @@ class OpenAgent(App[None]):
             self.failure = problem
             self.exit(return_code=1)
             return
+        self.link.on_trouble = self._connection_changed
+        self.run_worker(self._mend(), group="mend")
         self.jail = self.views[0].jail = daemon.jail
         self.views[0].show_session(session)
         if self._wanted.prompt or self._wanted.images:
@@ -199,6 +205,18 @@ class OpenAgent(App[None]):
         settings = msgspec.convert(dict(self._wanted.settings), SettingsChange)
         create = SessionCreate(id=client.next_id(), cwd=there, settings=settings, template=self._wanted.template)
         return (await client.request(create)).id
+
+    async def _mend(self) -> None:
+        """Whatever is shown: somebody who only writes hears of a loss too."""
+        while True:
+            client = self.link.client
+            await client.ended()
+            await self.link.mend(client)
+
+    def _connection_changed(self, trouble: Trouble | None) -> None:
+        self._banner.show(trouble)
+        for view in self.views:
+            view.status.offline(trouble is not None)
 
     # Keys
 

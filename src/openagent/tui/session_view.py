@@ -1,6 +1,7 @@
 """A session on the screen: how it follows what happens, and what the person does with it."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
@@ -34,6 +35,7 @@ from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, Use
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
 from openagent.protocol.tools import ToolRun
+from openagent.tui.activity import Activity
 from openagent.tui.agents import Agents
 from openagent.tui.asks import Asks
 from openagent.tui.bare import Columns, Rows
@@ -81,6 +83,7 @@ class SessionView(Rows):
         self.chat = Chat()
         self.side = SidePanel()
         self.status = StatusBar()
+        self.activity = Activity()
         self.asks = Asks()
         self.agents = Agents(lambda: link.client, self._show_agents)
         self.completion = Completion()
@@ -127,6 +130,7 @@ class SessionView(Rows):
             yield self.side
         yield self._pill
         yield self.asks
+        yield self.activity
         yield self.completion
         yield self.prompt
         yield self.status
@@ -211,13 +215,14 @@ class SessionView(Rows):
         return False
 
     async def _mend(self, lost: Client) -> None:
-        await self._link.mend(lost, self.status.lost)
+        await self._link.mend(lost)
 
     async def _begin(self, snapshot: Snapshot) -> None:
         self.info = snapshot.info
         await self.chat.begin(
             snapshot.messages, has_more=snapshot.has_more, rewound=snapshot.rewound, ends=snapshot.turns
         )
+        self.activity.begin(snapshot.info, _asked_at(snapshot))
         if not snapshot.messages and not snapshot.live:
             await self.chat.welcome()
         if snapshot.live:
@@ -264,6 +269,7 @@ class SessionView(Rows):
     async def _take(self, event: e.AnyEvent) -> None:
         if self.info is not None:
             self._learn(self.info, event)
+            self.activity.take(event, self.info)
         if taker := self._takers.get(type(event)):
             await taker(event)
             return
@@ -299,6 +305,7 @@ class SessionView(Rows):
         if self.info is None:
             return
         self.status.show(self.info, self.jail, self._branch)
+        self.activity.follow(self.info)
         self.side.show_usage(self.info)
         self.prompt.set_class(self.running, "running")
         self.post_message(self.Changed())
@@ -405,6 +412,11 @@ class SessionView(Rows):
             self.run_worker(self._send(text, event.images, event.shown), group="send")
 
     async def _send(self, text: str, images: list[ImagePart], shown: str) -> None:
+        if self._link.trouble is not None:
+            self._link.try_now()
+            self.prompt.text = self.prompt.text or shown
+            self.notify("Not sent yet: the connection is lost. It stays in the input.", severity="warning")
+            return
         await self._attached.wait()
         parts: list[UserPart] = [*images]
         sent = await self.ask(
@@ -501,6 +513,12 @@ class SessionView(Rows):
                 await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
         finally:
             self.loading_older = False
+
+
+def _asked_at(snapshot: Snapshot) -> float:
+    """When the turn that runs began, as far as its page tells."""
+    asked = (message.created_at for message in reversed(snapshot.messages) if message.role == "user")
+    return next(asked, time.time())
 
 
 def _text(parts: list[UserPart]) -> str:

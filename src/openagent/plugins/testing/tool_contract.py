@@ -11,6 +11,7 @@ and has a fixture `anyio_backend` that says "asyncio".
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +35,7 @@ class LoneContext:
         self.session, self.call_id = "session", "call"
         self.workspace, self.scratch = folder / "workspace", folder / "scratch"
         self.workspace.mkdir(exist_ok=True)
+        self.folders: Sequence[Path] = ()
         self.files_read = FilesRead()
         self.shown: list[str] = []
         self.plan: list[PlanItem] = []

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from openagent.cli.run import Written
     from openagent.client.command_line import Arguments
 
 _HELP = {"--help", "-h"}
@@ -27,7 +28,7 @@ def main() -> int:
         case ["run", *rest]:
             from openagent.cli.run import main as run
 
-            return run(rest)
+            return run(rest, _drawn)
         case ["serve", *rest] if not _SERVE_AS_CLIENT.intersection(rest):
             return _load("openagent.app")(rest)
         case ["rpc" | "acp" | "tui" as program, *rest] if not _HELP.intersection(rest):
@@ -42,6 +43,17 @@ def main() -> int:
             return _prompt(arguments)
         case _:
             return _command(arguments)
+
+
+def _drawn(width: int) -> "Written | None":
+    """The terminal interface's Markdown for a plain terminal. It loads while the model thinks."""
+    import os
+
+    try:
+        from openagent.tui.printed import Printed
+    except ImportError:  # a client that was built without the interface
+        return None
+    return Printed(width, os.environ)
 
 
 def _bare(led_elsewhere: bool) -> int:
@@ -85,7 +97,7 @@ def _prompt(arguments: list[str]) -> int:
     on_a_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     said = bool(parsed.words or parsed.images or stdin_is_given())
     if parsed.printed or parsed.output or (said and not on_a_terminal):
-        return answer(parsed, "openagent")
+        return answer(parsed, "openagent", _drawn)
     from openagent.tui.main import begin
 
     return begin(parsed)

@@ -93,6 +93,24 @@ def test_lists_hang_and_nest() -> None:
     ]
 
 
+def test_task_lists_have_boxes() -> None:
+    text = (
+        "- [x] reproduce\n- [ ] repair, which takes more than one line\n  - [ ] nested\n\n1. [x] ordered\n\n- [no] box"
+    )
+    assert lines(page(text, 24)) == [
+        *(
+            "☑ reproduce",
+            "☐ repair, which takes",
+            "  more than one line",
+            "  ☐ nested",
+            "",
+            "1. ☑ ordered",
+            "",
+            "• [no] box",
+        ),
+    ]
+
+
 def test_what_hangs_is_copied_without_its_indent() -> None:
     listed = "- a point that is far too long for one line of this width\n  - nested, and that is too long as well"
     assert copied(f"{listed}\n\n> quoted at length, too", 30).splitlines() == [

@@ -6,7 +6,18 @@ import sys
 
 from openagent.cli import exit_codes
 from openagent.cli.exit_codes import CANCELLED, DONE, FAILED, LIMIT, LIMITS, NEEDS_ANSWER, READER_LEFT, USAGE
-from openagent.cli.terminal import DIM, RED, Prose, complain, forgiving_streams, paint, prose_width, silence_stdout
+from openagent.cli.terminal import (
+    DIM,
+    RED,
+    Prose,
+    columns,
+    complain,
+    forgiving_streams,
+    paint,
+    prose_width,
+    silence_stdout,
+    use_colour,
+)
 from openagent.client.command_line import (
     HELP_OPTIONS,
     OPTIONS,
@@ -27,7 +38,20 @@ from openagent.protocol.words import LEAVING, call_to_come, choice_lines, turn_e
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
     from openagent.client.thin import Event
+
+    class Written(Protocol):
+        """An answer on its way to a terminal: what of it can be printed now, and in the end its rest."""
+
+        def feed(self, text: str) -> str: ...
+
+        def flush(self) -> str: ...
+
+    Draw = Callable[[int], Written | None]
+    """Markdown drawn in so many columns; None where this program has no part that can."""
 
 _NO_PERSON = "the run has no terminal. Do without it, or end with what you would need."
 
@@ -70,7 +94,7 @@ def option_lines() -> list[str]:
     return [*lines, f"{'      --':<28}  what follows is the prompt, whatever it begins with"]
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], draw: Draw | None = None) -> int:
     forgiving_streams()
     if not HELP_OPTIONS.isdisjoint(before_dashes(arguments)):
         sys.stdout.write(help_text())
@@ -79,10 +103,10 @@ def main(arguments: list[str]) -> int:
         parsed = read(arguments)
     except WrongUse as problem:
         return wrong_use(problem, arguments, "openagent run")
-    return answer(parsed, "openagent run")
+    return answer(parsed, "openagent run", draw)
 
 
-def answer(parsed: Arguments, program: str) -> int:
+def answer(parsed: Arguments, program: str, draw: Draw | None = None) -> int:
     """One prompt, answered on stdout."""
     parsed.output = parsed.output or "text"
     try:
@@ -93,7 +117,7 @@ def answer(parsed: Arguments, program: str) -> int:
         return wrong_use(problem, ["--json"] if parsed.output != "text" else [], program)
     except KeyboardInterrupt:
         return complain("Cancelled.", CANCELLED)
-    return perform(parsed)[0]
+    return perform(parsed, draw)[0]
 
 
 def wrong_use(problem: WrongUse, arguments: list[str], program: str) -> int:
@@ -110,11 +134,11 @@ def _json_problem(error: Event, code: int) -> int:
     return code
 
 
-def perform(arguments: Arguments) -> tuple[int, str]:
+def perform(arguments: Arguments, draw: Draw | None = None) -> tuple[int, str]:
     """The exit code, and the session that the turn belongs to."""
     session = ""
     try:
-        run = Run(arguments)
+        run = Run(arguments, draw)
         session = run.open()
         return run.follow(), session
     except Refused as problem:
@@ -149,7 +173,7 @@ _QUEUE = ("message.queued", "queue.changed", "turn.started")
 
 
 class Run:
-    def __init__(self, arguments: Arguments) -> None:
+    def __init__(self, arguments: Arguments, draw: Draw | None = None) -> None:
         self._arguments = arguments
         self._may_ask = sys.stdin.isatty() and sys.stderr.isatty()
         self._streams = arguments.output == "text" and sys.stdout.isatty()
@@ -158,14 +182,16 @@ class Run:
         self._seq = self._heard = 0
         """The newest event seen: a line that is lost is taken up again from there."""
         self._streamed = ""
-        self._prose = Prose(prose_width())
-        self._needs_approval = self._over = False
+        self._draw = draw if self._streams and not arguments.plain and use_colour(sys.stdout) else None
+        self._answer: Written = Prose(prose_width())
+        self._needs_approval = self._over = self._noted = False
         self._unanswered = "", "do that"
         self._refusals: set[str] = set()
         self._problem = ""
         self._started: dict[str, str] = {}
         self._shown = {
             "text.delta": self._show_text,
+            "message.added": self._message_ended,
             "tool.started": self._tool_started,
             "tool.finished": self._tool_finished,
             "permission.requested": self._ask,
@@ -187,6 +213,7 @@ class Run:
         parts = {"parts": arguments.images} if arguments.images else {}
         self._sent = client.queue("message.send", session=self._session, text=arguments.prompt, **parts)
         client.flush()
+        self._answer = self._new_answer()  # what that takes to load, loads while the model thinks
         return self._session
 
     def follow(self) -> int:
@@ -312,31 +339,40 @@ class Run:
         """One that the turn went on after: what ends a turn is told when it has ended."""
         problem, self._problem = self._problem, ""
         if problem:
-            self._note(f"! {problem}", True)
+            self._note(f"! {problem}", True, within=True)
 
     def _tell(self, kind: str, event: Event) -> None:
         """Between the words of an answer, and where only its end is wanted, no more than what a person should know."""
         for line in said_of(kind, event):
             if line.tone != "plain":
-                self._note(f"! {line.whole}", True)
+                self._note(f"! {line.whole}", True, within=True)
             elif self._arguments.output == "text":
-                self._note(f"· {line.whole}", False)
+                self._note(f"· {line.whole}", False, within=True)
 
     def _show_text(self, event: Event) -> None:
         if self._streams:
-            self._print(self._prose.feed(clean(event["text"])))
+            self._print(self._answer.feed(clean(event["text"])))
+
+    def _message_ended(self, event: Event) -> None:
+        if event["message"]["role"] == "assistant":
+            self._end_line()
 
     def _print(self, text: str) -> None:
+        if self._noted and self._draw and text:
+            self._noted, text = False, f"\n{text}"
         self._streamed += text
         sys.stdout.write(text)
         sys.stdout.flush()
 
     def _end_line(self) -> None:
-        self._print(self._prose.flush())
+        self._print(self._answer.flush())
         if self._streamed and not self._streamed.endswith("\n"):
             self._print("\n")
         self._streamed = ""
-        self._prose = Prose(prose_width())
+        self._answer = self._new_answer()
+
+    def _new_answer(self) -> Written:
+        return (self._draw and self._draw(columns())) or Prose(prose_width())
 
     def _tool_started(self, event: Event) -> None:
         self._started[event["call_id"]] = event.get("summary") or event["tool"]
@@ -400,8 +436,11 @@ class Run:
         self._client.queue("turn.cancel", session=self._session)
         self._client.flush()
 
-    def _note(self, line: str, failed: bool) -> None:
-        self._end_line()
+    def _note(self, line: str, failed: bool, *, within: bool = False) -> None:
+        """`within`: the answer goes on behind it. What is drawn stands in whole lines, and is not ended for that."""
+        if not (within and self._draw):
+            self._end_line()
+            self._noted = True
         sys.stderr.write(paint(clean(line), RED if failed else DIM, sys.stderr) + "\n")
 
     def _finish(self, event: Event) -> int:

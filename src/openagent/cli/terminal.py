@@ -113,8 +113,13 @@ class Prose:
 
 def prose_width() -> int:
     """Prose wider than this is hard to read."""
+    return min(columns(), 88)
+
+
+def columns() -> int:
+    """That can be written into without the terminal breaking the line."""
     try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        wide = os.get_terminal_size(sys.stdout.fileno()).columns
     except OSError:
-        columns = 0
-    return min(columns - 1, 88) if columns else 88  # a terminal that was never sized says 0
+        wide = 0
+    return wide - 1 if wide > 1 else 88  # a terminal that was never sized says 0

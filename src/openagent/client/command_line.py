@@ -38,6 +38,7 @@ OPTIONS: dict[str, str] = {
     "--json": "print one JSON object at the end",
     "--events": "print every event as it happens, a line of JSON each",
     "--output": "text|json|stream-json  the same as nothing, --json, --events",
+    "--plain": "print the answer as it was written, also on a terminal: no colours, no layout",
     "--max-steps": "N  model requests the turn may take",
     "--timeout": "S  seconds the turn may take",
 }
@@ -51,7 +52,7 @@ SHORT = {
 }
 SYNONYMS = {"--resume": "--session", "--output-format": "--output", "--cd": "--cwd", "--prompt": "--print"}
 HELP_OPTIONS = frozenset(("--help", "-h"))
-FLAGS = ("--print", "--continue", "--new", "--json", "--events")
+FLAGS = ("--print", "--continue", "--new", "--json", "--events", "--plain")
 OF_THE_TERMINAL = {"--token": "TOKEN  of the daemon elsewhere; other people of this machine can see it"}
 """What only the terminal interface takes besides."""
 
@@ -72,7 +73,7 @@ class Arguments:
         self.session = ""
         self.pick = False
         """A session is to be chosen from the list."""
-        self.go_on = self.new = self.printed = False
+        self.go_on = self.new = self.printed = self.plain = False
         self.elsewhere = bool(os.environ.get("OPENAGENT_CONNECT"))
         self.cwd = "" if self.elsewhere else os.getcwd()
         self.output = ""
@@ -192,6 +193,8 @@ def _take(parsed: Arguments, name: str, value: str) -> None:
             parsed.output = "json"
         case "--events":
             parsed.output = "stream-json"
+        case "--plain":
+            parsed.plain = True
         case "--template":
             parsed.template = value
         case "--token":

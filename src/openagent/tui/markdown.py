@@ -1,5 +1,6 @@
 """Markdown as lines of a given width. Text that grows is laid out anew only from its last block on."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import zip_longest
@@ -9,7 +10,9 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from rich.cells import cell_len
 from textual.content import Content, Span
+from textual.style import Style
 
+from openagent.client.text import clean
 from openagent.tui.code import highlighted
 
 PROSE = 76
@@ -19,6 +22,7 @@ _COLUMN_GAP = 2
 _NARROWEST_COLUMN = 3
 _STYLES = {"em": "italic", "strong": "bold", "s": "strike", "link": "underline $primary"}
 _MARKER = "$primary"
+_TASK = re.compile(r"\[([ xX])\] +(?=\S)")
 _GOES_ON = "↪ "
 """Before what was broken off a line of code."""
 _FAR = 0.6
@@ -80,7 +84,7 @@ class Page:
     def _go_on(self) -> None:
         text = self._text[self._grows_from :]
         lines = text.split("\n")
-        blocks = list(SyntaxTreeNode(_parser().parse(text)).children)
+        blocks = parsed(text)
         begins = [(block.map or (0, 0))[0] for block in blocks]
         # A line that has not ended may look like a block of its own and become part of the one before.
         kept = max((number for number, begin in enumerate(begins) if begin < len(lines) - 1), default=0)
@@ -94,6 +98,28 @@ class Page:
 
     def _drawn(self, block: SyntaxTreeNode) -> list[Line]:
         return _block(block, self._width)
+
+
+def parsed(text: str) -> list[SyntaxTreeNode]:
+    """The blocks of a text. Items of task lists know whether they are done."""
+    tokens = _parser().parse(text)
+    for item, _, inline in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if item.type == "list_item_open" and inline.type == "inline" and (found := _TASK.match(inline.content)):
+            first = (inline.children or [inline])[0]
+            item.meta["done"] = found[1] != " "
+            first.content = first.content[len(found[0]) :]
+    return list(SyntaxTreeNode(tokens).children)
+
+
+def pieces(node: SyntaxTreeNode, width: int) -> list[list[Line]]:
+    """The lines of a block in parts of which only the last changes while the block grows."""
+    match node.type:
+        case "fence" | "code_block":
+            return _code(node, width)
+        case "bullet_list" | "ordered_list":
+            return _list(node, width)
+        case _:
+            return [_block(node, width)]
 
 
 @cache
@@ -116,10 +142,8 @@ def _block(node: SyntaxTreeNode, width: int) -> list[Line]:
         case "heading":
             style = "bold $primary" if node.tag in ("h1", "h2") else "bold"
             return _wrapped(_inline(node).stylize_before(style), min(width, PROSE))
-        case "fence" | "code_block":
-            return _code(node, width)
-        case "bullet_list" | "ordered_list":
-            return _list(node, width)
+        case "fence" | "code_block" | "bullet_list" | "ordered_list":
+            return [line for piece in pieces(node, width) for line in piece]
         case "blockquote":
             mark = Content.styled("▌ ", f"{_MARKER} 50%")
             inside = _blocks(node.children, width - mark.cell_length)
@@ -152,27 +176,30 @@ def _wrapped(content: Content, width: int) -> list[Line]:
     return lines
 
 
-def _list(node: SyntaxTreeNode, width: int) -> list[Line]:
-    lines: list[Line] = []
+def _list(node: SyntaxTreeNode, width: int) -> list[list[Line]]:
+    items: list[list[Line]] = []
     first = int(node.attrs.get("start", 1))
     ordered = node.type == "ordered_list"
-    room = len(f"{first + len(node.children) - 1}. ") if ordered else 2
+    wide = len(f"{first + len(node.children) - 1}. ") if ordered else 2
     close = all(part.hidden for item in node.children for part in item.children if part.type == "paragraph")
     for number, item in enumerate(node.children, first):
-        marker = Content.styled((f"{number}. " if ordered else "• ").rjust(room), _MARKER)
+        marker = Content.styled((f"{number}. " if ordered else "• ").rjust(wide), _MARKER)
+        if (done := item.meta.get("done")) is not None:
+            box = Content.styled("☑ " if done else "☐ ", "$success" if done else "$foreground-muted")
+            marker = marker + box if ordered else box
+        room = marker.cell_length
         inside = _blocks(item.children, width - room, close=close) or [Line(Content(""))]
         drawn = [line.behind(Content(" " * room) if place else marker) for place, line in enumerate(inside)]
-        lines += drawn if close else _after(lines, drawn)
-    return lines
+        items.append(drawn if close or not items else _after(items[-1], drawn))
+    return items
 
 
-def _code(node: SyntaxTreeNode, width: int) -> list[Line]:
+def _code(node: SyntaxTreeNode, width: int) -> list[list[Line]]:
     """As wide as there is room. What is longer goes on below, behind a mark, and is copied as the one line it is."""
     language = node.info.split()[0] if node.info.strip() else ""
-    lines: list[Line] = []
-    for whole in highlighted(node.content.rstrip("\n"), language).split("\n", allow_blank=True):
-        lines += [_on_ground(line, width) for line in _broken(whole, max(width - 2 * _CODE_MARGIN, 1))]
-    return lines
+    whole = highlighted(node.content.rstrip("\n"), language).split("\n", allow_blank=True)
+    room = max(width - 2 * _CODE_MARGIN, 1)
+    return [[_on_ground(part, width) for part in _broken(line, room)] for line in whole]
 
 
 def _on_ground(line: Line, width: int) -> Line:
@@ -266,6 +293,12 @@ def _collect(nodes: Iterable[SyntaxTreeNode], pieces: list[str], spans: list[Spa
                 spans.append(Span(begin, begin + len(node.content), "$foreground on $panel"))
             case "image":
                 pieces.append(f"[image: {node.content}]")
+            case "link":
+                _collect(node.children, pieces, spans)
+                end = sum(map(len, pieces))
+                spans.append(Span(begin, end, _STYLES["link"]))
+                if (address := clean(str(node.attrs.get("href", "")))).isprintable():
+                    spans.append(Span(begin, end, Style(link=address)))
             case kind if kind in _STYLES:
                 _collect(node.children, pieces, spans)
                 spans.append(Span(begin, sum(map(len, pieces)), _STYLES[kind]))

@@ -43,7 +43,7 @@ async def test_an_edit_opens_as_a_diff(tmp_path: Path) -> None:
         await seen.write("go")
         await seen.until_shown("✓ wrote a.py +1 −0", "done")
         await seen.pilot.press("ctrl+o")
-        await seen.until_shown("+one = 1")
+        await seen.until_shown("1 + one = 1")
 
 
 async def test_thinking_is_one_line(tmp_path: Path) -> None:

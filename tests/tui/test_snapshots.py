@@ -50,7 +50,7 @@ async def _nothing(seen: Seen) -> None:
 async def _opened(seen: Seen) -> None:
     await _talked(seen)
     await seen.pilot.press("ctrl+o")
-    await seen.until_shown("+import time")
+    await seen.until_shown("1 + import time")
 
 
 async def _panels(seen: Seen) -> None:
@@ -88,7 +88,7 @@ async def _models(seen: Seen) -> None:
 async def _rewind(seen: Seen) -> None:
     await _talked(seen)
     await seen.write("/rewind")
-    await seen.until_shown("A retry.py +1 −0", "+import time")
+    await seen.until_shown("A retry.py +1 −0", "1 + import time")
 
 
 async def _templates(seen: Seen) -> None:

@@ -32,7 +32,7 @@ from openagent.plugins.files_read import FilesRead
 from openagent.plugins.gate import Ruling
 from openagent.plugins.jail import ReadingJail, Shell, offers
 from openagent.plugins.store import BackgroundWork, Rows
-from openagent.plugins.tool import Tool, ToolOutcome
+from openagent.plugins.tool import PreviewingTool, Tool, ToolOutcome
 from openagent.plugins.workspace import WriteWindow
 from openagent.policy.facts import CallFacts, Decision
 from openagent.protocol.errors import OpenAgentError
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 LONGEST_REWRITE = 2000
 """Characters that a model is told of arguments it did not give."""
+LONGEST_PREVIEW = 1_000_000
+"""Characters of a diff that a person is shown before allowing it: about as much as a call can hold."""
 _log = logging.getLogger(__name__)
 
 
@@ -325,6 +327,7 @@ async def _ask_person(
         risk=decision.risk,
         reason=decision.reason,
         rule=decision.rule,
+        diff=await _preview(session, tool, call),
     )
     session.open_calls.reached(call.id, "asked")
     known = facts or _facts(session, tool, call)
@@ -337,6 +340,16 @@ async def _ask_person(
         reason=reason if resolved.decision == "deny" else decision.reason,
         rule=f"answer:{resolved.by}",
     )
+
+
+async def _preview(session: "Session", tool: Tool, call: ToolCallPart) -> str:
+    """What the person is asked to allow, as far as it can be told: a call that would fail says why when it runs."""
+    if not isinstance(tool, PreviewingTool):
+        return ""
+    try:
+        return (await tool.preview(CallContext(session, call.id), call.arguments))[:LONGEST_PREVIEW]
+    except (OpenAgentError, OSError):
+        return ""
 
 
 async def _run(context: "CallContext", tool: Tool, call: ToolCallPart) -> ToolOutcome:

@@ -14,7 +14,17 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 import msgspec
 from msgspec import Struct
@@ -133,6 +143,15 @@ class Tool(Protocol):
     async def run(self, context: ToolContext, arguments: Mapping[str, Any]) -> ToolOutcome: ...
 
 
+@runtime_checkable
+class PreviewingTool(Protocol):
+    """A tool that can tell what it would change, so that a person sees it before allowing it."""
+
+    async def preview(self, context: ToolContext, arguments: Mapping[str, Any]) -> str:
+        """A unified diff; empty when it changes no files. Changes nothing, and raises what running it would raise."""
+        ...
+
+
 def has_tool(settings: Settings, tool: Tool) -> bool:
     """Whether a session with these settings may call it."""
     if tool.name in settings.disabled_tools:
@@ -148,6 +167,8 @@ Summary = str | Callable[[Mapping[str, Any]], str]
 """What stands for the whole call on one line: an argument's name, a template (`git {subcommand}`), or what makes it."""
 EffectOf = Callable[[Mapping[str, Any]], ToolEffect]
 Touches = Callable[[Mapping[str, Any]], Touched]
+Preview = Callable[..., str]
+"""Takes what the function takes."""
 _PATHS = ("path", "file_path", "file", "filename", "directory")
 _URLS = ("url", "uri", "address")
 _TEXTS = ("command", "code", "script")
@@ -182,8 +203,10 @@ class FunctionTool:
         effect_of: EffectOf | None = None,
         about: About | None = None,
         touches: Touches | None = None,
+        preview: Preview | None = None,
     ) -> None:
         self._touches = touches
+        self._preview = preview
         self._function = function
         self._summary = summary
         self._effect_of = effect_of
@@ -222,6 +245,12 @@ class FunctionTool:
         values = msgspec.convert(arguments, self._arguments)
         return await self._function(context, **{name: getattr(values, name) for name in values.__struct_fields__})
 
+    async def preview(self, context: ToolContext, arguments: Mapping[str, Any]) -> str:
+        if self._preview is None:
+            return ""
+        values = msgspec.convert(arguments, self._arguments)
+        return self._preview(context, **{name: getattr(values, name) for name in values.__struct_fields__})
+
 
 def _names_told(given: Iterable[str], known: Sequence[str]) -> str:
     """Models know other programs' tools, whose arguments have other names: `old_str`, `file_path`, `cmd`."""
@@ -253,15 +282,19 @@ def tool(
     known_as: tuple[str, ...] = (),
     keys: Mapping[str, str] | None = None,
     touches: Touches | None = None,
+    preview: Preview | None = None,
 ) -> Callable[[ToolFunction], FunctionTool]:
     """`effect` is the most a call may do, `effect_of` what one call does. `touches` is for a tool whose arguments do
-    not simply name what it is about. Arguments may not have been checked yet. `subject` is a template that comes near a
-    `summary` that only code can make. The rest: `About`."""
+    not simply name what it is about. Arguments may not have been checked yet. `preview` tells, as a unified diff, what
+    a call would change. `subject` is a template that comes near a `summary` that only code can make. The rest:
+    `About`."""
     written = subject or ("" if callable(summary) else summary)
     about = About(kind, words, written, paths=paths, urls=urls, runs=runs, known_as=known_as, keys=keys)
 
     def wrap(function: ToolFunction) -> FunctionTool:
-        return FunctionTool(function, effect, summary, effect_of=effect_of, about=about, touches=touches)
+        return FunctionTool(
+            function, effect, summary, effect_of=effect_of, about=about, touches=touches, preview=preview
+        )
 
     return wrap
 

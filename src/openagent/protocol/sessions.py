@@ -201,6 +201,9 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     """The rule that asked."""
     child: str = ""
     """The sub-agent that asks, where its caller's clients are asked too. The first answer counts, wherever given."""
+    diff: str = ""
+    """What the call would change in files as they are now, as a unified diff; empty where it changes none, or does not
+    fit them."""
     choices: list[PermissionChoice] = []
     """The ways to allow it, beginning with `once`, `session` and `always`; denying it is always possible."""
 

@@ -37,6 +37,11 @@ def about(tool: str) -> About:
     return _OF_MCP if tool.startswith("mcp__") else About("other", (tool, tool, tool))
 
 
+def is_known(tool: str) -> bool:
+    """Its words and its subject tell all there is to know of a call."""
+    return tool in KNOWN or tool in OPENINGS
+
+
 def subject_of(tool: str, arguments: Mapping[str, object]) -> str:
     """What stands for a whole call on one line, where only its arguments are known."""
     if (known := KNOWN.get(tool)) is not None and (subject := filled_in(known.subject, arguments)):

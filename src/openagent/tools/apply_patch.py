@@ -8,7 +8,7 @@ from openagent.plugins.tool import ToolContext, ToolOutcome, Touched, tool
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root, root_of
-from openagent.tools.changes import MAX_DIFF, change_display, refuse_outdated
+from openagent.tools.changes import MAX_DIFF, change_display, previewed, refuse_outdated
 from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import explained, load
 from openagent.tools.patches import FilePatch, named_files, parse_patch
@@ -19,6 +19,14 @@ def _summary(arguments: Mapping[str, Any]) -> str:
     return ", ".join(named_files(str(arguments.get("patch", "")))) or "apply_patch"
 
 
+def _preview(context: ToolContext, patch: str) -> str:
+    with root_of(context, *named_files(patch)) as root:
+        draft = _Draft(context, root)
+        for file_patch in parse_patch(patch):
+            draft.take(file_patch)
+        return draft.preview()
+
+
 @tool(
     effect="write",
     kind="edit",
@@ -26,6 +34,7 @@ def _summary(arguments: Mapping[str, Any]) -> str:
     summary=_summary,
     touches=lambda given: Touched(paths=tuple(named_files(str(given.get("patch", ""))))),
     known_as=("MultiEdit",),
+    preview=_preview,
 )
 async def apply_patch(
     context: ToolContext,
@@ -120,6 +129,9 @@ class _Draft:
             for path, after in self._after.items()
             if after != self._before[path].content
         ]
+
+    def preview(self) -> str:
+        return previewed((path, self._before[path].content, after) for path, after in self._after.items())
 
     def outcome(self) -> ToolOutcome:
         displays = [

@@ -1,6 +1,7 @@
 """What changed in a file: shown to a person, and told to a model whose picture of the file is out of date."""
 
 import difflib
+from collections.abc import Iterable
 
 from openagent.plugins.files_read import GONE, Stamp, digest
 from openagent.plugins.tool import ToolContext
@@ -10,6 +11,7 @@ from openagent.protocol.errors import OpenAgentError
 MAX_DIFF = 20_000
 MAX_COMPARED = 512 * 1024
 """Larger files are not compared line by line."""
+_NOTHING = "/dev/null"
 MAX_TOLD = 6_000
 """Characters of a diff that a model is told."""
 
@@ -29,6 +31,15 @@ def change_display(path: str, before: bytes | None, after: bytes) -> Display:
         added=added,
         removed=removed,
         summary=f"+{added} −{removed}",
+    )
+
+
+def previewed(changes: Iterable[tuple[str, bytes | None, bytes | None]]) -> str:
+    """What a person is shown before they allow it: all of it. Each change is a path, what is there, what will be."""
+    return "\n".join(
+        "\n".join(_diff(path, before or b"", after or b"", new=before is None, gone=after is None))
+        for path, before, after in changes
+        if before != after and max(len(before or b""), len(after or b"")) <= MAX_COMPARED
     )
 
 
@@ -61,6 +72,7 @@ def refuse_outdated(context: ToolContext, path: str, real: str, stamp: Stamp, co
     )
 
 
-def _diff(path: str, before: bytes, after: bytes) -> list[str]:
-    old, new = (data.decode(errors="replace").splitlines() for data in (before, after))
-    return list(difflib.unified_diff(old, new, path, path, lineterm="", n=3))
+def _diff(path: str, before: bytes, after: bytes, *, new: bool = False, gone: bool = False) -> list[str]:
+    old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (before, after))
+    names = _NOTHING if new else path, _NOTHING if gone else path
+    return list(difflib.unified_diff(old_lines, new_lines, *names, lineterm="", n=3))

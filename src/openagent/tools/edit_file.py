@@ -1,15 +1,16 @@
 """edit_file"""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Struct
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import OpenAgentError
-from openagent.tools.beneath import root_of
-from openagent.tools.changes import change_display, refuse_outdated
+from openagent.tools.beneath import Root, root_of
+from openagent.tools.changes import change_display, previewed, refuse_outdated
 from openagent.tools.changeset import Change, carry_out
-from openagent.tools.files import load
+from openagent.tools.files import Loaded, load
 from openagent.tools.near_match import describe_near_match
 
 _LINES_TOLD = 8
@@ -23,6 +24,20 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True):
     all: bool = False
 
 
+def _preview(
+    context: ToolContext,
+    path: str,
+    old: str,
+    new: str,
+    *,
+    all: bool,  # noqa: A002
+    edits: Sequence[Edit],
+) -> str:
+    with root_of(context, path) as root:
+        before, after = _edited(context, root, path, [*([Edit(old, new, all)] if old or new else []), *edits])
+    return previewed([(path, before.content, after)])
+
+
 @tool(
     effect="write",
     kind="edit",
@@ -31,6 +46,7 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True):
     paths=("path",),
     known_as=("Edit", "MultiEdit"),
     keys={"path": "file_path", "old": "old_string", "new": "new_string"},
+    preview=_preview,
 )
 async def edit_file(
     context: ToolContext,
@@ -46,20 +62,25 @@ async def edit_file(
     if not wanted:
         return ToolOutcome("There is nothing to replace: give old and new, or edits.", is_error=True)
     with root_of(context, path) as root:
-        before = load(root, path)
-        refuse_outdated(context, path, before.real, before.stamp, before.content)
-        try:
-            text = before.content.decode()
-        except UnicodeDecodeError:
-            return ToolOutcome(f"{path} is not UTF-8 text.", is_error=True)
-        for number, edit in enumerate(wanted, 1):
-            which = f"Edit {number}: " if len(wanted) > 1 else ""
-            text = _replaced(text, edit, path, which)
-        after = text.encode(errors="replace")
+        before, after = _edited(context, root, path, wanted)
         carry_out(context, root, [Change(path, before.stamp, after)])
     display = change_display(path, before.content, after)
     changed = f"+{display.added} −{display.removed} lines" if display.added is not None else f"{len(after)} bytes"
     return ToolOutcome(f"Edited {path}: {changed}.", display=display)
+
+
+def _edited(context: ToolContext, root: Root, path: str, wanted: Sequence[Edit]) -> tuple[Loaded, bytes]:
+    """The file as it is, and as it will be."""
+    before = load(root, path)
+    refuse_outdated(context, path, before.real, before.stamp, before.content)
+    try:
+        text = before.content.decode()
+    except UnicodeDecodeError:
+        raise OpenAgentError("tool_error", f"{path} is not UTF-8 text.") from None
+    for number, edit in enumerate(wanted, 1):
+        which = f"Edit {number}: " if len(wanted) > 1 else ""
+        text = _replaced(text, edit, path, which)
+    return before, text.encode(errors="replace")
 
 
 def _replaced(text: str, edit: Edit, path: str, which: str) -> str:

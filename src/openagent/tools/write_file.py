@@ -5,9 +5,15 @@ from typing import Annotated
 
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
 from openagent.tools.beneath import Root, root_of
-from openagent.tools.changes import MAX_COMPARED, change_display, refuse_outdated
+from openagent.tools.changes import MAX_COMPARED, change_display, previewed, refuse_outdated
 from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import Loaded, explained, open_file
+
+
+def _preview(context: ToolContext, path: str, content: str) -> str:
+    with root_of(context, path) as root:
+        before = _existing(root, path)
+    return previewed([(path, before.content if before else None, content.encode(errors="replace"))])
 
 
 @tool(
@@ -18,6 +24,7 @@ from openagent.tools.files import Loaded, explained, open_file
     paths=("path",),
     known_as=("Write",),
     keys={"path": "file_path"},
+    preview=_preview,
 )
 async def write_file(
     context: ToolContext,

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from textual import on
 from textual._xterm_parser import XTermParser
+from textual.actions import SkipAction
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingsMap
 from textual.events import Resize
@@ -38,6 +39,8 @@ from openagent.tui import keys, preferences
 from openagent.tui.banner import Banner
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, named
+from openagent.tui.diff import can_tint
+from openagent.tui.permission import PermissionPanel
 from openagent.tui.place import place
 from openagent.tui.prompt import Prompt
 from openagent.tui.session_view import SessionView
@@ -359,7 +362,10 @@ class OpenAgent(App[None]):
         self.exit()
 
     def action_scroll(self, where: str) -> None:
-        self.view.chat.go(where)
+        if not isinstance(self.screen, House):
+            raise SkipAction  # a dialog has pages of its own
+        if not (isinstance(self.focused, PermissionPanel) and self.focused.go(where)):
+            self.view.chat.go(where)
 
     def action_theme(self, wanted: str = "") -> None:
         """dark, light or auto: as the terminal's ground. Without a word: the other one."""
@@ -393,7 +399,9 @@ class OpenAgent(App[None]):
     # Looking closer
 
     def action_open_newest(self) -> None:
-        if call := self.view.chat.newest_call():
+        if isinstance(self.focused, PermissionPanel):
+            self.focused.action_whole()
+        elif call := self.view.chat.newest_call():
             self.call_later(self._open, call)
 
     async def _open(self, call: ToolCall) -> None:
@@ -554,7 +562,9 @@ class OpenAgent(App[None]):
                 "Go back to before …",
                 choices.turns(self._client, view.session),
                 empty="Nothing was said yet.",
-                preview=choices.changes(self._client, view.session),
+                preview=choices.changes(
+                    self._client, view.session, min(self.size.width, 100) - 12, tinted=can_tint(self)
+                ),
             ),
             partial(self._rewind, view),
         )

@@ -279,6 +279,10 @@ class Chat(VerticalScroll):
             await self._append([call])
         call.start(event.summary)
 
+    def tool_asked(self, call_id: str, diff: str) -> None:
+        if call := self._calls.get(call_id):
+            call.asked(diff)
+
     def tool_output(self, call_id: str, text: str) -> None:
         if call := self._calls.get(call_id):
             call.add_output(text)

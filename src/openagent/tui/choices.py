@@ -113,7 +113,7 @@ def left_alone(others: Sequence[LeftAlone]) -> Load:
     return load
 
 
-def changes(client: Current, session: str) -> Preview:
+def changes(client: Current, session: str, width: int, *, tinted: bool) -> Preview:
     async def preview(turn: str) -> Content:
         changed = await client().request(SessionChanges(id=client().next_id(), session=session, turn=int(turn)))
         if not changed.files:
@@ -122,7 +122,7 @@ def changes(client: Current, session: str) -> Preview:
             Content("\n").join(
                 [
                     Content.styled(clean(f"{f.status} {f.path} +{f.added} −{f.removed}{_note(f)}"), "bold"),
-                    coloured(f.patch),
+                    coloured(f.patch, width, tinted=tinted, headed=False),
                 ]
             )
             for f in changed.files

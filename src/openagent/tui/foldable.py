@@ -59,6 +59,12 @@ class Foldable(Vertical, can_focus=True):
         self._body.add_class("body")
         await self.mount(self._body)
 
+    async def reopen(self) -> None:
+        """What opening shows is of another kind now."""
+        if self.opened:
+            await self.action_fold()
+            await self.action_fold()
+
     async def on_click(self, event: Click) -> None:
         event.stop()
         if event.widget is self._head:

@@ -1,19 +1,22 @@
-"""The full view: all of a text on the whole screen, a page at a time. Only the lines in sight are drawn."""
+"""The full view: all of a text or a change on the whole screen, a page at a time. Only what is in sight is drawn."""
+
+from collections.abc import Collection
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
+from openagent.client.diff import looks_like_diff
 from openagent.client.text import clean, one_line
+from openagent.tui.clicks import Hints
+from openagent.tui.diff import DiffView
 from openagent.tui.keys import Keys
-
-_COLOURS = {"+": "success", "-": "error", "@": "primary"}
 
 
 class Lines(ScrollView, can_focus=True):
@@ -24,7 +27,6 @@ class Lines(ScrollView, can_focus=True):
     def __init__(self, text: str) -> None:
         super().__init__()
         self._lines = clean(text).expandtabs(4).split("\n")
-        self._is_diff = text.startswith(("--- ", "diff --git ", "@@ "))
         self.virtual_size = Size(max(map(len, self._lines), default=0) + 1, len(self._lines))
 
     def render_line(self, y: int) -> Strip:
@@ -34,42 +36,70 @@ class Lines(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         # A giant line is cut first: only what could be in sight is measured.
         line = self._lines[y + down][across : across + width]
-        return Strip([Segment(line, self._style(self._lines[y + down]))]).adjust_cell_length(width, self.rich_style)
-
-    def _style(self, line: str) -> Style:
-        colour = _COLOURS.get(line[:1]) if self._is_diff and not line.startswith(("+++", "---")) else None
-        if colour is None:
-            return self.rich_style
-        variables: dict[str, str] = self.app.theme_variables  # pyright: ignore[reportUnknownMemberType]
-        return self.rich_style + Style(color=variables[colour])
+        return Strip([Segment(line, self.rich_style)]).adjust_cell_length(width, self.rich_style)
 
 
-class Pager(ModalScreen[None]):
+class Pager(ModalScreen[str | None]):
+    """Where a question is looked at, it can be answered too: the key that answers is what closing tells."""
+
     DEFAULT_CSS = """
     Pager { background: $background; }
     Pager > .title { height: 1; padding: 0 1; background: $surface; text-style: bold; }
+    Pager > .answers { height: auto; max-height: 40%; padding: 0 1; background: $surface; }
     Pager > .keys { height: 1; padding: 0 1; background: $surface; color: $text-muted; }
+    Pager > DiffView { height: 1fr; padding: 0 0 0 1; }
     """
 
-    def __init__(self, title: str, text: str, keys: Keys) -> None:
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        keys: Keys,
+        *,
+        path: str = "",
+        answers: Content | None = None,
+        answered_by: Collection[str] = (),
+    ) -> None:
         super().__init__()
         self._title = title
         self._keys = keys
-        self._view = Lines(text)
+        self._answers = answers
+        self._answered_by = answered_by
+        """Keys, as they are typed."""
+        self._view = DiffView(text, path=path) if path or looks_like_diff(text) else Lines(text)
 
     def compose(self) -> ComposeResult:
         yield Static(one_line(self._title), markup=False, classes="title")
         yield self._view
+        if self._answers is not None:
+            yield Hints(self._answers, markup=False, classes="answers")
         labels = f"{self._keys.label('pager_next')} next page · {self._keys.label('pager_quit')} closes"
-        yield Static(f"{labels} · ←↑↓→ move · Home End", markup=False, classes="keys")
+        yield Static(f"{labels} · ↑↓ PgUp PgDn Home End move", markup=False, classes="keys")
+
+    def on_mount(self) -> None:
+        self._view.can_focus = True
+        self._view.focus()
+
+    def action_answer(self, key: str) -> None:
+        self.dismiss(key)
+
+    def action_tell(self) -> None:
+        self.dismiss("D")
 
     def on_key(self, event: events.Key) -> None:
-        if event.key in self._keys.keys_of("pager_quit") | {"escape"}:
+        if event.character is not None and event.character in self._answered_by:
+            self.dismiss(event.character)
+        elif event.key in self._keys.keys_of("pager_quit") | {"escape"}:
             self.dismiss(None)
-        elif event.key in self._keys.keys_of("pager_next"):
+        elif event.key in self._keys.keys_of("pager_next") | {"pagedown"}:
             self._view.scroll_page_down(animate=False)
         elif event.key in ("b", "pageup"):
             self._view.scroll_page_up(animate=False)
+        elif event.key in ("j", "k", "down", "up"):
+            self._view.scroll_relative(y=1 if event.key in ("j", "down") else -1, animate=False)
+        elif event.key in ("home", "end"):
+            self._view.scroll_to(y=0 if event.key == "home" else self._view.max_scroll_y, animate=False)
         else:
             return
         event.stop()
+        event.prevent_default()

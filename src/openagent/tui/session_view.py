@@ -366,6 +366,8 @@ class SessionView(Rows):
 
     async def _ask(self, ask: PermissionAsk | Question) -> None:
         await self.asks.add(ask)
+        if isinstance(ask, PermissionAsk):
+            self.chat.tool_asked(ask.call_id, ask.diff)
         self._focus_what_waits()
 
     async def _answered(self, id_: str) -> None:
@@ -396,6 +398,23 @@ class SessionView(Rows):
                 reason=event.reason,
                 choice=event.choice,
             ),
+        )
+
+    @on(PermissionPanel.Whole)
+    def show_whole(self, event: PermissionPanel.Whole) -> None:
+        from openagent.tui.pager import Pager
+
+        panel = event.panel
+        self.app.push_screen(  # pyright: ignore[reportUnknownMemberType]
+            Pager(
+                panel.title,
+                panel.whole,
+                self.prompt.keys,
+                path=panel.path_of_whole,
+                answers=panel.answers(in_full=True),
+                answered_by=panel.answered_by,
+            ),
+            panel.answer_from,
         )
 
     @on(Prompt.Submitted)

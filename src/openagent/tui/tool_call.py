@@ -12,7 +12,7 @@ from openagent.client.text import call_line, clean, one_line
 from openagent.protocol.events import ToolFinished
 from openagent.protocol.messages import CallEnd, ToolResultPart
 from openagent.protocol.words import call_going_on, call_to_come, subject_of
-from openagent.tui.diff import coloured
+from openagent.tui.diff import DiffView
 from openagent.tui.foldable import Foldable
 
 TAIL = 20_000
@@ -40,6 +40,7 @@ class ToolCall(Foldable):
         self._result: ToolResultPart | None = None
         self._line = ""
         self._ended: CallEnd = "done"
+        self._asked_diff = ""
         self._shown: Static | None = None
 
     def headline(self) -> Content:
@@ -51,13 +52,21 @@ class ToolCall(Foldable):
         return Content.assemble((mark, _COLOURS.get(self._ended, "$error")), rest)
 
     def inside(self) -> Widget:
+        if diff := self._diff:
+            self._shown = None
+            return DiffView(diff)
         self._shown = Static(self._contents(), markup=False)
         return VerticalScroll(self._shown, can_focus=False)
 
+    @property
+    def _diff(self) -> str:
+        """What it changed, or would have changed."""
+        if self._result is not None and self._result.ended in ("done", "failed"):
+            return self._result.display.diff
+        return self._asked_diff if self._result is None or self._result.ended in ("denied", "not_run") else ""
+
     def _contents(self) -> Content:
         if self._result is not None:
-            if diff := self._result.display.diff:
-                return coloured(diff)
             return Content(_ended(clean(self._result.text)) or "(nothing)")
         if self._output:
             return Content(clean(self._output))
@@ -70,9 +79,16 @@ class ToolCall(Foldable):
     @property
     def whole(self) -> str:
         """Everything it was given and gave back."""
+        if self._diff:
+            return self._diff
         if self._result is not None:
-            return self._result.display.diff or self._result.text
+            return self._result.text
         return self._output or json.dumps(self._arguments, indent=2, ensure_ascii=False)
+
+    def asked(self, diff: str) -> None:
+        """A person is shown what it would change."""
+        self._asked_diff = diff
+        self._update()
 
     def start(self, subject: str) -> None:
         self._subject = subject or self._subject
@@ -106,7 +122,10 @@ class ToolCall(Foldable):
     def _update(self) -> None:
         self.refresh_head()
         if self.opened and self._shown is not None:
-            self._shown.update(self._contents())
+            if self._diff:  # drawn in another way
+                self.call_later(self.reopen)
+            else:
+                self._shown.update(self._contents())
 
 
 def _ended(text: str) -> str:

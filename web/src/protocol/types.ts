@@ -1721,6 +1721,7 @@ export interface PermissionAsk {
   reason?: string
   rule?: string
   child?: string
+  diff?: string
   choices?: PermissionChoice[]
 }
 

@@ -76,6 +76,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background"),
         "status": Entry("openagent.cli.status:status", "Show whether the daemon runs, and how it is"),
         "stop": Entry("openagent.cli.stop:stop", "Stop the daemon; running turns are saved"),
+        "update": Entry("openagent.cli.update:update", "Update OpenAgent and show what has changed"),
         "doctor": Entry("openagent.cli.doctor:doctor", "Check the installation and say how to fix it"),
         "acp": Entry("openagent.cli.serve:acp", "Serve editors: the Agent Client Protocol on stdio"),
         "rpc": Entry("openagent.cli.serve:rpc", "Serve programs: JSON-RPC 2.0 on stdin and stdout"),

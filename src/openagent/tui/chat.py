@@ -58,6 +58,9 @@ class Chat(VerticalScroll):
     class Older(UiMessage):
         """The top was reached, and there is more above it."""
 
+    class First(UiMessage):
+        """The conversation's beginning is wanted, and it is not among what is shown."""
+
     class Newer(UiMessage):
         """The end of what is shown was reached, and there is more below it."""
 
@@ -69,9 +72,11 @@ class Chat(VerticalScroll):
     class News(UiMessage):
         """Something came while the person reads further up; 0: they are at the end again."""
 
-        def __init__(self, count: int) -> None:
+        def __init__(self, count: int, *, goes_on: bool = False) -> None:
             super().__init__()
             self.count = count
+            self.goes_on = goes_on
+            """An answer is being written below, or what was said later is not loaded."""
 
     def __init__(self) -> None:
         super().__init__(can_focus=True)
@@ -93,6 +98,7 @@ class Chat(VerticalScroll):
         self._unsaid: dict[int, tuple[str, str]] = {}
         """What was thought and said in messages while nobody could see it."""
         self._unseen = 0
+        self._goes_on = False
         self._following = True
 
     def on_mount(self) -> None:
@@ -108,8 +114,8 @@ class Chat(VerticalScroll):
             self._following = self.at_end
         elif self.at_end:
             self._following = True
-        if self._unseen and self._following:
-            self._unseen = 0
+        if self._following and not self.has_newer and (self._unseen or self._goes_on):
+            self._unseen, self._goes_on = 0, False
             self.post_message(self.News(0))
         if new_value < 2 and new_value < old_value and self.has_more:
             self.post_message(self.Older())
@@ -124,7 +130,9 @@ class Chat(VerticalScroll):
             self.anchor()
             return
         self.release_anchor()
-        if where == "home":
+        if where == "home" and self.has_more:
+            self.post_message(self.First())
+        elif where == "home":
             self.scroll_home(animate=False)
         elif where == "page_up":
             self.scroll_page_up(animate=False)
@@ -136,10 +144,11 @@ class Chat(VerticalScroll):
         messages: Sequence[Message],
         *,
         has_more: bool,
+        has_newer: bool = False,
         rewound: Ranges = (),
         ends: Sequence[EndedTurn] = (),
     ) -> None:
-        """Start afresh with the newest messages."""
+        """Start afresh with these messages: the newest, unless it `has_newer` ones."""
         await self.remove_children()
         self._unsaid.clear()
         self._rewound = list(rewound)
@@ -147,11 +156,17 @@ class Chat(VerticalScroll):
         self._numbers.clear()
         self._turns.clear()
         self._live_number, self._live_thought, self._live_answer = 0, None, None
-        self.has_more, self.has_newer = has_more, False
+        self.has_more, self.has_newer = has_more, has_newer
         self.oldest = messages[0].number if messages else 0
-        await self.mount_all(self._page(messages, ends, whole=True))
+        await self.mount_all(self._page(messages, ends, whole=not has_newer))
         self._grey_out()
-        self.anchor()
+        self._unseen, self._goes_on = 0, has_newer
+        self.post_message(self.News(0, goes_on=has_newer))
+        if has_newer:
+            self._following = False
+            self.release_anchor()
+        else:
+            self.anchor()
 
     async def prepend(self, messages: Sequence[Message], *, has_more: bool, ends: Sequence[EndedTurn] = ()) -> None:
         self.has_more = has_more
@@ -168,6 +183,24 @@ class Chat(VerticalScroll):
             self._live_number, self._live_thought, self._live_answer = 0, None, None
         if first is not None:
             self.call_after_refresh(self._place, first)
+
+    async def extend(self, messages: Sequence[Message], ends: Sequence[EndedTurn]) -> None:
+        """Later ones, below: there are still others behind them. What is read stays where it is."""
+        last = self.children[-1] if self.children else None
+        await self.mount_all(self._page(messages, ends, whole=False))
+        self._grey_out()
+        if last is None:
+            return
+        before, place = last.virtual_region.bottom, self.scroll_y
+        if len(self.children) > KEPT:
+            await self._put_away(self.children[: len(self.children) - KEPT])
+            self.has_more = True
+        self.call_after_refresh(self._stay, last, before, place)
+
+    def _stay(self, widget: Widget, before: int, place: float) -> None:
+        self._placing = True
+        self.scroll_to(y=place + widget.virtual_region.bottom - before, animate=False, immediate=True)
+        self._placing = False
 
     def _place(self, widget: Widget) -> None:
         """What was read before stays where it was: no step towards the end."""
@@ -190,8 +223,28 @@ class Chat(VerticalScroll):
         """Where somebody left off."""
         later = next((widget for widget in self.children if self._numbers.get(widget, 0) >= number), None)
         if later is not None:
+            self._following = False
             self.release_anchor()
             self.call_after_refresh(self._place, later)
+
+    def go_on_below(self, number: int) -> None:
+        """What was said before a message at the lower edge, so that reading goes on there."""
+        before = [widget for widget in self.children if 0 < self._numbers.get(widget, 0) < number]
+        if before:
+            self._following = False
+            self.release_anchor()
+            self.call_after_refresh(self._place_low, before[-1])
+        else:
+            self.go_to_message(number)
+
+    def _place_low(self, widget: Widget) -> None:
+        self._placing = True
+        self.scroll_to(y=widget.virtual_region.bottom - self.size.height, animate=False, immediate=True)
+        self._placing = False
+
+    def shows(self, number: int) -> bool:
+        """Whether a message is among what is loaded."""
+        return number in self._numbers.values()
 
     def rewind(self, ranges: Ranges, returned: Ranges = ()) -> None:
         """These messages are no longer part of the conversation; those are again."""
@@ -255,6 +308,9 @@ class Chat(VerticalScroll):
             return
         await self._answering(number)
         (await self._answer()).feed(text)
+        if not self._following and not self._goes_on:
+            self._goes_on = True
+            self.post_message(self.News(self._unseen, goes_on=True))
 
     async def catch_up(self, live: LiveAnswer) -> None:
         """The whole answer so far."""
@@ -419,7 +475,7 @@ class Chat(VerticalScroll):
 
     def _count_news(self, count: int) -> None:
         self._unseen += count
-        self.post_message(self.News(self._unseen))
+        self.post_message(self.News(self._unseen, goes_on=self._goes_on))
 
     async def _put_away(self, widgets: Sequence[Widget]) -> None:
         """Memory stays flat; what goes can be loaded again."""

@@ -22,6 +22,7 @@ from openagent.client.text import clean, one_line
 from openagent.protocol import events as e
 from openagent.protocol.agents import AgentsList
 from openagent.protocol.conversation import (
+    MessagePage,
     MessageSend,
     MessagesPage,
     PermissionAnswer,
@@ -95,9 +96,9 @@ class SessionView(Rows):
         self._attached = asyncio.Event()
         self._seq: int | None = None
         self._attachment: Attachment | None = None
-        self._left_off: int | None = None
-        """The message somebody had read up to, when the conversation's end is fetched again."""
-        self.loading_older = False
+        self._then: Callable[[], Awaitable[None]] | None = None
+        """What follows when the conversation's end is fetched again: to where somebody was."""
+        self.loading = False
         self._told: ErrorInfo | None = None
         """The newest error: when it is what ends the turn, once is enough."""
         self._runs: dict[str, str] = {}
@@ -197,7 +198,7 @@ class SessionView(Rows):
             self._show_info()
             if await self._take_events(attachment):
                 return
-            if self._left_off is not None:
+            if self._then is not None:
                 await attachment.detach()
                 self._seq = None
             else:
@@ -230,9 +231,9 @@ class SessionView(Rows):
         await self._show_queue(snapshot.queued, held=snapshot.held)
         await self.asks.begin(snapshot.permissions, snapshot.questions)
         self._focus_what_waits()
-        if self._left_off:
-            self.chat.go_to_message(self._left_off)
-        self._left_off = None
+        if (then := self._then) is not None:
+            self._then = None
+            await then()
         said = [message.text for message in snapshot.messages if message.role == "user" and message.text]
         self.prompt.start_history(said)
         self.side.show_plan(snapshot.plan)
@@ -503,35 +504,90 @@ class SessionView(Rows):
 
     @on(Chat.News)
     def show_news(self, event: Chat.News) -> None:
-        self._pill.update(f"↓ {event.count} new")
-        self._pill.set_class(event.count > 0, "shown")
+        what = f"{event.count} newer below" if event.count else "more below"
+        self._pill.update(f"↓ {what} · {self.prompt.keys.label('scroll_bottom')} goes there")
+        self._pill.set_class(event.count > 0 or event.goes_on, "shown")
 
     def on_click(self, event: Click) -> None:
         if event.widget is self._pill:
             self.chat.go("end")
 
     @on(Chat.Newer)
-    def fetch_the_end(self, event: Chat.Newer) -> None:
+    async def load_newer(self, event: Chat.Newer) -> None:
+        """The next page; where that is the last one, or the end is wanted, the end."""
+        if not event.left_off:
+            self._fetch_the_end(self._stay_at_the_end)
+        elif not self.loading:
+            self.loading = True
+            try:
+                page = await self._messages(after=event.left_off - 1)
+                if page is not None and page.has_more:
+                    await self.chat.extend(page.messages, page.turns)
+                elif page is not None:
+                    self._fetch_the_end(partial(self._go_on_from, event.left_off))
+            finally:
+                self.loading = False
+
+    def _fetch_the_end(self, then: Callable[[], Awaitable[None]]) -> None:
         """Attach anew: the end of the conversation and what is being said right now come together."""
-        if self._attachment is not None and self._left_off is None:
-            self._left_off = event.left_off
+        if self._attachment is not None and self._then is None:
+            self._then = then
             self._attachment.queue.put_nowait(None)
+
+    async def _stay_at_the_end(self) -> None:
+        self.chat.anchor()
+
+    async def _go_on_from(self, number: int) -> None:
+        """What was read last stays at the lower edge."""
+        if self.chat.has_more and self.chat.oldest >= number:
+            await self._load_page_before()
+        self.chat.go_on_below(number)
+
+    async def _go_to(self, number: int) -> None:
+        self.chat.go_to_message(number)
+
+    @on(Chat.First)
+    async def load_first(self) -> None:
+        if await self._show_from(0, wanted=1):
+            self.chat.call_after_refresh(self.chat.scroll_home, animate=False)
+
+    async def show_message(self, number: int) -> None:
+        """A message of any time, with some of what was said before it."""
+        if self.chat.shows(number) or await self._show_from(max(number - PAGE // 2, 0), wanted=number):
+            self.chat.go_to_message(number)
+
+    async def _show_from(self, after: int, *, wanted: int) -> bool:
+        """Whether the page is there; False: it is the end, which comes by itself."""
+        page = await self._messages(after=after)
+        if page is None:
+            return False
+        if not page.has_more:
+            self._fetch_the_end(partial(self._go_to, wanted))
+            return False
+        await self.chat.begin(page.messages, has_more=after > 0, has_newer=True, rewound=page.rewound, ends=page.turns)
+        return True
+
+    async def _messages(self, *, before: int | None = None, after: int | None = None) -> MessagePage | None:
+        return await self.ask(
+            lambda client: MessagesPage(
+                id=client.next_id(), session=self.session, before=before, after=after, limit=PAGE
+            ),
+        )
 
     @on(Chat.Older)
     async def load_older(self) -> None:
-        if self.loading_older:
+        if self.loading:
             return
-        self.loading_older = True
+        self.loading = True
         try:
-            page = await self.ask(
-                lambda client: MessagesPage(
-                    id=client.next_id(), session=self.session, before=self.chat.oldest or None, limit=PAGE
-                ),
-            )
-            if page is not None:
-                await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
+            await self._load_page_before()
         finally:
-            self.loading_older = False
+            self.loading = False
+
+    async def _load_page_before(self) -> None:
+        page = await self._messages(before=self.chat.oldest or None)
+        if page is not None:
+            await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
 
 
 def _asked_at(snapshot: Snapshot) -> float:

@@ -17,8 +17,8 @@ except ModuleNotFoundError as missing:
     if not (missing.name or "").startswith("openagent."):
         raise
     print(
-        "openagent: This is the client alone; a daemon runs from the installed package. Get it with "
-        "`pip install openagent`, or name a daemon that runs elsewhere with --connect.",
+        "openagent: This is the one-file client: what runs a daemon or speaks for one (serve, acp, rpc, mcp serve) is "
+        "in the installed package. Get it with `uv tool install openagent`.",
         file=sys.stderr,
     )
     sys.exit(1)

@@ -118,7 +118,8 @@ def test_messages_point_to_pages_that_are_there() -> None:
 def test_every_page_of_the_handbook_is_put_into_the_package() -> None:
     root = Path(__file__).parents[2]
     build = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    packed = build["force-include"]
+    packed = dict(build["force-include"])
+    assert packed.pop("CHANGELOG.md") == "openagent/CHANGELOG.md", "`openagent update` shows it"
     assert {root / page: Path(place) for page, place in packed.items()} == {
         topic.file: Path("openagent/handbook", topic.file.name) for topic in topics().values()
     }

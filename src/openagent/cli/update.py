@@ -33,6 +33,7 @@ _UNREACHABLE = re.compile(
 )
 _PATIENCE = 120.0
 _SHOWN_COMMITS = 20
+_SHOWN_LINES = 30
 
 
 @command("update", "openagent update", "openagent update --check", "openagent update --from ./openagent-0.2.0.whl")
@@ -125,8 +126,7 @@ def _say_newer(found: Installation, newest: str, as_json: bool) -> int:
         print_json({"installed": __version__, "newest": newest, "newer": True, "way": found.way, "changes": changes})
         return 0
     say(f"openagent {paint(clean(newest), BOLD)} is there; {__version__} is installed, by {SPOKEN[found.way]}.")
-    if changes:
-        say(f"\n{clean(changes)}\n")
+    _show(changes, "`openagent update --check --json` has them")
     say("`openagent update` installs it.")
     return 0
 
@@ -170,10 +170,16 @@ def _finish(before: str, as_json: bool) -> int:
         say(f"openagent {__version__} is installed anew.")
     else:
         say(f"{paint(f'openagent {__version__}', BOLD)} is installed; it was {clean(before)}.")
-    if changes:
-        say(f"\n{clean(changes)}\n")
+    _show(changes, f"they are in {_PACKED if _PACKED.is_file() else _BESIDE}")
     say(daemon)
     return 0
+
+
+def _show(changes: str, rest: str) -> None:
+    lines = clean(changes).splitlines()
+    more = [paint(f"… {len(lines) - _SHOWN_LINES} more lines: {rest}", DIM)] if len(lines) > _SHOWN_LINES else []
+    if lines:
+        say("\n".join(["", *lines[:_SHOWN_LINES], *more, ""]))
 
 
 def _restart() -> str:

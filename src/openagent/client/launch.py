@@ -23,13 +23,14 @@ def _program() -> list[str]:
         # -P: nothing of the folder we happen to be in is imported.
         return [sys.executable, "-P", "-m", "openagent"]
     own = os.path.realpath(sys.executable)
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
+    usual = os.path.expanduser("~/.local/bin")  # where uv and pipx put it, on PATH or not
+    for folder in (*os.environ.get("PATH", "").split(os.pathsep), usual):
         candidate = os.path.join(folder, "openagent")
         if os.access(candidate, os.X_OK) and os.path.realpath(candidate) != own:
             return [candidate]
     raise DaemonDidNotStart(
-        "This is the client alone, and there is no `openagent` with a daemon on PATH. Install one with `pip install "
-        "openagent`, or name a daemon that runs elsewhere with --connect."
+        "This is the client alone, and there is no `openagent` with a daemon on PATH. Install one with "
+        "`uv tool install openagent`, or name a daemon that runs elsewhere with --connect."
     )
 
 

@@ -5,8 +5,8 @@ import click
 from openagent.cli.command import as_json, ask_daemon, command, complete, examples, plain, print_json, say
 from openagent.cli.models import pull_bar
 from openagent.cli.progress import with_progress
-from openagent.cli.terminal import GREEN, YELLOW, paint, size
-from openagent.client.text import clean
+from openagent.cli.terminal import GREEN, YELLOW, paint
+from openagent.client.text import clean, size
 from openagent.protocol.events import PullProgress
 from openagent.protocol.extras import ExtraInfo, ExtrasFetch, ExtrasList
 

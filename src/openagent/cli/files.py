@@ -7,8 +7,8 @@ import click
 from msgspec import Struct
 
 from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
-from openagent.cli.terminal import size, table
-from openagent.client.text import clean
+from openagent.cli.terminal import table
+from openagent.client.text import clean, size
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.files import FileContent, FileEntries, FilesList, FilesRead, FilesWrite, FileWritten
 

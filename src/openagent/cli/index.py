@@ -10,8 +10,8 @@ import click
 
 from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
 from openagent.cli.progress import bar, with_progress
-from openagent.cli.terminal import BOLD, DIM, paint, size
-from openagent.client.text import ago, clean
+from openagent.cli.terminal import BOLD, DIM, paint
+from openagent.client.text import ago, clean, size
 from openagent.protocol.events import IndexProgress, IndexUpdated
 from openagent.protocol.index import (
     IndexAsk,

@@ -7,8 +7,8 @@ import click
 
 from openagent.cli.command import as_json, ask_daemon, command, complete, examples, plain, print_json, say
 from openagent.cli.progress import bar, with_progress
-from openagent.cli.terminal import GREEN, RED, YELLOW, paint, size, table
-from openagent.client.text import clean, duration
+from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
+from openagent.client.text import clean, duration, size
 from openagent.protocol.events import PullProgress
 from openagent.protocol.models import (
     ModelEntry,

@@ -2,8 +2,7 @@
 
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.process import daemon_pid
-from openagent.cli.terminal import size
-from openagent.client.text import duration
+from openagent.client.text import duration, size
 from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 

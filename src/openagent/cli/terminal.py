@@ -46,15 +46,6 @@ def complain(problem: str, code: int) -> int:
     return code
 
 
-def size(count: int) -> str:
-    value = float(count)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
-
-
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns as wide as they must be; the last one runs on."""
     lines = [list(headers), *([one_line(cell, 200) for cell in row] for row in rows)]

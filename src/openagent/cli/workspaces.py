@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from openagent.cli.changes import show_changes
 from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
-from openagent.cli.terminal import size, table
-from openagent.client.text import ago, clean
+from openagent.cli.terminal import table
+from openagent.client.text import ago, clean, size
 from openagent.protocol.workspaces import (
     CopyMethod,
     WorkspaceBackup,

@@ -165,3 +165,12 @@ def turn_figures(steps: int, cost_usd: float, duration_ms: float) -> str:
     if duration_ms:
         facts.append(duration(duration_ms))
     return ", ".join(facts)
+
+
+def size(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

@@ -17,7 +17,7 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from openagent.client import Client
+from openagent.client import Client, tour
 from openagent.client.reconnect import Link, Trouble
 from openagent.client.text import clean
 from openagent.protocol.context import ContextShow
@@ -26,6 +26,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.grants import GrantsRevoke
 from openagent.protocol.mcp import McpSwitch
 from openagent.protocol.messages import ImagePart
+from openagent.protocol.safety import TrustAdd, TrustDecline
 from openagent.protocol.sessions import (
     Mode,
     SessionCreate,
@@ -33,6 +34,7 @@ from openagent.protocol.sessions import (
     SessionUpdate,
     SettingsChange,
 )
+from openagent.protocol.setup import FolderTrust, SetupShow
 from openagent.protocol.tools import ToolsList
 from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRewind, SessionUnrewind
 from openagent.tui import keys, preferences
@@ -50,9 +52,12 @@ from openagent.tui.theme import PALETTES
 from openagent.tui.tool_call import ToolCall
 
 if TYPE_CHECKING:
+    from openagent.tui.first_run import Threshold
     from openagent.tui.picker import Picker
 
 SOURCES = ("model", "user", "tool")
+TOUR = "tour"
+"""What the first screen is left with when somebody wants to look around."""
 WIDE, NARROW, SMALLEST = 116, 90, (40, 10)
 _ACTIONS = {
     "cancel": "cancel",
@@ -137,8 +142,11 @@ class OpenAgent(App[None]):
         self.keys = keys.load(cwd, env)
         self.liked = preferences.load(env)
         self.jail = ""
+        self._at_door = False
+        """Something is asked before the work begins."""
+        self._place = clean(link.remote) or place(cwd)
         self.views = [SessionView(link, self.keys, vim=self.liked.vim)]
-        self._bar = TabBar(clean(link.remote) or place(cwd))
+        self._bar = TabBar(self._place)
         self._switcher = Sheets(self.views[0], initial=self.views[0].id)
         self._banner = Banner()
         self._tiny = Static(markup=False, id="tiny")
@@ -177,7 +185,7 @@ class OpenAgent(App[None]):
     async def _begin(self) -> None:
         try:
             client = await self.link.open()
-            session = self._wanted.session or await self._choose()
+            session = self._wanted.session or await self._begin_anew() or await self._choose()
             if self._wanted.settings and not self._wanted.new:
                 change = msgspec.convert(dict(self._wanted.settings), SettingsChange)
                 await client.request(SessionUpdate(id=client.next_id(), session=session, settings=change))
@@ -194,6 +202,79 @@ class OpenAgent(App[None]):
             self.views[0].say(self._wanted.prompt, self._wanted.images)
         if self._wanted.choose:
             self.action_sessions()
+
+    async def _begin_anew(self) -> str:
+        """What a newcomer, or a new folder, is asked first. The tour's session, if that is what they chose."""
+        client, folder = self.link.client, "" if self.link.remote else self.cwd
+        try:
+            state = await client.request(SetupShow(id=client.next_id(), cwd=folder))
+        except OpenAgentError:
+            return ""  # somebody else's daemon, whose owner chooses
+        if not state.model or (not state.chosen and not await self._was_used()):
+            answer = await self._choose_model()
+            if answer == TOUR:
+                return await self._tour()
+            if not answer and not state.model:
+                self.notify("There is no model yet: /connect chooses one.", severity="warning", timeout=10)
+        if state.folder is not None and state.folder.files and not (state.folder.trusted or state.folder.declined):
+            await self._ask_trust(state.folder)
+        return ""
+
+    async def _was_used(self) -> bool:
+        client = self.link.client
+        return bool((await client.request(SessionList(id=client.next_id(), limit=1))).sessions)
+
+    async def _choose_model(self) -> str:
+        from openagent.tui.first_run import FirstRun
+
+        folder = "" if self.link.remote else self.cwd
+        screen = FirstRun(lambda: self.link.client, folder, self._place, far=bool(self.link.remote))
+        return await self._at_the_door(screen)
+
+    async def _ask_trust(self, folder: FolderTrust) -> None:
+        from openagent.tui.trust import DECLINE, TRUST, TrustQuestion
+
+        client = self.link.client
+        match await self._at_the_door(TrustQuestion(folder, self._place)):
+            case str(answer) if answer == TRUST:
+                await client.request(TrustAdd(id=client.next_id(), cwd=self.cwd))
+            case str(answer) if answer == DECLINE:
+                await client.request(TrustDecline(id=client.next_id(), cwd=self.cwd))
+            case _:
+                pass
+
+    async def _at_the_door(self, screen: "Threshold") -> str:
+        """Until it is answered, keys do nothing else but leave."""
+        self._at_door = True
+        try:
+            await self.push_screen(screen)
+            return await screen.answer
+        finally:
+            self._at_door = False
+
+    async def _tour(self) -> str:
+        client = self.link.client
+        folder = await asyncio.to_thread(tour.put_project)
+        info = await client.create_session(str(folder), name="guided tour", model=tour.MODEL, mode="full")
+        await client.send(info.id, tour.PROMPT)
+        self.notify(tour.LABEL, timeout=10, markup=False)
+        return info.id
+
+    async def action_connect(self) -> None:
+        """Choose what answers, as at the first start."""
+        self.run_worker(self._connect(), group="connect", exclusive=True)
+
+    async def _connect(self) -> None:
+        answer = await self._choose_model()
+        if answer == TOUR:
+            await self.open_session(await self._tour())
+        elif answer:
+            view = self.view
+            change = SettingsChange(model=answer)
+            await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not self._at_door or action in ("cancel", "exit")
 
     async def _choose(self) -> str:
         """The newest session of the folder, or one made for it. From afar: the newest of all."""

@@ -20,6 +20,7 @@ COMMANDS = (
     Command("close", "close this tab; the session goes on", "close_tab"),
     Command("rename", "give the session a name", "", "NAME"),
     Command("model", "choose the model", "models"),
+    Command("connect", "choose what answers: a key, a server of this machine, a login", "connect"),
     Command("mode", "choose what the agent may do unasked", "modes"),
     Command("grants", "what is allowed without asking, to be revoked", "grants"),
     Command("rewind", "go back to before a message", "rewind"),

@@ -35,7 +35,7 @@ async def test_an_edit_that_waits_for_permission_shows_what_it_would_change(tmp_
     script = [call("read_file", path="a.py"), call("edit_file", path="a.py", old="one = 1", new="one = 2")]
     async with screens(tmp_path, [*script, {"text": "over"}], mode="ask") as seen:
         await seen.write("go")
-        await seen.until_shown("edit a.py", "-one = 1", "+one = 2")
+        await seen.until_shown("edit a.py", "- one = 1", "+ one = 2")
 
 
 @needs_bwrap

@@ -1,7 +1,7 @@
 """What a model says: Markdown, drawn as it comes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from time import monotonic
 
@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from openagent.client.text import clean
+from openagent.tui.lit import lit, places
 from openagent.tui.markdown import Page
 
 LONGEST_LINE = 10_000
@@ -42,6 +43,7 @@ class Answer(Widget):
         self._page = Page(self._fit(text))
         self._drawn: dict[int, Strip] = {}
         self._drawn_as: object = None
+        self._lit: tuple[list[str], bool] = [], False
 
     @property
     def said(self) -> str:
@@ -95,6 +97,17 @@ class Answer(Widget):
         self._drawn = {}
         self.refresh(layout=True)
 
+    def light(self, words: Sequence[str], *, now: bool) -> None:
+        """What somebody looks for."""
+        if (wanted := (list(words), now)) != self._lit:
+            self._lit, self._drawn = wanted, {}
+            self.refresh()
+
+    def first_lit(self) -> int:
+        """The line in which what is looked for stands first."""
+        lines = (y for y in range(self._page.height) if places(self._page.line(y).content.plain, self._lit[0]))
+        return next(lines, 0)
+
     # What Textual asks
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -123,6 +136,8 @@ class Answer(Widget):
         if y >= self._page.height:
             return Strip.blank(self.content_size.width, style.rich_style)
         content = self._page.line(y).content
+        if self._lit[0]:
+            content = lit(content, self._lit[0], now=self._lit[1])
         if (selection := self.text_selection) is not None and (span := selection.get_span(y)) is not None:
             start, end = span
             marked = Style.from_styles(self.screen.get_component_styles("screen--selection"))

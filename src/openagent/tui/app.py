@@ -77,6 +77,7 @@ _ACTIONS = {
     "palette": "command_palette",
     "sessions": "sessions",
     "new_session": "new_session",
+    "find": "find",
     "help": "help",
 }
 
@@ -441,6 +442,9 @@ class OpenAgent(App[None]):
 
     def action_exit(self) -> None:
         self.exit()
+
+    async def action_find(self) -> None:
+        await self.view.find()
 
     def action_scroll(self, where: str) -> None:
         if not isinstance(self.screen, House):

@@ -1,6 +1,6 @@
 """The conversation: messages in order, drawn as they come, older ones on scrolling up."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
@@ -89,6 +89,11 @@ class Chat(VerticalScroll):
         """The end of the conversation was put away while somebody read further up: what comes is not shown."""
         self._calls: dict[str, ToolCall] = {}
         self._numbers: dict[Widget, int] = {}
+        self._results: dict[int, list[ToolCall]] = {}
+        """The calls whose results came with a message, by its number."""
+        self._words: Sequence[str] = ()
+        """What somebody looks for."""
+        self._standing_at = 0
         self._live_number = 0
         self._live_thought: Thought | None = None
         self._live_answer: Answer | None = None
@@ -154,6 +159,7 @@ class Chat(VerticalScroll):
         self._rewound = list(rewound)
         self._calls.clear()
         self._numbers.clear()
+        self._results.clear()
         self._turns.clear()
         self._live_number, self._live_thought, self._live_answer = 0, None, None
         self.has_more, self.has_newer = has_more, has_newer
@@ -244,7 +250,40 @@ class Chat(VerticalScroll):
 
     def shows(self, number: int) -> bool:
         """Whether a message is among what is loaded."""
-        return number in self._numbers.values()
+        return 0 < self.oldest <= number <= self.newest
+
+    def light(self, words: Sequence[str], number: int = 0) -> None:
+        """What somebody looks for, and the message they stand at."""
+        self._words, self._standing_at = words, number
+        here = self._of_message(number)
+        for widget in self.children:
+            if isinstance(widget, ToolCall):
+                widget.set_class(widget in here, "found")
+            elif (light := getattr(widget, "light", None)) is not None:
+                light(words, now=widget in here)
+
+    def go_to_lit(self, number: int) -> None:
+        """The line of a message in which what is looked for stands."""
+        here = [widget for widget in self._of_message(number) if widget.parent is self]
+        if not here:
+            self.go_to_message(number)
+            return
+        self._following = False
+        self.release_anchor()
+        self.call_after_refresh(self._place_lit, here)
+
+    def _place_lit(self, here: Sequence[Widget]) -> None:
+        lines = [(widget, getattr(widget, "first_lit", lambda: 0)()) for widget in here]
+        widget, line = next((each for each in lines if each[1]), lines[0])
+        self._placing = True
+        above = self.size.height // 3
+        self.scroll_to(y=widget.virtual_region.y + line - above, animate=False, immediate=True)
+        self._placing = False
+
+    def _of_message(self, number: int) -> list[Widget]:
+        """A result is shown in the call that it is one of."""
+        said = [widget for widget, of in self._numbers.items() if of == number]
+        return said or [widget for widget in self._results.get(number, ()) if widget.is_mounted]
 
     def rewind(self, ranges: Ranges, returned: Ranges = ()) -> None:
         """These messages are no longer part of the conversation; those are again."""
@@ -252,6 +291,8 @@ class Chat(VerticalScroll):
         self._grey_out()
 
     def _grey_out(self) -> None:
+        if self._words:
+            self.light(self._words, self._standing_at)
         for widget, number in self._numbers.items():
             widget.set_class(any(low <= number <= high for low, high in self._rewound), "rewound")
 
@@ -400,6 +441,8 @@ class Chat(VerticalScroll):
         self._turns[message.number] = message.turn
         for part in message.parts:
             widget = self._part(part, from_user=message.role == "user")
+            if isinstance(part, ToolResultPart):
+                self._results.setdefault(message.number, []).append(self._calls[part.call_id])
             if widget is not None:
                 self._numbers[widget] = message.number
                 widgets.append(widget)
@@ -484,6 +527,7 @@ class Chat(VerticalScroll):
         gone = set(widgets)
         self._calls = {id_: call for id_, call in self._calls.items() if call not in gone}
         await self.remove_children(widgets)
+        self._results = {number: kept for number, calls in self._results.items() if (kept := _left(calls, gone))}
         self.oldest = min(self._numbers.values(), default=self.oldest)
         self._turns = {number: turn for number, turn in self._turns.items() if number >= self.oldest}
 
@@ -504,6 +548,10 @@ def _source(widget: Widget) -> tuple[str, str]:
             return "tool", clean(f"$ {widget.title}\n{widget.whole}")
         case _:
             return "model", clean(getattr(widget, "said", ""))
+
+
+def _left(calls: Sequence[ToolCall], gone: Container[Widget]) -> list[ToolCall]:
+    return [call for call in calls if call not in gone]
 
 
 def _without(known: tuple[int, int], returned: Ranges) -> Ranges:

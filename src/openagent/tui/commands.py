@@ -33,6 +33,7 @@ COMMANDS = (
     Command("files", "show or hide the files", "files"),
     Command("context", "what takes how much of the model's window", "context"),
     Command("copy", "copy the newest answer, or more of the turn", "yank", "model&user&tool"),
+    Command("find", "find words in this conversation, from its beginning to its end", "find"),
     Command("view", "full view of the newest tool call", "view_full"),
     Command("theme", "switch between dark and light, or follow the terminal", "theme", "dark|light|auto"),
     Command("vim", "switch vim keys in the input on or off", "vim"),

@@ -33,6 +33,7 @@ DEFAULTS = {
     "palette": "ctrl+k",
     "sessions": "ctrl+l",
     "new_session": "ctrl+n",
+    "find": "ctrl+s",
     "help": "f1",
 }
 MEANINGS = {
@@ -60,6 +61,7 @@ MEANINGS = {
     "palette": "everything, by name",
     "sessions": "find a session",
     "new_session": "start a session",
+    "find": "find words in this conversation",
     "help": "these keys",
 }
 _SPECIAL = {"c-": "ctrl+", "s-": "shift+", "m-": "alt+", "a-": "alt+"}

@@ -1,9 +1,12 @@
 """What a person said, and what the program notes between."""
 
+from collections.abc import Sequence
+
 from textual.content import Content
 from textual.widgets import Static
 
 from openagent.client.text import clean
+from openagent.tui.lit import lit
 
 
 class Said(Static):
@@ -16,8 +19,13 @@ class Said(Static):
     def __init__(self, text: str, *, waiting: bool = False) -> None:
         label = "Next  " if waiting else ""
         self.said = text
-        super().__init__(Content.assemble((label, "bold $primary"), clean(text).strip("\n")), markup=False)
+        self._whole = Content.assemble((label, "bold $primary"), clean(text).strip("\n"))
+        super().__init__(self._whole, markup=False)
         self.set_class(waiting, "waiting")
+
+    def light(self, words: Sequence[str], *, now: bool) -> None:
+        """What somebody looks for."""
+        self.update(lit(self._whole, words, now=now), layout=False)
 
 
 class Note(Static):

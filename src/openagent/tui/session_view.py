@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from itertools import count
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +34,7 @@ from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.files import FileEntries, FilesList, FilesRead
 from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
 from openagent.protocol.op import Op
+from openagent.protocol.search import FoundMessages, MessagesSearch
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
 from openagent.protocol.tools import ToolRun
 from openagent.tui.activity import Activity
@@ -51,6 +52,9 @@ from openagent.tui.prompt import Prompt
 from openagent.tui.question import QuestionPanel
 from openagent.tui.side import SidePanel
 from openagent.tui.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from openagent.tui.find import Find
 
 R = TypeVar("R", bound=Struct)
 
@@ -99,6 +103,7 @@ class SessionView(Rows):
         self._then: Callable[[], Awaitable[None]] | None = None
         """What follows when the conversation's end is fetched again: to where somebody was."""
         self.loading = False
+        self._find: Find | None = None
         self._told: ErrorInfo | None = None
         """The newest error: when it is what ends the turn, once is enough."""
         self._runs: dict[str, str] = {}
@@ -381,6 +386,8 @@ class SessionView(Rows):
     def _focus_what_waits(self) -> None:
         """A permission takes the keys, unless somebody is writing or looks at another tab."""
         waiting = self.asks.permission
+        if waiting is None and self._find is not None:
+            return
         if self.display and self.screen.is_current and not (waiting and waiting.has_focus_within):
             (waiting if waiting is not None and not self.prompt.text else self.prompt).focus()
 
@@ -512,6 +519,33 @@ class SessionView(Rows):
         if event.widget is self._pill:
             self.chat.go("end")
 
+    async def find(self) -> None:
+        """Words in this conversation; asked for again, the next hit."""
+        from openagent.tui.find import MOST, Find
+
+        if self._find is not None:
+            await self._find.step(-1)
+            return
+
+        async def search(query: str) -> FoundMessages | None:
+            return await self.ask(
+                lambda client: MessagesSearch(id=client.next_id(), query=query, session=self.session, limit=MOST)
+            )
+
+        async def go(number: int, words: list[str]) -> None:
+            self.chat.light(words, number)
+            if number:
+                await self.show_message(number, lit=True)
+
+        async def close() -> None:
+            self._find = None
+            self.chat.light([])
+            finder.remove()
+            self.take_keys()
+
+        finder = self._find = Find(search, go, close)
+        await self.mount(finder, before=self.prompt)
+
     @on(Chat.Newer)
     async def load_newer(self, event: Chat.Newer) -> None:
         """The next page; where that is the last one, or the end is wanted, the end."""
@@ -544,17 +578,17 @@ class SessionView(Rows):
         self.chat.go_on_below(number)
 
     async def _go_to(self, number: int) -> None:
-        self.chat.go_to_message(number)
+        (self.chat.go_to_lit if self._find else self.chat.go_to_message)(number)
 
     @on(Chat.First)
     async def load_first(self) -> None:
         if await self._show_from(0, wanted=1):
             self.chat.call_after_refresh(self.chat.scroll_home, animate=False)
 
-    async def show_message(self, number: int) -> None:
+    async def show_message(self, number: int, *, lit: bool = False) -> None:
         """A message of any time, with some of what was said before it."""
         if self.chat.shows(number) or await self._show_from(max(number - PAGE // 2, 0), wanted=number):
-            self.chat.go_to_message(number)
+            (self.chat.go_to_lit if lit else self.chat.go_to_message)(number)
 
     async def _show_from(self, after: int, *, wanted: int) -> bool:
         """Whether the page is there; False: it is the end, which comes by itself."""

@@ -29,6 +29,7 @@ class ToolCall(Foldable):
     DEFAULT_CSS = """
     ToolCall > .head { color: $text-muted; }
     ToolCall.running > .head { color: $foreground; }
+    ToolCall.found > .head { background: $found-now; color: $foreground; }
     """
 
     def __init__(self, tool: str, arguments: dict[str, Any], subject: str = "") -> None:

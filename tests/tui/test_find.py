@@ -1,0 +1,66 @@
+"""Finding words in a conversation and among sessions."""
+
+from pathlib import Path
+
+import pytest
+
+from openagent.tui.lit import places
+
+from ..interaction.doing import shell, turn
+from .screens import Seen, screens
+
+pytestmark = pytest.mark.anyio
+FOUND_NOW = "#8a6a12"
+
+
+def lines_lit(seen: Seen) -> list[str]:
+    """Lines in which something is lit."""
+    strips = seen.app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+    found = [strip for strip in strips if any(FOUND_NOW in str(segment.style) for segment in strip)]
+    return ["".join(segment.text for segment in strip) for strip in found]
+
+
+async def test_words_are_found_in_the_whole_session_and_lit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openagent.tui.chat.KEPT", 40)
+    monkeypatch.setattr("openagent.tui.session_view.PAGE", 20)
+    script = {"conversations": [{"steps": [{"text": "reply to {last_user}"}], "loop": True}]}
+    async with screens(tmp_path, script) as seen:
+        attachment = await seen.client.attach(seen.session)
+        for number in range(30):
+            what = "The Kühlschrank is here" if number in (2, 27) else "nothing"
+            await turn(seen.client, attachment, f"message {number:03}: {what}.")
+        await seen.until_shown("reply to message 029")
+        await seen.pilot.press("ctrl+s")
+        await seen.write("kuhlschra", send=False)
+        await seen.until_shown("4/4", "reply to message 027")
+        await seen.until(lambda: any("reply to message 027" in line for line in lines_lit(seen)))
+        await seen.pilot.press("enter")
+        await seen.until_shown("3/4")
+        await seen.pilot.press("enter")
+        await seen.until_shown("2/4", "reply to message 002", "more below")
+        await seen.until(lambda: any("reply to message 002" in line for line in lines_lit(seen)))
+        await seen.pilot.press("down")
+        await seen.until_shown("3/4", "message 027")
+        await seen.pilot.press("escape")
+        await seen.until(lambda: "3/4" not in seen.screen() and not lines_lit(seen))
+        await seen.write("nothing is lost", send=False)
+        assert seen.view.prompt.text == "nothing is lost"
+
+
+async def test_what_a_command_printed_is_found_at_its_call(tmp_path: Path) -> None:
+    async with screens(tmp_path, [shell("echo needle in a haystack; true"), {"text": "over"}]) as seen:
+        await seen.write("go")
+        await seen.until_shown("over")
+        await seen.until_idle()
+        await seen.pilot.press("ctrl+s")
+        await seen.write("haystack", send=False)
+        await seen.until_shown("2/2", "needle in a haystack")
+        await seen.until(lambda: any("ran echo needle" in line for line in lines_lit(seen)))
+        await seen.write(" nowhere", send=False)
+        await seen.until_shown("Nothing that was said holds these words.")
+
+
+def test_words_are_lit_where_they_begin_whatever_their_case_and_accents() -> None:
+    text = "Ein KÜHLSCHRANK, unterkühlt; kühl"
+    assert [text[begin:end] for begin, end in places(text, ["kuhl"])] == ["KÜHL", "kühl"]
+    assert places(text, []) == []

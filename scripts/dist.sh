@@ -24,5 +24,5 @@ stage "web app" scripts/web.sh
 stage "wheel and sdist" .venv/bin/python -m build --no-isolation --wheel --sdist --outdir dist .
 stage "standalone client" .venv/bin/python -m PyInstaller --noconfirm --log-level WARN \
     --distpath dist --workpath build/client scripts/client.spec
-dist/openagent --version >>"$log"
+stage "trying the client" env OPENAGENT_CLIENT="$PWD/dist/openagent" .venv/bin/python -m pytest -q tests/cli/test_one_file_client.py
 ls -sh1 dist

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Sequence
 from typing import Self
 
 from .machine import PATIENCE, Machine
@@ -25,12 +26,18 @@ os.execv(sys.argv[1], sys.argv[1:])
 class Terminal:
     """`with Terminal(machine, "attach", session) as terminal:`; what is seen stays in `seen`."""
 
-    def __init__(self, machine: Machine, *arguments: str, size: tuple[int, int] = (0, 0)) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        *arguments: str,
+        size: tuple[int, int] = (0, 0),
+        program: Sequence[str] = (sys.executable, "-m", "openagent"),
+    ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _ON_THE_TERMINAL, sys.executable, "-m", "openagent", *arguments],
+                [sys.executable, "-c", _ON_THE_TERMINAL, *program, *arguments],
                 stdin=theirs,
                 stdout=theirs,
                 stderr=theirs,

@@ -24,7 +24,7 @@ def demo(cwd: str | None, as_json: bool) -> int:
     arguments.output = "json" if as_json else "text"
     arguments.settings = {"model": tour.MODEL, "mode": "full"}
     code, session = perform(arguments)
-    if not as_json:
+    if not as_json and session:
         say(f"\nThe files are in     {target}")
         say(f"See the session      openagent sessions show {session}")
         say(f"Go on with it live   openagent attach {session}")

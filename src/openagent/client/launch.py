@@ -17,7 +17,7 @@ class DaemonDidNotStart(Exception):
     """Its text is what the daemon said."""
 
 
-def _program() -> list[str]:
+def daemon_program() -> list[str]:
     """What runs a daemon. The standalone client holds none, and starts the one that is installed beside it."""
     if not getattr(sys, "frozen", False):
         # -P: nothing of the folder we happen to be in is imported.
@@ -108,7 +108,7 @@ def _home_is_held() -> bool:
 
 def start_daemon(arguments: tuple[str, ...] = ()) -> None:
     """Returns when the daemon accepts connections, or raises with its own words on why it cannot."""
-    program = [*_program(), "serve", *arguments]
+    program = [*daemon_program(), "serve", *arguments]
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]

@@ -7,6 +7,7 @@ import pytest
 from openagent.tui.lit import places
 
 from ..interaction.doing import shell, turn
+from ..interaction.house import MODEL
 from .screens import Seen, screens
 
 pytestmark = pytest.mark.anyio
@@ -58,6 +59,22 @@ async def test_what_a_command_printed_is_found_at_its_call(tmp_path: Path) -> No
         await seen.until(lambda: any("ran echo needle" in line for line in lines_lit(seen)))
         await seen.write(" nowhere", send=False)
         await seen.until_shown("Nothing that was said holds these words.")
+
+
+async def test_a_session_is_found_by_what_was_said_in_it_and_opens_there(tmp_path: Path) -> None:
+    script = {"conversations": [{"steps": [{"text": "reply to {last_user}"}], "loop": True}]}
+    async with screens(tmp_path, script, size=(100, 20)) as seen:
+        other = await seen.client.create_session(str(seen.house.workspace), name="second", model=MODEL, mode="full")
+        attachment = await seen.client.attach(other.id)
+        for number in range(12):
+            await turn(seen.client, attachment, f"message {number}{' of the apples' if number == 3 else ''}")
+        await seen.write("/sessions")
+        await seen.until_shown("first", "second")
+        await seen.write("apples", send=False)
+        await seen.until_shown("second", "reply to message 3 of the apples")
+        await seen.pilot.press("enter")
+        await seen.until(lambda: seen.view.session == other.id)
+        await seen.until_shown("reply to message 3 of the apples")
 
 
 def test_words_are_lit_where_they_begin_whatever_their_case_and_accents() -> None:

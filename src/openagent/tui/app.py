@@ -580,8 +580,20 @@ class OpenAgent(App[None]):
     def action_sessions(self) -> None:
         from openagent.tui import choices, picker
 
-        empty = "No session yet. /new starts one."
-        self._pick(picker.Picker("Sessions", choices.sessions(self._client), empty=empty), self.open_session)
+        found = picker.Picker(
+            "Sessions: by name, folder, or what was said in them",
+            choices.sessions(self._client),
+            empty="No session yet. /new starts one.",
+            search=choices.said(self._client),
+        )
+        self._pick(found, self._open_found)
+
+    async def _open_found(self, chosen: str) -> None:
+        """A session, at the message that was found if one was."""
+        session, _, number = chosen.partition(" ")
+        await self.open_session(session)
+        if number:
+            self.run_worker(self.view.show_when_there(int(number)), group="found", exclusive=True)
 
     def action_models(self) -> None:
         from openagent.tui import choices, picker

@@ -12,14 +12,17 @@ from openagent.protocol.conversation import MessagesPage
 from openagent.protocol.grants import Grant, GrantsList
 from openagent.protocol.mcp import McpList, McpServerInfo
 from openagent.protocol.models import ModelEntry, ModelsList
+from openagent.protocol.search import FoundMessage, MessagesSearch
 from openagent.protocol.sessions import SessionInfo, SessionList
 from openagent.protocol.templates import TemplateInfo, TemplatesList
 from openagent.protocol.undo import ChangedFile, LeftAlone, SessionChanges
 from openagent.tui.diff import coloured
 from openagent.tui.figures import money, tokens
-from openagent.tui.picker import Choice, Load, Preview
+from openagent.tui.find import excerpt
+from openagent.tui.picker import Choice, Load, Preview, Search
 
 Current = Callable[[], Client]
+_MOST_FOUND = 50
 MODES = {
     "plan": "reads only, and makes a plan",
     "ask": "asks before anything that changes something",
@@ -46,6 +49,26 @@ def _session(info: SessionInfo) -> Choice:
         (f"  {one_line(os.path.basename(info.cwd) or info.cwd, 24)}", "$foreground-muted"),
     )
     return Choice(info.id, label, f"{info.name} {info.cwd} {info.id} {info.status}")
+
+
+def said(client: Current) -> Search:
+    """Sessions by what was said in them, each once, by the newest hit; chosen, the session opens there."""
+
+    async def search(words: str) -> Sequence[Choice]:
+        found = await client().request(MessagesSearch(id=client().next_id(), query=words, limit=_MOST_FOUND))
+        newest: dict[str, FoundMessage] = {}
+        for each in found.found:
+            newest.setdefault(each.session, each)
+        return [_said(each) for each in newest.values()]
+
+    return search
+
+
+def _said(found: FoundMessage) -> Choice:
+    name = one_line(found.session_name, 30) or "unnamed"
+    when = ago(found.created_at, time.time())
+    label = Content.assemble((f"{name}  ", "bold"), (f"{when}  ", "$foreground-muted"), excerpt(found))
+    return Choice(f"{found.session} {found.number}", label, "")
 
 
 def models(client: Current, cwd: str) -> Load:

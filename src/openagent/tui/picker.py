@@ -1,5 +1,6 @@
 """A list to choose from, with a search. Sessions, models, modes and the past are chosen with it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,13 @@ class Choice:
 
 
 Load = Callable[[], Awaitable[Sequence[Choice]]]
+Search = Callable[[str], Awaitable[Sequence[Choice]]]
+"""What else is found for words, and takes a moment."""
 Preview = Callable[[str], Awaitable[Content]]
+_PAUSE = 0.12
+"""Seconds without a key until what was typed is searched for elsewhere."""
+_SHORTEST = 3
+"""Characters that are searched for elsewhere."""
 
 
 class Picker(ModalScreen[str | None]):
@@ -44,8 +51,11 @@ class Picker(ModalScreen[str | None]):
     Picker.previewing VerticalScroll { display: block; }
     """
 
-    def __init__(self, title: str, load: Load, *, empty: str, preview: Preview | None = None) -> None:
+    def __init__(
+        self, title: str, load: Load, *, empty: str, preview: Preview | None = None, search: Search | None = None
+    ) -> None:
         super().__init__()
+        self._search = search
         self._title = title
         self._load = load
         self._empty_text = empty
@@ -92,6 +102,22 @@ class Picker(ModalScreen[str | None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._show(event.value)
+        if self._search is not None:
+            self.run_worker(self._look(self._search, event.value.strip()), exclusive=True, group="search")
+
+    async def _look(self, search: Search, wanted: str) -> None:
+        await asyncio.sleep(_PAUSE)
+        if len(wanted) < _SHORTEST:
+            return
+        try:
+            found = await search(wanted)
+        except OpenAgentError:
+            return  # what fits by name is there
+        nothing_else = self._list.option_count == 0
+        self._list.add_options([Option(choice.label, id=choice.id) for choice in found])
+        if found and nothing_else:
+            self._list.highlighted = 0
+            self._say("")
 
     def on_input_submitted(self) -> None:
         if self._list.highlighted is not None:

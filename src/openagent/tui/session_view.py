@@ -585,6 +585,10 @@ class SessionView(Rows):
         if await self._show_from(0, wanted=1):
             self.chat.call_after_refresh(self.chat.scroll_home, animate=False)
 
+    async def show_when_there(self, number: int) -> None:
+        await self._attached.wait()
+        await self.show_message(number)
+
     async def show_message(self, number: int, *, lit: bool = False) -> None:
         """A message of any time, with some of what was said before it."""
         if self.chat.shows(number) or await self._show_from(max(number - PAGE // 2, 0), wanted=number):

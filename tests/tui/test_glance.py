@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not in
 def test_the_model_that_a_key_alone_gives_is_in_sight(tmp_path: Path) -> None:
     with ThreadedSimulator([{"text": "Me."}]) as sim:
         machine = Machine(tmp_path, sim, {"OPENAGENT_MODEL": ""})
+        machine.turn("so that no newcomer is asked what to use")
         with terminal(machine) as seen:
             seen.until_shown("gpt-5 · auto", gone="no model")
             seen.write("who are you?")
@@ -61,3 +62,52 @@ def test_a_lost_connection_is_told_on_every_tab_and_so_is_its_return(tmp_path: P
             seen.until_shown("● Connected again.", "○ ready", "a draft", gone="offline")
             seen.press("Enter")
             seen.until_shown("I am back.", gone="Connected again.")
+
+
+def test_nothing_is_stored_until_something_is_said_and_a_script_leaves_no_tab(tmp_path: Path) -> None:
+    with ThreadedSimulator([{"text": "An answer."}]) as sim:
+        machine = Machine(tmp_path, sim)
+        scripted = machine.turn("by a script")
+        (machine.workspace / "retry.py").touch()
+        with terminal(machine) as seen:
+            seen.until_shown("1 new session ○", "○ ready", "scripted · auto")
+            seen.write("look at @re")
+            seen.until_shown("retry.py")
+            seen.press("Escape")
+            seen.tmux("send-keys", "-N", "11", "BSpace")
+            seen.until_shown("message, @file")
+            assert [each["id"] for each in machine.json("sessions", "list")] == [scripted]
+            seen.write("/mode")
+            seen.press("Enter")
+            seen.until_shown("reads only")
+            seen.write("plan")
+            seen.press("Enter")
+            seen.until_shown("scripted · plan", gone="reads only")
+            assert [each["id"] for each in machine.json("sessions", "list")] == [scripted]
+            seen.write("say it")
+            seen.press("Enter")
+            seen.until_shown("An answer.", "1 say it", "scripted · plan")
+            assert machine.json("sessions", "list")[0]["settings"]["mode"] == "plan"
+
+
+def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_path: Path) -> None:
+    with ThreadedSimulator([{"text": "An answer."}]) as sim:
+        machine = Machine(tmp_path, sim)
+        with terminal(machine) as seen:
+            seen.tmux("set-option", "-g", "remain-on-exit", "on")
+            seen.until_shown("1 new session ○", "○ ready")
+            seen.write("first")
+            seen.press("Enter")
+            seen.until_shown("An answer.")
+            seen.press("C-n")
+            seen.until_shown("2 new session ○")
+            seen.write("second")
+            seen.press("Enter")
+            seen.until_shown("An answer.", "2 second ○")
+            session = machine.json("sessions", "list")[0]["id"]
+            seen.press("C-d")
+            seen.until_shown(f"Session {session} (second): go on with `openagent resume {session}`, and 1 more")
+            seen.tmux("respawn-pane", "-k")
+            seen.until_shown("1 first ○", "2 second ○", "An answer.")
+        with terminal(machine, "resume", session[:10]) as seen:
+            seen.until_shown("1 second ○", "An answer.", gone="first")

@@ -74,11 +74,11 @@ def _fits(screen: str, texts: tuple[str, ...], gone: str) -> bool:
 
 
 @contextmanager
-def terminal(machine: Machine) -> Generator[Terminal, None, None]:
+def terminal(machine: Machine, *arguments: str) -> Generator[Terminal, None, None]:
     seen = Terminal(machine.root / "tmux.sock")
     settings = [f"{name}={value}" for name, value in machine.env.items()]
     settings += ["COLUMNS=80", "LINES=24"]  # as some parents leave them behind: the terminal's own word counts
-    command = ["env", *settings, sys.executable, "-m", "openagent"]
+    command = ["env", *settings, sys.executable, "-m", "openagent", *arguments]
     seen.tmux("new-session", "-d", "-x", "100", "-y", "30", "-c", str(machine.workspace), *command)
     try:
         yield seen

@@ -37,7 +37,7 @@ from openagent.client.command_line import MODES
 )
 @click.option("--token", metavar="TOKEN", help="The token itself; other people of this machine can see it.")
 def tui(**given: object) -> None:
-    """Open the full-screen terminal app: the newest session of this folder, or the one named.
+    """Open the full-screen terminal app: what was open in this folder, a fresh conversation, or the session named.
 
     Plain `openagent` in a terminal is the same, and takes the same options; `openagent "PROMPT"` opens a new session
     with the prompt sent. With `-p`, `--json` or in a pipe it prints the answer instead, as `openagent run` does.

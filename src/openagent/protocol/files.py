@@ -69,16 +69,19 @@ class FilesList(
     reach="open",
     waits=True,
     routes=(
-        GET("/api/agents/{id=session}/files", "A directory of a session's workspace.", left_out=("copy",)),
-        GET("/api/workspaces/{id=copy}/files", "A directory of a copy.", left_out=("session",)),
+        GET("/api/agents/{id=session}/files", "A directory of a session's workspace.", left_out=("copy", "cwd")),
+        GET("/api/workspaces/{id=copy}/files", "A directory of a copy.", left_out=("session", "cwd")),
     ),
+    works_there=True,
 ):
-    """What is in a directory of a session's workspace, or of a workspace's copy."""
+    """What is in a directory of a session's workspace, of a workspace's copy, or of a folder."""
 
     session: str = ""
     """The session whose workspace it is."""
     copy: str = ""
     """The copy, by its id or name, in place of a session."""
+    cwd: str = ""
+    """A folder, in place of a session."""
     path: str = "."
     """The directory, from the workspace's root."""
     below: bool = False

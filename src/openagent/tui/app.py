@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -19,7 +20,7 @@ from textual.widgets import Static
 
 from openagent.client import Client, tour
 from openagent.client.reconnect import Link, Trouble
-from openagent.client.text import clean
+from openagent.client.text import clean, one_line
 from openagent.protocol.context import ContextShow
 from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
@@ -29,7 +30,7 @@ from openagent.protocol.messages import ImagePart
 from openagent.protocol.safety import TrustAdd, TrustDecline
 from openagent.protocol.sessions import (
     Mode,
-    SessionCreate,
+    SessionGet,
     SessionList,
     SessionUpdate,
     SettingsChange,
@@ -42,10 +43,11 @@ from openagent.tui.banner import Banner
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, named
 from openagent.tui.diff import can_tint
+from openagent.tui.open_tabs import TabKeeper
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.place import place
 from openagent.tui.prompt import Prompt
-from openagent.tui.session_view import SessionView
+from openagent.tui.session_view import Draft, SessionView
 from openagent.tui.tab_bar import Tab, TabBar
 from openagent.tui.terminal_colours import Ground, depth, ground_told
 from openagent.tui.theme import PALETTES
@@ -83,10 +85,12 @@ _ACTIONS = {
 
 
 class Wanted(NamedTuple):
-    """Which session to begin with: the one named, a new one, or the newest of the folder."""
+    """Which session to begin with: the one named, a new one, or those that were open here."""
 
     session: str = ""
     new: bool = False
+    newest: bool = False
+    """The newest of the folder, whoever began it."""
     choose: bool = False
     """The person chooses one from the list."""
     prompt: str = ""
@@ -140,6 +144,10 @@ class OpenAgent(App[None]):
         self.typed = ""
         """What a person typed before that."""
         self._wanted = wanted
+        self._tabs = TabKeeper(env, cwd, link.remote)
+        self._began = False
+        """It is known which sessions are shown."""
+        self._usual = Draft(cwd)
         self.keys = keys.load(cwd, env)
         self.liked = preferences.load(env)
         self.jail = ""
@@ -186,19 +194,27 @@ class OpenAgent(App[None]):
     async def _begin(self) -> None:
         try:
             client = await self.link.open()
-            session = self._wanted.session or await self._begin_anew() or await self._choose()
-            if self._wanted.settings and not self._wanted.new:
+            sessions, active = await self._sessions_to_open(client)
+            if self._wanted.settings and sessions:
                 change = msgspec.convert(dict(self._wanted.settings), SettingsChange)
-                await client.request(SessionUpdate(id=client.next_id(), session=session, settings=change))
-            daemon = await client.request(DaemonStatus(id=client.next_id()))
+                await client.request(SessionUpdate(id=client.next_id(), session=sessions[0], settings=change))
+            await self._know_the_place(client)
         except (OpenAgentError, OSError) as problem:
             self.failure = problem
             self.exit(return_code=1)
             return
         self.link.on_trouble = self._connection_changed
         self.run_worker(self._mend(), group="mend")
-        self.jail = self.views[0].jail = daemon.jail
-        self.views[0].show_session(session)
+        self._began = True
+        self.views[0].jail = self.jail
+        if sessions:
+            self.views[0].show_session(sessions[0])
+        else:
+            settings = msgspec.convert(dict(self._wanted.settings), SettingsChange)
+            await self.views[0].show_draft(self._usual._replace(settings=settings, template=self._wanted.template))
+        for session in sessions[1:]:
+            await self.open_session(session)
+        self.action_tab(active + 1)
         if self._wanted.prompt or self._wanted.images:
             self.views[0].say(self._wanted.prompt, self._wanted.images)
         if self._wanted.choose:
@@ -270,26 +286,41 @@ class OpenAgent(App[None]):
         if answer == TOUR:
             await self.open_session(await self._tour())
         elif answer:
-            view = self.view
-            change = SettingsChange(model=answer)
-            await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change))
+            await self.view.change(SettingsChange(model=answer))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return not self._at_door or action in ("cancel", "exit")
 
-    async def _choose(self) -> str:
-        """The newest session of the folder, or one made for it. From afar: the newest of all."""
-        client = self.link.client
-        folder = "" if self.link.remote else self.cwd
-        newest = SessionList(id=client.next_id(), cwd=folder, limit=1)
-        page = await client.request(newest)
-        if page.sessions and not self._wanted.new:
-            return page.sessions[0].id
-        # A folder of another machine is known only from its sessions.
-        there = page.sessions[0].cwd if self.link.remote and page.sessions else self.cwd
-        settings = msgspec.convert(dict(self._wanted.settings), SettingsChange)
-        create = SessionCreate(id=client.next_id(), cwd=there, settings=settings, template=self._wanted.template)
-        return (await client.request(create)).id
+    async def _sessions_to_open(self, client: Client) -> tuple[list[str], int]:
+        """And which of them is in front. None: nothing was said yet."""
+        wanted = self._wanted
+        if wanted.session:
+            return [wanted.session], 0
+        if begun := await self._begin_anew():
+            return [begun], 0
+        if wanted.new or wanted.choose:
+            return [], 0
+        if wanted.newest:
+            folder = "" if self.link.remote else self.cwd
+            page = await client.request(SessionList(id=client.next_id(), cwd=folder, limit=1))
+            return [info.id for info in page.sessions], 0
+        last = self._tabs.last()
+        there: list[str] = []
+        for session in last.sessions:
+            with suppress(OpenAgentError):  # deleted since
+                there.append((await client.request(SessionGet(id=client.next_id(), session=session))).id)
+        return there, min(last.active, max(len(there) - 1, 0))
+
+    async def _know_the_place(self, client: Client) -> None:
+        """The jail there is, and what a session begins with."""
+        folder = self.cwd
+        if self.link.remote:
+            # A folder of another machine is known only from its sessions.
+            page = await client.request(SessionList(id=client.next_id(), limit=1))
+            folder = page.sessions[0].cwd if page.sessions else folder
+        daemon = await client.request(DaemonStatus(id=client.next_id(), cwd=folder))
+        self.jail = daemon.jail
+        self._usual = Draft(folder, daemon.model, daemon.mode)
 
     async def _mend(self) -> None:
         """Whatever is shown: somebody who only writes hears of a loss too."""
@@ -344,6 +375,17 @@ class OpenAgent(App[None]):
 
     # Tabs
 
+    def farewell(self) -> str:
+        """For the terminal, when the program has gone: what was shown last, and the way back to it."""
+        said = [view for view in self.views if view.session and view.info]
+        if not said:
+            return ""
+        last = self.view if self.view in said else said[-1]
+        name = f" ({one_line(last.info.name, 40)})" if last.info and last.info.name else ""
+        working = f" It is still at work: `openagent attach {last.session}` follows it." if last.running else ""
+        others = f", and {len(said) - 1} more with `openagent` in this folder" if len(said) > 1 else ""
+        return clean(f"Session {last.session}{name}: go on with `openagent resume {last.session}`{others}.{working}")
+
     @property
     def view(self) -> SessionView:
         current = self._switcher.current
@@ -351,6 +393,9 @@ class OpenAgent(App[None]):
 
     async def open_session(self, session: str) -> None:
         view = next((view for view in self.views if view.session == session), None)
+        if view is None and self.view.is_untouched:
+            view = self.view
+            view.show_session(session)
         if view is None:
             view = SessionView(self.link, self.keys, session=session, vim=self.liked.vim)
             view.jail = self.jail
@@ -369,6 +414,9 @@ class OpenAgent(App[None]):
     @on(SessionView.Changed)
     def _show_tabs(self) -> None:
         active = self.views.index(self.view) + 1
+        if self._began:
+            said = [view.session for view in self.views if view.session]
+            self._tabs.keep(said, said.index(self.view.session) if self.view.session else 0)
         self.call_later(self._bar.show, [view.info for view in self.views], active)
 
     @on(Tab.Chosen)
@@ -393,10 +441,14 @@ class OpenAgent(App[None]):
         await self.start_session()
 
     async def start_session(self, template: str = "") -> None:
-        folder = self.view.info.cwd if self.link.remote and self.view.info else self.cwd
-        info = await self.view.ask(lambda client: SessionCreate(id=client.next_id(), cwd=folder, template=template))
-        if info is not None:
-            await self.open_session(info.id)
+        """In a tab of its own; the session is made when something is said in it."""
+        await self._know_the_place(self.link.client)
+        view = SessionView(self.link, self.keys, vim=self.liked.vim)
+        view.jail = self.jail
+        self.views.append(view)
+        await self._switcher.add_content(view)
+        await view.show_draft(self._usual._replace(template=template))
+        self._go_to(view)
 
     # Commands
 
@@ -677,8 +729,7 @@ class OpenAgent(App[None]):
         self.push_screen(picker, chosen)
 
     async def _change(self, change: SettingsChange) -> None:
-        view = self.view
-        await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change))
+        await self.view.change(change)
 
     async def _rewind(self, view: SessionView, turn: str) -> None:
         done = await view.ask(lambda client: SessionRewind(id=client.next_id(), session=view.session, turn=int(turn)))

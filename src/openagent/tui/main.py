@@ -79,6 +79,7 @@ def _wanted(given: Arguments) -> "Wanted":
     return Wanted(
         given.session,
         new=given.new or (begins and not (given.go_on or given.session or given.pick)),
+        newest=given.go_on,
         choose=given.pick,
         prompt=given.prompt,
         images=[ImagePart(each["media_type"], each["data"]) for each in given.images],
@@ -109,4 +110,6 @@ async def show(given: Arguments, ground: Ground | None, typed: bytes) -> int:
         await link.close()
     if app.failure is not None:
         raise app.failure
+    if farewell := app.farewell():
+        sys.stdout.write(f"{farewell}\n")
     return app.return_code or 0

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, structs
 from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
@@ -33,9 +33,21 @@ from openagent.protocol.customizing import CommandsList
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.files import FileEntries, FilesList, FilesRead
 from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, UserPart
-from openagent.protocol.op import Op
+from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.search import FoundMessages, MessagesSearch
-from openagent.protocol.sessions import GrantScope, PermissionAsk, Question, QueuedMessage, SessionInfo, Snapshot
+from openagent.protocol.sessions import (
+    GrantScope,
+    Mode,
+    PermissionAsk,
+    Question,
+    QueuedMessage,
+    SessionCreate,
+    SessionInfo,
+    SessionUpdate,
+    Settings,
+    SettingsChange,
+    Snapshot,
+)
 from openagent.protocol.tools import ToolRun
 from openagent.tui.activity import Activity
 from openagent.tui.agents import Agents
@@ -59,6 +71,20 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Struct)
 
 PAGE = 50
+
+
+class Draft(NamedTuple):
+    """What a session begins with that nothing was said in yet."""
+
+    cwd: str
+    model: str = ""
+    """What will answer, unless another is chosen."""
+    mode: Mode = "ask"
+    settings: SettingsChange = SettingsChange()
+    """What was chosen for it."""
+    template: str = ""
+
+
 _numbers = count(1)
 
 
@@ -97,6 +123,8 @@ class SessionView(Rows):
         self._branch = ""
         self._pill = Static(markup=False, id="pill")
         self._link = link
+        self._draft: Draft | None = None
+        self._making = asyncio.Lock()
         self._attached = asyncio.Event()
         self._seq: int | None = None
         self._attachment: Attachment | None = None
@@ -150,6 +178,57 @@ class SessionView(Rows):
         self.session = session
         self.run_worker(self._follow(), group="follow")
 
+    async def show_draft(self, draft: Draft) -> None:
+        """A conversation that nothing was said in: the session is made with the first word."""
+        self._draft = draft
+        now = time.time()
+        info = SessionInfo("", "", draft.cwd, now, now, settings=Settings(mode=draft.mode), model=draft.model)
+        self.info = _changed(info, draft.settings)
+        await self.chat.welcome()
+        self._attached.set()
+        self._show_info()
+        self.run_worker(partial(self._learn_more, draft.cwd), group="more", exclusive=True)
+        self.run_worker(partial(self._look_around, draft.cwd), group="files", exclusive=True)
+        if draft.template:
+            # Which model and mode it says is known when the session is there.
+            self.run_worker(self._made(), group="make")
+
+    @property
+    def is_untouched(self) -> bool:
+        """Nothing was said in it, and nothing is being written."""
+        return not self.session and self._draft is not None and not self.prompt.text
+
+    async def _made(self) -> bool:
+        try:
+            await self._make()
+        except OpenAgentError as problem:
+            self.notify(clean(str(problem)), severity="error", markup=False)
+        return bool(self.session)
+
+    async def _make(self) -> None:
+        """What was a draft becomes a session. Raises OpenAgentError."""
+        await self._attached.wait()
+        async with self._making:
+            if self.session or self._draft is None:
+                return
+            client, draft = self._link.client, self._draft
+            info = await client.request(
+                SessionCreate(id=client.next_id(), cwd=draft.cwd, settings=draft.settings, template=draft.template)
+            )
+            self._attached.clear()
+            self.show_session(info.id)
+        await self._attached.wait()
+
+    async def change(self, change: SettingsChange) -> None:
+        """Other settings for the next step; those of a draft begin with it."""
+        if not self.session and self._draft is not None and self.info is not None:
+            given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+            self._draft = self._draft._replace(settings=replace(self._draft.settings, **given))
+            self.info = _changed(self.info, change)
+            self._show_info()
+        else:
+            await self.ask(lambda client: SessionUpdate(id=client.next_id(), session=self.session, settings=change))
+
     async def on_show(self) -> None:
         await self.chat.wake()
 
@@ -179,7 +258,12 @@ class SessionView(Rows):
         """One op; None, and a word to the person, when it is refused."""
         try:
             client = self._link.client
-            return await client.request(make(client))
+            op = make(client)
+            if not self.session and getattr(op, "session", None) == "" and _makes_a_session(op):
+                await self._make()
+                client = self._link.client
+                op = make(client)
+            return await client.request(op)
         except OpenAgentError as problem:
             self.notify(clean(str(problem)), severity="error", markup=False)
             return None
@@ -195,6 +279,7 @@ class SessionView(Rows):
                 await self._mend(client)
                 continue
             except OpenAgentError as problem:
+                self._attached.set()
                 await self.chat.note(str(problem), "error")
                 return
             self.session = attachment.session
@@ -251,8 +336,9 @@ class SessionView(Rows):
         """What a first look at a session does without: who works for it, and the commands of its workspace."""
         client = self._link.client
         with suppress(OpenAgentError):
-            tree = await client.request(AgentsList(id=client.next_id(), session=self.session))
-            self.agents.load(tree, self.session)
+            if self.session:
+                tree = await client.request(AgentsList(id=client.next_id(), session=self.session))
+                self.agents.load(tree, self.session)
             for agent in self.agents.working:
                 self.run_worker(partial(self.agents.follow, agent), group="agents")
             found = await client.request(CommandsList(id=client.next_id(), cwd=cwd))
@@ -263,13 +349,15 @@ class SessionView(Rows):
         client = self._link.client
         with suppress(OpenAgentError):
             if self._link.remote:
+                if not self.session:
+                    return
                 head = FilesRead(id=client.next_id(), session=self.session, path=".git/HEAD")
                 self._branch = branch_in((await client.request(head)).text)
             else:
                 self._branch = await asyncio.to_thread(branch_of, cwd)
         self._show_info()
         with suppress(OpenAgentError):
-            files = FilesList(id=client.next_id(), session=self.session, below=True)
+            files = self._files_op(client, ".", below=True)
             self.completion.files = [each.path for each in (await client.request(files)).entries]
 
     async def _take(self, event: e.AnyEvent) -> None:
@@ -462,6 +550,8 @@ class SessionView(Rows):
         )
 
     async def _run(self, command: str) -> None:
+        if not await self._made():
+            return
         await self._attached.wait()
         made: list[str] = []
 
@@ -482,7 +572,11 @@ class SessionView(Rows):
             await self.chat.note(ran.text, "error" if ran.is_error else "")
 
     async def list_files(self, folder: str) -> FileEntries | None:
-        return await self.ask(lambda client: FilesList(id=client.next_id(), session=self.session, path=folder))
+        return await self.ask(lambda client: self._files_op(client, folder))
+
+    def _files_op(self, client: Client, path: str, *, below: bool = False) -> FilesList:
+        cwd = self._draft.cwd if self._draft is not None and not self.session else ""
+        return FilesList(id=client.next_id(), session=self.session, cwd=cwd, path=path, below=below)
 
     def say(self, text: str, images: Sequence[ImagePart] = ()) -> None:
         """A message, or a command of the workspace: the daemon expands those."""
@@ -626,6 +720,17 @@ class SessionView(Rows):
         page = await self._messages(before=self.chat.oldest or None)
         if page is not None:
             await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
+
+
+def _makes_a_session(op: Op) -> bool:
+    """Who only looks at a draft leaves it one."""
+    return not isinstance(op, ReadingOp | SessionCreate)
+
+
+def _changed(info: SessionInfo, change: SettingsChange) -> SessionInfo:
+    given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    settings = replace(info.settings, **given)
+    return replace(info, settings=settings, model=settings.model or info.model)
 
 
 def _asked_at(snapshot: Snapshot) -> float:

@@ -93,6 +93,8 @@ class FileService:
     async def _workspace(self, op: FilesList | FilesRead | FilesWrite) -> Path:
         if op.session:
             return (await self._manager.get(op.session)).workspace
+        if isinstance(op, FilesList) and op.cwd:
+            return Path(op.cwd)
         for copy in await self._workspaces.copies(None) if op.copy else ():
             if op.copy in (copy.id, copy.name):
                 return Path(copy.path)

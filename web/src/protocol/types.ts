@@ -702,12 +702,13 @@ export interface FileWritten {
   version: string
 }
 
-/** What is in a directory of a session's workspace, or of a workspace's copy. */
+/** What is in a directory of a session's workspace, of a workspace's copy, or of a folder. */
 export interface FilesList {
   op: "files.list"
   id: string
   session?: string
   copy?: string
+  cwd?: string
   path?: string
   below?: boolean
 }

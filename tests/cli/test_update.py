@@ -159,6 +159,7 @@ def test_an_update_is_found_when_asked_for_shown_installed_and_the_idle_daemon_s
     installed: Installed, index: Index, sim: ThreadedSimulator
 ) -> None:
     sim.reset({"steps": [{"text": "Hello."}]})
+    web = json.loads(installed("serve", "--daemon", "--web-socket", "0", "--json"))["web_url"]
     session = json.loads(installed("run", "--model", MODEL, "--output", "json", "Hi!"))["session"]
     index.asked.clear()
     installed("status")
@@ -178,7 +179,8 @@ def test_an_update_is_found_when_asked_for_shown_installed_and_the_idle_daemon_s
     assert f"openagent {NEWER} is installed; it was {__version__}." in told
     assert "It makes coffee." in told
     assert "The daemon was idle and has been started anew; 1 session kept." in told
-    assert json.loads(installed("status", "--json"))["version"] == NEWER
+    now = json.loads(installed("status", "--json"))
+    assert (now["version"], now["web_url"]) == (NEWER, web), "browsers find it where it was"
     assert session in installed("sessions", "list", "--json")
     assert json.loads(installed("update", "--check", "--json"))["newer"] is False
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 import click
 
@@ -195,8 +196,12 @@ def _restart() -> str:
         end_daemon()
     except (OpenAgentError, OSError) as problem:
         return f"The daemon could not be started anew: {problem} `openagent stop` ends it."
+    web = ("--web-socket", urlsplit(info.web_url).netloc) if info.web_url else ()
     ran = subprocess.run(
-        [sys.executable, "-P", "-m", "openagent", "serve", "--daemon"], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-m", "openagent", "serve", "--daemon", *web],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if ran.returncode != 0:
         return f"The old daemon has ended, the new one did not start: {clean(ran.stderr.strip())}"

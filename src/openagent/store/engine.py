@@ -129,7 +129,7 @@ def _postgresql(url: URL) -> Engine:
         raise OpenAgentError(
             "config_error",
             "The store is set to PostgreSQL, whose driver is not installed.",
-            hint="Install it with `pip install 'openagent[postgres]'`.",
+            hint="Install it as you installed OpenAgent: `uv tool install 'openagent[postgres]'`, or with pipx or pip.",
         ) from None
 
 

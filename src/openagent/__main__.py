@@ -84,9 +84,9 @@ def _prompt(arguments: list[str]) -> int:
     the answer alone."""
     import os
 
-    from openagent.cli.run import answer, wrong_use
+    from openagent.cli.run import answer
     from openagent.cli.terminal import forgiving_streams
-    from openagent.client.command_line import WrongUse, read, stdin_is_given
+    from openagent.client.command_line import WrongUse, read, stdin_is_given, wrong_use
 
     forgiving_streams()
     try:
@@ -148,8 +148,9 @@ def _go_elsewhere(arguments: list[str]) -> list[str]:
 
 
 def _refuse(problem: str) -> "NoReturn":
-    sys.stderr.write(f"openagent: {problem} See `openagent --help`.\n")
-    sys.exit(2)
+    from openagent.client.command_line import WrongUse, wrong_use
+
+    sys.exit(wrong_use(WrongUse(problem), sys.argv[1:], "openagent"))
 
 
 def _load(module: str) -> "Callable[[list[str]], int]":

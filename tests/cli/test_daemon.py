@@ -80,7 +80,7 @@ def test_of_several_who_come_at_once_one_starts_the_daemon_and_all_are_answered(
     runs = [fresh.start("run", f"question {number}") for number in range(8)]
     ended = [(run.communicate(timeout=PATIENCE), run.returncode) for run in runs]
     assert [(out, code) for (out, _), code in ended] == [(b"here\n", 0)] * 8, [err for (_, err), _ in ended]
-    assert len(fresh.json("sessions", "list")) == 8
+    assert len(fresh.json("sessions", "list")["sessions"]) == 8
 
 
 def test_whoever_comes_while_a_daemon_is_being_started_by_hand_waits_for_it(fresh: Machine) -> None:
@@ -175,7 +175,7 @@ def test_every_command_finds_a_daemon_on_another_socket_by_one_variable(fresh: M
     fresh.extra = {"OPENAGENT_SOCKET": path}
     fresh.sim.reset({"steps": [{"text": "Hello."}]})
     assert fresh.run("run", "hi").returncode == 0
-    assert len(fresh.json("sessions", "list")) == 1
+    assert len(fresh.json("sessions", "list")["sessions"]) == 1
     assert path in fresh.run("status").stdout
     assert fresh.run("stop").returncode == 0
     assert not (fresh.home / "daemon.sock").exists()

@@ -156,7 +156,7 @@ def test_a_run_whose_reader_left_is_stopped_and_asks_no_more(machine: Machine) -
         process.stdout.close()
         assert process.wait(PATIENCE) == 141
         assert process.stderr.read() == b""
-    newest = machine.json("sessions", "list")[0]
+    newest = machine.json("sessions", "list")["sessions"][0]
     assert newest["status"] == "idle"
 
 

@@ -19,7 +19,7 @@ def test_a_workspace_is_built_searched_and_described(machine: Machine, tmp_path:
 
     assert machine.run("index", "search", *here, "total of items").stdout.startswith("till.py:1-2  total\n")
     assert machine.run("index", "search", *here, "zeppelin").returncode == 1
-    (hit,) = machine.json("index", "search", *here, "total of items")
+    (hit,) = machine.json("index", "search", *here, "total of items")["hits"]
     assert (hit["path"], hit["start_line"], hit["symbol"]) == ("till.py", 1, "total")
     assert "used in till.py:2" in machine.run("index", "symbols", *here, "sum_of").stdout
     assert machine.run("index", "map", *here).stdout == "till.py:\n  def total(items)\n"
@@ -39,7 +39,7 @@ def test_watching_notices_what_changes(machine: Machine, tmp_path: Path) -> None
         finally:
             process.terminate()
             process.communicate(timeout=10)
-    assert machine.json("index", "search", *here, "banana")[0]["path"] == "b.py"
+    assert machine.json("index", "search", *here, "banana")["hits"][0]["path"] == "b.py"
 
 
 def test_long_work_shows_a_bar_in_a_terminal_and_no_colours_anywhere_else(machine: Machine, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_tools_are_listed_switched_and_run_by_hand(machine: Machine, told: str) 
     (machine.workspace / "a.txt").write_text("one\n")
     assert "read_file" in machine.run("tools", "list").stdout
     assert machine.json("tools", "disable", "grep", "--session", told)["enabled"] is False
-    off = [tool["name"] for tool in machine.json("tools", "list", "--session", told) if not tool["enabled"]]
+    off = [tool["name"] for tool in machine.json("tools", "list", "--session", told)["tools"] if not tool["enabled"]]
     assert off == ["grep"]
     assert "grep is on" in machine.run("tools", "enable", "grep", "--session", told).stdout
     ran = machine.run("tools", "run", told, "read_file", "path=a.txt", "lines=1")
@@ -75,7 +75,7 @@ def test_files_of_a_session_are_listed_read_and_written(machine: Machine, told: 
 
 
 def test_figures_are_told(machine: Machine, told: str) -> None:
-    assert told in {each["id"] for each in machine.json("metrics", "agents")}
+    assert told in {each["id"] for each in machine.json("metrics", "agents")["agents"]}
     assert machine.run("metrics", "agents").stdout.split()[:3] == ["ID", "STATUS", "TURNS"]
     assert machine.json("metrics", "cost", "--days", "7")["days"] == 7
     assert "30 days like the last 7" in machine.run("metrics", "cost").stdout

@@ -50,7 +50,7 @@ def test_a_run_that_did_not_keep_up_is_attached_again_and_hears_the_end(machine:
     machine.sim.reset([{"text": "x" * 12_000_000, "chunk_chars": 50_000}])
     with machine.start("run", "--output", "stream-json", "say much") as process:
         machine.sim.until(lambda: machine.sim.requests and machine.sim.requests[-1].finished_at, timeout=PATIENCE)
-        while machine.json("sessions", "list")[0]["status"] != "idle":
+        while machine.json("sessions", "list")["sessions"][0]["status"] != "idle":
             pass  # nobody reads what the command prints until the turn is over
         out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, b"")

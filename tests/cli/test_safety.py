@@ -30,12 +30,12 @@ def test_a_folder_is_trusted_listed_and_trusted_no_longer(machine: Machine, proj
     ran = machine.run("trust", str(project))
     assert (ran.returncode, ran.stdout) == (0, f"Trusted: {project}\n  .openagent/config.toml\n")
     assert "left out" not in machine.run("config", "show", "--cwd", str(project)).stdout
-    (listed,) = machine.json("trust", "--list")
+    (listed,) = machine.json("trust", "--list")["folders"]
     assert (listed["folder"], listed["current"]) == (str(project), True)
     (project / ".openagent" / "config.toml").write_text('mode = "edits"\n')
     assert "changed since" in machine.run("trust", "--list").stdout
     assert machine.run("trust", "--remove", str(project)).returncode == 0
-    assert machine.json("trust", "--list") == []
+    assert machine.json("trust", "--list") == {"folders": []}
     assert machine.run("trust", "--remove", str(project)).returncode == 1
 
 
@@ -82,7 +82,7 @@ def test_a_session_is_shown_as_a_diff_and_rewound(machine: Machine) -> None:
     shown = machine.run("sessions", "diff", session).stdout
     assert shown.splitlines()[0] == "A made.txt  +1 −0"
     assert "+one" in shown
-    assert [file["path"] for file in machine.json("sessions", "diff", session, "--turn", "1")] == ["made.txt"]
+    assert [file["path"] for file in machine.json("sessions", "diff", session, "--turn", "1")["files"]] == ["made.txt"]
     ran = machine.run("sessions", "rewind", session, "--turn", "1")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "0 written, 1 removed." in ran.stdout
@@ -125,7 +125,7 @@ def test_the_audit_trail_is_shown_and_exported(machine: Machine) -> None:
     session = machine.turn("do it", script=script)
     (machine.workspace / "noted.txt").unlink()
     ran = machine.run("audit", "--session", session, "--json")
-    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    rows = json.loads(ran.stdout)["entries"]
     assert [row["kind"] for row in rows] == ["file_written", "decision", "command", "decision", "message", "session"]
     assert {row["detail"]["by"] for row in rows} == {"run"}
     assert rows[0]["detail"]["bytes"] == 5
@@ -155,7 +155,7 @@ def test_what_a_person_granted_is_listed_with_its_words_and_revoked(machine: Mac
         assert "[s] `make test` and anything after it, for the rest of this session." in terminal.until("[d] Deny it.")
         terminal.enter("s\n")
         terminal.until("Tried.")
-    (grant,) = machine.json("grants", "list")
+    (grant,) = machine.json("grants", "list")["grants"]
     assert (grant["scope"], grant["by"], grant["covers"]) == ("session", "run", "`make test` and anything after it.")
     shown = machine.run("grants", "list", "--session", grant["session"]).stdout
     assert f"session {grant['session'][:12]}" in shown
@@ -163,7 +163,7 @@ def test_what_a_person_granted_is_listed_with_its_words_and_revoked(machine: Mac
     assert "asks for it again" not in shown
     revoked = machine.run("grants", "revoke", grant["id"])
     assert revoked.stdout == f"Revoked: {grant['id']}. Agents ask for it again from now on.\n"
-    assert machine.json("grants", "list") == []
+    assert machine.json("grants", "list")["grants"] == []
     refused = machine.run("grants", "revoke", grant["id"])
     assert (refused.returncode, "There is no grant" in refused.stderr) == (1, True)
 
@@ -175,7 +175,9 @@ def test_a_copy_is_made_reviewed_merged_and_removed(machine: Machine, tmp_path: 
     copy = machine.json("workspaces", "create", str(origin), "try", "--method", "copy")
     machine.turn("change it", "--cwd", copy["path"], script=[write("a.txt", "two\n"), {"text": "ok"}])
     assert (origin / "a.txt").read_text() == "one\n"
-    assert [listed["id"] for listed in machine.json("workspaces", "list", "--cwd", str(origin))] == [copy["id"]]
+    assert [listed["id"] for listed in machine.json("workspaces", "list", "--cwd", str(origin))["copies"]] == [
+        copy["id"]
+    ]
     assert "M a.txt  +1 −1" in machine.run("workspaces", "diff", copy["id"]).stdout
     assert machine.run("workspaces", "remove", copy["id"]).returncode == 1
     merged = machine.run("workspaces", "merge", copy["id"])

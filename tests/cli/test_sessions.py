@@ -49,7 +49,7 @@ def test_how_turns_and_calls_ended_is_shown_and_exported_afterwards(machine: Mac
     ]
     session = machine.turn("Change it", "--mode", "plan", script=script)
     failed = machine.run("run", "--session", session, "Again")
-    assert failed.returncode == 1
+    assert failed.returncode == 5
     shown = machine.run("sessions", "show", session).stdout
     assert "✗ denied: write a.txt (" in shown
     for form in (shown, machine.run("sessions", "export", session, "--format", "markdown").stdout):
@@ -72,11 +72,11 @@ def test_list_shows_the_newest_first_and_filters(machine: Machine, told: str) ->
     other.mkdir()
     machine.sim.reset({"loop": True, "steps": [{"text": "ok"}]})
     second = machine.turn("Another thing", "--cwd", str(other))
-    listed = [info["id"] for info in machine.json("sessions", "list", "--all")]
+    listed = [info["id"] for info in machine.json("sessions", "list", "--all")["sessions"]]
     assert listed.index(second) < listed.index(told)
-    assert [info["id"] for info in machine.json("sessions", "list", "--cwd", str(other))] == [second]
-    assert [info["id"] for info in machine.json("sessions", "list", "--query", "Change the")] == [told]
-    assert len(machine.json("sessions", "list", "--limit", "1")) == 1
+    assert [info["id"] for info in machine.json("sessions", "list", "--cwd", str(other))["sessions"]] == [second]
+    assert [info["id"] for info in machine.json("sessions", "list", "--query", "Change the")["sessions"]] == [told]
+    assert len(machine.json("sessions", "list", "--limit", "1")["sessions"]) == 1
     text = machine.run("sessions").stdout.splitlines()
     assert text[0].split() == ["ID", "ACTIVE", "STATUS", "MESSAGES", "COST", "NAME", "DIRECTORY"]
     row = next(line for line in text if told in line)
@@ -167,7 +167,9 @@ def test_queued_messages_are_listed_edited_and_gone_on_with(machine: Machine) ->
         }
     )
     with machine.start("run", "--mode", "full", "slow") as running:
-        while not (busy := [each for each in machine.json("sessions", "list") if each.get("status") == "thinking"]):
+        while not (
+            busy := [each for each in machine.json("sessions", "list")["sessions"] if each.get("status") == "thinking"]
+        ):
             assert running.poll() is None
         session = busy[0]["id"]
         later = {text: machine.start("run", "--session", session, text) for text in ("one", "two")}
@@ -197,7 +199,9 @@ def test_queued_messages_are_listed_edited_and_gone_on_with(machine: Machine) ->
 def test_a_command_that_is_stopped_while_its_message_waits_takes_it_back(machine: Machine) -> None:
     machine.sim.reset([{"text": "so", "fault": {"name": "stall", "after": 1}}])
     with machine.start("run", "--mode", "full", "slowly") as running:
-        while not (busy := [each for each in machine.json("sessions", "list") if each.get("status") == "thinking"]):
+        while not (
+            busy := [each for each in machine.json("sessions", "list")["sessions"] if each.get("status") == "thinking"]
+        ):
             assert running.poll() is None
         session = busy[0]["id"]
         with machine.start("run", "--session", session, "next") as waiting:
@@ -205,7 +209,7 @@ def test_a_command_that_is_stopped_while_its_message_waits_takes_it_back(machine
                 assert waiting.poll() is None
             waiting.send_signal(signal.SIGINT)
             assert b"withdrawn" in waiting.communicate(timeout=PATIENCE)[1]
-        assert machine.json("sessions", "list")[0]["status"] == "thinking"
+        assert machine.json("sessions", "list")["sessions"][0]["status"] == "thinking"
         running.send_signal(signal.SIGINT)
         running.communicate()
 
@@ -218,6 +222,6 @@ def test_the_model_that_a_key_alone_gives_is_named_wherever_one_is(tmp_path: Pat
         assert machine.json("status")["model"] == "openai/gpt-5"
         session = machine.turn("Who are you?", script=[{"text": "Me."}])
         assert f"  ·  {session}  ·  openai/gpt-5  ·  " in machine.run("sessions", "show", session).stdout
-        assert [each["model"] for each in machine.json("sessions", "list")] == ["openai/gpt-5"]
+        assert [each["model"] for each in machine.json("sessions", "list")["sessions"]] == ["openai/gpt-5"]
     finally:
         machine.run("stop")

@@ -30,12 +30,12 @@ def test_the_turn_of_a_killed_daemon_is_recovered_by_its_next_life_and_left_alon
     with one.start("run", "--mode", "full", "--output", "json", "go") as running:
         while not (one.workspace / "begun").exists():
             assert running.poll() is None
-        session = one.json("sessions", "list")[0]["id"]
+        session = one.json("sessions", "list")["sessions"][0]["id"]
         refused = two.run("sessions", "show", session)
         assert refused.returncode == 1
         assert f"pid {one.daemon_pid()} on " in refused.stderr
         assert str(one.home) in refused.stderr
-        assert two.json("sessions", "list")[0]["status"] == "executing_tool"
+        assert two.json("sessions", "list")["sessions"][0]["status"] == "executing_tool"
         pid = one.daemon_pid()
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
@@ -43,4 +43,4 @@ def test_the_turn_of_a_killed_daemon_is_recovered_by_its_next_life_and_left_alon
     assert two.run("sessions", "show", session).returncode == 1
     shown = one.json("sessions", "show", session)
     assert "interrupted" in json.dumps(shown)
-    assert [info["status"] for info in two.json("sessions", "list")] == ["idle"]
+    assert [info["status"] for info in two.json("sessions", "list")["sessions"]] == ["idle"]

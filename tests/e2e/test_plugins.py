@@ -65,7 +65,7 @@ def test_every_kind_of_plugin_works_in_the_real_program(tmp_path: Path, installe
         try:
             listed = binary.run("plugins", "list", "--json")
             assert listed.returncode == 1
-            found: list[dict[str, Any]] = json.loads(listed.stdout)
+            found: list[dict[str, Any]] = json.loads(listed.stdout)["plugins"]
             good = {(each["kind"], each["name"]) for each in found if not each["error"]}
             assert good == {
                 ("tools", "word_count"),

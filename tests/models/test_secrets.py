@@ -144,7 +144,7 @@ def test_a_key_is_never_taken_from_the_command_line(tmp_path: Path) -> None:
             check=False,
         )
         assert added.returncode == 0, added.stderr
-        listed = json.loads(program.run("auth", "list", "--json").stdout)
+        listed = json.loads(program.run("auth", "list", "--json").stdout)["entries"]
         assert [(entry["name"], entry["source"]) for entry in listed if entry["source"] == "vault"] == [
             ("anthropic", "vault")
         ]

@@ -4,7 +4,18 @@ import time
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    Group,
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    print_json,
+    say,
+)
 from openagent.cli.terminal import YELLOW, paint, table
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.agents import AgentInfo, AgentsList
@@ -12,7 +23,7 @@ from openagent.protocol.agents import AgentInfo, AgentsList
 _BRANCH = "└─" + "──" * 20
 
 
-class _Group(click.Group):
+class _Group(Group):
     """`openagent agents SESSION` is `openagent agents list SESSION`."""
 
     def resolve_command(
@@ -23,7 +34,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(
+@group(
     "agents",
     cls=_Group,
     invoke_without_command=True,
@@ -33,7 +44,7 @@ class _Group(click.Group):
 def agents(ctx: click.Context) -> None:
     """Sessions and the sub-agents that work for them, as a tree: status, cost, edits that have not come back."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_agents, session="", limit=20, as_json=False)
+        ctx.invoke(list_agents)
 
 
 @command("list", "openagent agents list", "openagent agents list 06gx", "openagent agents list --json")
@@ -42,9 +53,10 @@ def agents(ctx: click.Context) -> None:
 @as_json
 def list_agents(session: str, limit: int, as_json: bool) -> None:
     """List trees of agents, the ones last active first; with a SESSION, the tree it belongs to."""
-    found = ask_daemon(AgentsList(id="-", session=session, limit=limit)).agents
+    answer = ask_daemon(AgentsList(id="-", session=session, limit=limit))
+    found = answer.agents
     if as_json:
-        print_json(plain(found))
+        print_json(answer)
         return
     if not found:
         say("No agent has called a sub-agent yet. `openagent templates list` shows which there are.")

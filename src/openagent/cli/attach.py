@@ -1,14 +1,13 @@
 """`openagent attach`: a session in a plain terminal, live."""
 
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Callable
 
 import msgspec
 
-from openagent.cli.command import as_json, command, complete, say
+from openagent.cli.command import as_events, command, complete, print_line, say
 from openagent.cli.completion import session_argument
 from openagent.cli.conversation import Conversation
 from openagent.cli.keyboard import Keyboard
@@ -24,7 +23,7 @@ REATTACH_SECONDS = 30.0
 
 @command("attach", "openagent attach 06gx", "openagent attach 06gx --json | jq .type")
 @session_argument(metavar="SESSION")
-@as_json
+@as_events
 def attach(session: str, as_json: bool) -> int:
     """Show a session's last messages, then what happens in it, live.
 
@@ -47,17 +46,12 @@ async def _attach(session: str, *, as_json: bool) -> int:
 
 
 async def _print_events(attachment: Attachment) -> int:
-    _print_line({"type": "snapshot", **msgspec.to_builtins(attachment.snapshot)})
+    print_line({"type": "snapshot", **msgspec.to_builtins(attachment.snapshot)})
     async for event in attachment.events():
-        _print_line(msgspec.to_builtins(event))
+        print_line(event)
         if isinstance(event, SessionDeleted):
             return 0
     raise ConnectionLost
-
-
-def _print_line(value: object) -> None:
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
 
 
 class View:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import click
 
-from openagent.cli.command import command, complete, daemon, plain, say
+from openagent.cli.command import as_json, command, complete, daemon, plain, say
 from openagent.cli.terminal import table
 from openagent.client.text import one_line
 from openagent.protocol.safety import AuditAsk, AuditRow
@@ -30,7 +30,7 @@ _AGO = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 @command(
     "audit",
     "openagent audit --kind command --since 1d",
-    "openagent audit --session 06gx --json | jq .subject",
+    "openagent audit --session 06gx --json | jq '.entries[].subject'",
     "openagent audit --kind file_written --csv > files.csv",
 )
 @click.option("--session", default="", metavar="SESSION", help="Only of this session, deleted or not.")
@@ -38,7 +38,7 @@ _AGO = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 @click.option("--tool", default="", metavar="NAME", help="Only calls of this tool.")
 @click.option("--since", default="", metavar="WHEN", help="A date, a time, or how long ago: 30m, 12h, 7d.")
 @click.option("--limit", type=click.IntRange(min=1), help=f"How many at most: {NEWEST}, and all with --json or --csv.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@as_json
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def audit(*, session: str, kind: str, tool: str, since: str, limit: int | None, as_json: bool, as_csv: bool) -> None:
     """Show what was decided, run and written, the newest first. Nothing is ever removed from it."""
@@ -51,8 +51,11 @@ def audit(*, session: str, kind: str, tool: str, since: str, limit: int | None, 
 async def _print(asked: AuditAsk, limit: int | None, as_json: bool, as_csv: bool) -> None:
     rows = _rows(asked, limit)
     if as_json:
-        async for row in rows:
-            say(json.dumps(plain(row)))
+        before = first = '{"entries": [\n'
+        async for row in rows:  # there may be more of them than memory
+            sys.stdout.write(before + json.dumps(plain(row)))
+            before = ",\n"
+        say((first if before == first else "\n") + "]}")
     elif as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(("id", "time", "session", "kind", "subject", "detail"))

@@ -11,7 +11,18 @@ from typing import Any, TypeVar
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    say,
+)
 from openagent.cli.terminal import table
 from openagent.client import Client
 from openagent.client.text import ago
@@ -28,7 +39,7 @@ from openagent.protocol.auth import (
 from openagent.protocol.errors import OpenAgentError
 
 
-@click.group("auth", epilog=examples("openagent auth add anthropic", "openagent auth list"))
+@group("auth", epilog=examples("openagent auth add anthropic", "openagent auth list"))
 def auth() -> None:
     """The keys and logins of model providers, kept encrypted on this machine. `openagent login` adds one."""
 
@@ -57,9 +68,10 @@ def _read_key(name: str) -> str:
 @as_json
 def list_entries(as_json: bool) -> None:
     """List what is stored, and what comes from the config or the environment. Keys themselves are never shown."""
-    entries = ask_daemon(AuthList(id="-", cwd=os.getcwd())).entries
+    answer = ask_daemon(AuthList(id="-", cwd=os.getcwd()))
+    entries = answer.entries
     if as_json:
-        print_json(plain(entries))
+        print_json(answer)
     elif entries:
         now = time.time()
         say(table(("PROVIDER", "KIND", "FROM", "ADDED", "USED", "ENDS"), [_row(entry, now) for entry in entries]))

@@ -26,7 +26,67 @@ PATIENCE = 5.0
 START_PATIENCE = 60.0
 """Seconds one that is started has for that, on the slowest machine."""
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_JSON = "openagent.json"
+
+
+def _wanted_before() -> bool:
+    """Whether `--json` stood before the command: `openagent sessions --json list`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_JSON))
+
+
+def _remember(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
+    if value:
+        context.meta[_JSON] = True
+    return value
+
+
+as_json = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    default=_wanted_before,
+    callback=_remember,
+    help="Print one JSON object instead of text.",
+)
+"""For every command: what it answers is one object, lists in it have names, and so has an error."""
+
+
+as_events = click.option(
+    "--events",
+    "--json",
+    "as_json",
+    is_flag=True,
+    default=_wanted_before,
+    callback=_remember,
+    help="Print every event as it happens, a line of JSON each.",
+)
+"""For the few commands that go on until somebody ends them."""
+
+
+class Group(click.Group):
+    """Takes `--json` for the commands in it. Alone with it, where it does nothing by itself, it lists them."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        if not any(parameter.name == "as_json" for parameter in self.params):
+            self.params.append(
+                click.Option(
+                    ["--json", "as_json"], is_flag=True, expose_value=False, callback=_remember, help="Print JSON."
+                )
+            )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args == ["--json"] and not self.invoke_without_command:
+            found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+            listed = [{"name": name, "about": each.get_short_help_str(200)} for name, each in found if each]
+            print_json({"command": ctx.command_path, "about": self.get_short_help_str(200), "commands": listed})
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+def group(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Group]:
+    return click.group(name, **{"cls": Group, **settings})
 
 
 def examples(*lines: str) -> str:
@@ -107,10 +167,24 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def print_json(value: Any) -> None:
+def print_json(answer: Struct | dict[str, Any]) -> None:
     """Plain ASCII, so that nothing in it can move a terminal's cursor."""
-    json.dump(value, sys.stdout, indent=2)
+    json.dump(plain(answer), sys.stdout, indent=2)
     sys.stdout.write("\n")
+
+
+def print_line(answer: Struct | dict[str, Any]) -> None:
+    """One of many answers, as it comes."""
+    sys.stdout.write(json.dumps(msgspec.to_builtins(answer)) + "\n")
+    sys.stdout.flush()
+
+
+def tell(as_json: bool, answer: Struct | dict[str, Any], text: str) -> None:
+    """One answer, for programs or for people."""
+    if as_json:
+        print_json(answer)
+    else:
+        say(text)
 
 
 def say(text: str = "") -> None:

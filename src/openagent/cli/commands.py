@@ -9,9 +9,11 @@ from typing import NamedTuple
 import click
 
 from openagent import __version__
-from openagent.cli.exit_codes import CANCELLED, FAILED, READER_LEFT, USAGE
+from openagent.cli.exit_codes import CANCELLED, FAILED, READER_LEFT, USAGE, of_error
 from openagent.cli.plugin_commands import plugin_command, plugin_commands
 from openagent.cli.terminal import complain, forgiving_streams, silence_stdout
+from openagent.client.command_line import json_problem, wants_json
+from openagent.client.thin import reader_left
 from openagent.protocol.errors import OpenAgentError
 
 
@@ -173,28 +175,42 @@ def openagent() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     forgiving_streams()
+    fails = Failing(for_programs=wants_json(arguments))
     try:
         code = openagent.main(list(arguments) or ["--help"], prog_name="openagent", standalone_mode=False)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as problem:
+        problem.show()
+        return USAGE
+    except click.UsageError as problem:
+        path = problem.ctx.command_path if problem.ctx else "openagent"
+        return fails("usage", problem.format_message(), f"See `{path} --help`.", USAGE)
     except click.ClickException as problem:
-        return _explain(problem)
+        return fails("failed", problem.format_message(), "", problem.exit_code)
     except OpenAgentError as problem:
-        return complain(str(problem), FAILED)
+        return fails(problem.info.code, problem.info.message, problem.info.hint, of_error(problem.info.code))
     except BrokenPipeError:
         silence_stdout()
         return READER_LEFT
+    except SystemExit:
+        if not reader_left():
+            raise
+        silence_stdout()  # click noticed it first
+        return READER_LEFT
     except OSError as problem:
-        return complain(f"{problem.strerror or problem}: {problem.filename or 'the daemon cannot be reached'}.", FAILED)
+        where = problem.filename or "the daemon cannot be reached"
+        return fails("failed", f"{problem.strerror or problem}: {where}.", "", FAILED)
     except (click.Abort, KeyboardInterrupt):
-        return complain("Cancelled.", CANCELLED)
+        return fails("cancelled", "Cancelled.", "", CANCELLED)
     return code if isinstance(code, int) else 0
 
 
-def _explain(problem: click.ClickException) -> int:
-    if isinstance(problem, click.exceptions.NoArgsIsHelpError):
-        problem.show()
-        return USAGE
-    if isinstance(problem, click.UsageError):
-        path = problem.ctx.command_path if problem.ctx else "openagent"
-        return complain(f"{problem.format_message()} See `{path} --help`.", USAGE)
-    return complain(problem.format_message(), problem.exit_code)
+class Failing(NamedTuple):
+    """How a command ends that cannot do what it should: with a sentence, or with the same as JSON."""
+
+    for_programs: bool
+
+    def __call__(self, code: str, message: str, hint: str, exit_code: int) -> int:
+        if self.for_programs:
+            return json_problem({"code": code, "message": message, "hint": hint}, exit_code)
+        return complain(f"{message} {hint}".strip(), exit_code)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from openagent.cli.command import command, complete, daemon, say
+from openagent.cli.command import as_json, command, complete, daemon, tell
 from openagent.client.command_line import OPTIONS, OUTPUTS, SHORT, SYNONYMS
 from openagent.client.text import one_line
 from openagent.protocol.errors import OpenAgentError
@@ -32,7 +32,8 @@ _FILES = {
     "openagent completion fish > ~/.config/fish/completions/openagent.fish",
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
+@as_json
+def completion(shell: str, as_json: bool) -> None:
     """Print what a shell needs to complete commands, options, sessions and models."""
     kind = get_completion_class(shell)
     if kind is None:
@@ -40,8 +41,8 @@ def completion(shell: str) -> None:
     root = click.get_current_context().find_root().command
     # `source` would start bash to look at its version first; the script says what it needs itself
     written = kind(root, {}, "openagent", _VARIABLE)
-    say(f"# Put this into {_FILES[shell]}.")
-    say(written.source_template % written.source_vars())
+    script = f"# Put this into {_FILES[shell]}.\n{written.source_template % written.source_vars()}"
+    tell(as_json, {"shell": shell, "script": script}, script)
 
 
 def session_ids(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -4,13 +4,13 @@ import os
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import clean
 from openagent.protocol.configuration import ConfigShow
 
 
-@click.group("config", epilog=examples("openagent config show"))
+@group("config", epilog=examples("openagent config show"))
 def config() -> None:
     """The settings."""
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 import click
 from msgspec import Struct
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.completion import session_argument
 from openagent.cli.synonyms import silently
 from openagent.cli.terminal import BOLD, DIM, paint, table
@@ -27,7 +27,7 @@ _BAR = 40
 _SHOWN_MESSAGES = 40
 
 
-@click.group("context", epilog=examples("openagent context show 06gx", "openagent context compact 06gx --dry-run"))
+@group("context", epilog=examples("openagent context show 06gx", "openagent context compact 06gx --dry-run"))
 def context() -> None:
     """What the model is shown of a session, and what compacting left out. Nothing is ever deleted."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol import customizing as c
@@ -24,7 +24,7 @@ def _notices(notices: list[str]) -> None:
         say(paint(clean(f"! {notice}"), YELLOW))
 
 
-@click.group("slash", epilog=examples("openagent slash list", 'openagent run "/review src/app.py"'))
+@group("slash", epilog=examples("openagent slash list", 'openagent run "/review src/app.py"'))
 def slash() -> None:
     """Slash commands: Markdown files whose text is sent when you write /name.
 
@@ -53,7 +53,7 @@ def commands_list(cwd: str, as_json: bool) -> None:
     _notices(found.notices)
 
 
-@click.group("skills", epilog=examples("openagent skills list", "openagent skills show release"))
+@group("skills", epilog=examples("openagent skills list", "openagent skills show release"))
 def skills() -> None:
     """Skills: folders with a SKILL.md that an agent loads when a task calls for it.
 
@@ -95,7 +95,7 @@ def skills_show(name: str, cwd: str, as_json: bool) -> None:
         say(paint(clean(f"  {file}"), DIM))
 
 
-@click.group("hooks", epilog=examples("openagent hooks list", "openagent hooks test PreToolUse --tool Bash"))
+@group("hooks", epilog=examples("openagent hooks list", "openagent hooks test PreToolUse --tool Bash"))
 def hooks() -> None:
     """Hooks: commands of yours that run when something happens in a session, and may hold it up.
 
@@ -154,7 +154,7 @@ def hooks_test(event: str, tool: str, given: str, cwd: str, as_json: bool) -> in
     return int(failed)
 
 
-@click.group("plugins", epilog=examples("openagent plugins list"))
+@group("plugins", epilog=examples("openagent plugins list"))
 def plugins() -> None:
     """Plugins: installed Python packages that add tools, providers, collectors, jails or commands."""
 
@@ -167,7 +167,7 @@ def plugins_list(as_json: bool) -> int:
     found = ask_daemon(c.PluginsList(id="-"))
     broken = any(plugin.error for plugin in found.plugins)
     if as_json:
-        print_json(plain(found.plugins))
+        print_json(found)
         return int(broken)
     if not found.plugins:
         say("There are no plugins. `openagent help plugins` shows how to make one.")
@@ -185,8 +185,8 @@ def plugins_list(as_json: bool) -> int:
     return int(broken)
 
 
-for group, listed in ((slash, [commands_list]), (skills, [skills_list, skills_show]), (plugins, [plugins_list])):
+for family, listed in ((slash, [commands_list]), (skills, [skills_list, skills_show]), (plugins, [plugins_list])):
     for each in listed:
-        group.add_command(each)
+        family.add_command(each)
 hooks.add_command(hooks_list)
 hooks.add_command(hooks_test)

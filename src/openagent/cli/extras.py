@@ -2,7 +2,7 @@
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, examples, group, plain, print_json, say
 from openagent.cli.models import pull_bar
 from openagent.cli.progress import with_progress
 from openagent.cli.terminal import GREEN, YELLOW, paint
@@ -11,7 +11,7 @@ from openagent.protocol.events import PullProgress
 from openagent.protocol.extras import ExtraInfo, ExtrasFetch, ExtrasList
 
 
-@click.group("extras", epilog=examples("openagent extras list", "openagent extras get tokenizer"))
+@group("extras", epilog=examples("openagent extras list", "openagent extras get tokenizer"))
 def extras() -> None:
     """Large libraries that are fetched when first wanted."""
 
@@ -20,9 +20,10 @@ def extras() -> None:
 @as_json
 def list_extras(as_json: bool) -> None:
     """Tell which are here, and what happens without the others."""
-    found = ask_daemon(ExtrasList(id="-")).extras
+    answer = ask_daemon(ExtrasList(id="-"))
+    found = answer.extras
     if as_json:
-        print_json(plain(found))
+        print_json(answer)
         return
     width = max(len(each.name) for each in found)
     for each in found:

@@ -6,7 +6,7 @@ from typing import TypeVar
 import click
 from msgspec import Struct
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import clean, size
 from openagent.protocol.errors import OpenAgentError
@@ -18,7 +18,7 @@ _where = click.argument("where", metavar="SESSION|COPY")
 _copy = click.option("--copy", is_flag=True, help="The name is that of a workspace's copy, not of a session.")
 
 
-@click.group(
+@group(
     "files",
     epilog=examples(
         "openagent files list 06gx src",

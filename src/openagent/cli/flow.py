@@ -9,7 +9,18 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    say,
+)
 from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
 from openagent.client import Attachment, Client
 from openagent.client.text import clean, one_line
@@ -35,7 +46,7 @@ Start = Callable[[str], FlowRun | FlowResume]
 _MODES = click.Choice(MODES)
 
 
-@click.group(
+@group(
     "flows",
     epilog=examples(
         "openagent flows list",

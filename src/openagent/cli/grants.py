@@ -4,13 +4,23 @@ import time
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    print_json,
+    say,
+)
 from openagent.cli.terminal import complain, table
 from openagent.client.text import ago, clean, one_line
 from openagent.protocol.grants import Grant, GrantsList, GrantsRevoke
 
 
-@click.group(
+@group(
     "grants",
     invoke_without_command=True,
     epilog=examples("openagent grants", "openagent grants list --session 06gx", "openagent grants revoke 3f2a91c07b"),
@@ -22,7 +32,7 @@ def grants(ctx: click.Context) -> None:
     Whatever you allow "for this session" or "always" is here until you take it back.
     """
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_grants, session="", as_json=False)
+        ctx.invoke(list_grants)
 
 
 @command("list", "openagent grants list", "openagent grants list --session 06gx", "openagent grants list --json")
@@ -32,7 +42,7 @@ def list_grants(session: str, as_json: bool) -> None:
     """List what is allowed, for how long, where, and who allowed it."""
     found = ask_daemon(GrantsList(id="-", session=session))
     if as_json:
-        print_json(plain(found.grants))
+        print_json(found)
     elif found.grants:
         say(table(("ID", "HOLDS", "WHAT IT ALLOWS", "WHERE", "GIVEN"), [_row(grant) for grant in found.grants]))
     else:

@@ -48,7 +48,7 @@ def help_topic(ctx: click.Context, topic: tuple[str, ...], as_json: bool) -> Non
     if not words:
         _list(as_json)
     elif words == [COMMANDS_TOPIC]:
-        say(_every_command())
+        _show_commands(as_json)
     elif len(words) == 1 and words[0] in (pages := topics()):
         text = clean(pages[words[0]].file.read_text(encoding="utf-8"))
         if as_json:
@@ -56,13 +56,32 @@ def help_topic(ctx: click.Context, topic: tuple[str, ...], as_json: bool) -> Non
         else:
             _page(text)
     else:
-        _page(_help_of(ctx, words))
+        text = _help_of(ctx, words)
+        if as_json:
+            print_json({"topic": " ".join(words), "text": text})
+        else:
+            _page(text)
+
+
+def _show_commands(as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "commands": [
+                    {"name": name, "group": group, "about": entry.help}
+                    for group, entries in commands.GROUPS.items()
+                    for name, entry in entries.items()
+                ]
+            }
+        )
+    else:
+        say(_every_command())
 
 
 def _list(as_json: bool) -> None:
     pages = topics().values()
     if as_json:
-        print_json([{"topic": page.name, "title": page.title} for page in pages])
+        print_json({"topics": [{"topic": page.name, "title": page.title} for page in pages]})
         return
     say("The handbook. `openagent help TOPIC` shows a page, `openagent COMMAND --help` explains a command.\n")
     say(f"  {COMMANDS_TOPIC:18}Every command, with what it does")

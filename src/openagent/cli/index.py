@@ -8,7 +8,20 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    as_events,
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    print_line,
+    say,
+)
 from openagent.cli.progress import bar, with_progress
 from openagent.cli.terminal import BOLD, DIM, paint
 from openagent.client.text import ago, clean, size
@@ -30,7 +43,7 @@ _SHOWN_LINES = 6
 _cwd = click.option("--cwd", metavar="DIR", default=".", help="The workspace; this folder when left out.")
 
 
-@click.group(
+@group(
     "index",
     epilog=examples("openagent index build", 'openagent index search "where tokens are refreshed"'),
 )
@@ -60,9 +73,10 @@ def build(cwd: str, as_json: bool) -> None:
 def search(query: str, limit: int, by: str, cwd: str, as_json: bool) -> int:
     """Find pieces of code, best first. Exit code 1 when there are none."""
     op = IndexSearch(id="-", cwd=_absolute(cwd), query=query, limit=limit, by=cast("SearchBy", by))
-    found = ask_daemon(op).hits
+    answer = ask_daemon(op)
+    found = answer.hits
     if as_json:
-        print_json(plain(found))
+        print_json(answer)
     elif not found:
         say("Nothing was found.")
     else:
@@ -129,18 +143,22 @@ def status(cwd: str, as_json: bool) -> None:
 
 @command("watch", "openagent index watch", "openagent index watch --cwd ~/project")
 @_cwd
-def watch(cwd: str) -> None:
+@as_events
+def watch(cwd: str, as_json: bool) -> None:
     """Keep an index up to date until Ctrl+C."""
-    complete(_watch(_absolute(cwd)))
+    complete(_watch(_absolute(cwd), as_json))
 
 
-async def _watch(cwd: str) -> None:
+async def _watch(cwd: str, as_json: bool) -> None:
     async with daemon() as client, client.all_events() as events:
         watching = asyncio.create_task(client.request(IndexWatch(id=client.next_id(), cwd=cwd)))
         watching.add_done_callback(lambda _: events.put_nowait(None))
         while (event := await events.get()) is not None:
             if isinstance(event, IndexUpdated):
-                say(_built(event))
+                if as_json:
+                    print_line(event)
+                else:
+                    say(_built(event))
                 sys.stdout.flush()
         await watching
 

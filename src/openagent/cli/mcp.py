@@ -10,7 +10,19 @@ import click
 from msgspec import structs
 
 from openagent.cli.auth import browser_or_paste
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    say,
+    tell,
+)
 from openagent.cli.mcp_prompt import prompt
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean
@@ -37,7 +49,7 @@ from openagent.protocol.mcp import (
 _MARKS = {"up": ("✓", GREEN), "disabled": ("–", YELLOW), "idle": ("–", YELLOW)}
 
 
-@click.group(
+@group(
     "mcp",
     epilog=examples(
         "openagent mcp catalog",
@@ -104,9 +116,10 @@ def _complain(notices: list[str]) -> None:
 @as_json
 def catalog(name: str, as_json: bool) -> None:
     """List servers that are known, or tell all about one. `openagent mcp add NAME` adds it."""
-    entries = ask_daemon(McpCatalog(id="-", name=name)).entries
+    answer = ask_daemon(McpCatalog(id="-", name=name))
+    entries = answer.entries
     if as_json:
-        print_json([plain(entry) for entry in entries])
+        print_json(answer)
     elif name:
         _describe(entries[0])
     else:
@@ -151,6 +164,7 @@ def _tell_needs(entry: McpCatalogueEntry, given: Container[str] = ()) -> None:
 @click.option("--network", default="", metavar="on|HOST,…", help="What the command may reach from the jail.")
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds a call may take.")
 @click.option("--replace", is_flag=True, help="Also where there is one of this name.")
+@as_json
 def add(  # noqa: PLR0917
     name: str,
     argv: tuple[str, ...],
@@ -161,6 +175,7 @@ def add(  # noqa: PLR0917
     network: str,
     timeout: float,
     replace: bool,
+    as_json: bool,
 ) -> None:
     """Add a server: a command, which runs in the jail, an address, or a name of the catalogue.
 
@@ -169,7 +184,7 @@ def add(  # noqa: PLR0917
     if argv and url:
         raise click.UsageError("Give either a command or --url.")
     if not argv and not url:
-        _add_known(name, _pairs(variables, "=", "--env"), replace)
+        _add_known(name, _pairs(variables, "=", "--env"), replace, as_json)
         return
     entry = McpServerEntry(
         kind="sse" if sse else "http" if url else "",
@@ -182,10 +197,10 @@ def add(  # noqa: PLR0917
         network=network if network in ("", "on", "off") else network.split(","),
     )
     ask_daemon(McpAdd(id="-", name=name, server=entry, replace=replace))
-    say(f"Added {name}. `openagent mcp test {name}` tries it.")
+    tell(as_json, {"added": name}, f"Added {clean(name)}. `openagent mcp test {clean(name)}` tries it.")
 
 
-def _add_known(name: str, variables: dict[str, str], replace: bool) -> None:
+def _add_known(name: str, variables: dict[str, str], replace: bool, as_json: bool) -> None:
     """A value that is given stands in the place of the variable, wherever the entry names it."""
     (entry,) = ask_daemon(McpCatalog(id="-", name=name)).entries
     server = entry.server
@@ -202,7 +217,9 @@ def _add_known(name: str, variables: dict[str, str], replace: bool) -> None:
         description=entry.about,
     )
     ask_daemon(McpAdd(id="-", name=name, server=given, replace=replace))
-    say(f"Added {name} from the catalogue. `openagent mcp test {name}` tries it.")
+    tell(as_json, {"added": name}, f"Added {name} from the catalogue. `openagent mcp test {name}` tries it.")
+    if as_json:
+        return
     if entry.install and shutil.which(server.command) is None:
         say(f"Install:  {entry.install}")
     _tell_needs(entry, variables)
@@ -222,31 +239,35 @@ def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str
 
 @command("remove", "openagent mcp remove time")
 @click.argument("name")
-def remove(name: str) -> None:
+@as_json
+def remove(name: str, as_json: bool) -> None:
     """Forget a server you added, or take it out of your own file."""
     ask_daemon(McpRemove(id="-", name=name))
-    say(f"Removed {clean(name)}.")
+    tell(as_json, {"removed": name}, f"Removed {clean(name)}.")
 
 
 @command("enable", "openagent mcp enable time", "openagent mcp enable time --session 0198c0de")
 @click.argument("name")
 @_in_session
-def enable(name: str, session: str) -> None:
+@as_json
+def enable(name: str, session: str, as_json: bool) -> None:
     """Use a server again that was disabled."""
-    _switch(name, True, session)
+    _switch(name, session, on=True, as_json=as_json)
 
 
 @command("disable", "openagent mcp disable time", "openagent mcp disable time --session 0198c0de")
 @click.argument("name")
 @_in_session
-def disable(name: str, session: str) -> None:
+@as_json
+def disable(name: str, session: str, as_json: bool) -> None:
     """Leave a server alone, wherever it is kept; with --session, from that session's next turn on."""
-    _switch(name, False, session)
+    _switch(name, session, on=False, as_json=as_json)
 
 
-def _switch(name: str, on: bool, session: str) -> None:
+def _switch(name: str, session: str, *, on: bool, as_json: bool) -> None:
     ask_daemon(McpSwitch(id="-", name=name, on=on, cwd=os.getcwd(), session=session))
-    say(f"{'Enabled' if on else 'Disabled'} {clean(name)}{' for this session' if session else ''}.")
+    told = f"{'Enabled' if on else 'Disabled'} {clean(name)}{' for this session' if session else ''}."
+    tell(as_json, {"server": name, "enabled": on, "session": session}, told)
 
 
 @command("import", "openagent mcp import ~/.cursor/mcp.json")
@@ -267,10 +288,11 @@ def import_servers(file: str, as_json: bool) -> int:
 
 @command("login", "openagent mcp login sentry")
 @click.argument("name")
-def login(name: str) -> None:
+@as_json
+def login(name: str, as_json: bool) -> None:
     """Log in to a server with a browser. On another machine's browser, paste the address it ends at."""
     complete(_login(name))
-    say(f"You are logged in to {clean(name)}.")
+    tell(as_json, {"server": name, "logged_in": True}, f"You are logged in to {clean(name)}.")
 
 
 async def _login(name: str) -> None:
@@ -284,10 +306,11 @@ async def _login(name: str) -> None:
 
 @command("logout", "openagent mcp logout sentry")
 @click.argument("name")
-def logout(name: str) -> None:
+@as_json
+def logout(name: str, as_json: bool) -> None:
     """Forget a login."""
     ask_daemon(McpLogout(id="-", name=name))
-    say(f"You are no longer logged in to {clean(name)}.")
+    tell(as_json, {"server": name, "logged_in": False}, f"You are no longer logged in to {clean(name)}.")
 
 
 @command("prompts", "openagent mcp prompts", "openagent mcp prompts github", "openagent mcp prompts --json")

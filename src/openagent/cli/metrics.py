@@ -18,9 +18,10 @@ _DAY = 86400.0
 @as_json
 def agents(limit: int, as_json: bool) -> None:
     """Show how fast the agents last active answer, how often they fail, what they cost."""
-    found = ask_daemon(MetricsAgents(id="-", limit=limit)).agents
+    answer = ask_daemon(MetricsAgents(id="-", limit=limit))
+    found = answer.agents
     if as_json:
-        print_json(plain(found))
+        print_json(answer)
     elif found:
         headers = ("ID", "STATUS", "TURNS", "ANSWER", "TOKENS/S", "ERRORS", "COST", "NAME")
         say(table(headers, [_row(each) for each in found]))

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, complete, examples, group, plain, print_json, say
 from openagent.cli.progress import bar, with_progress
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, duration, size
@@ -19,9 +19,7 @@ from openagent.protocol.models import (
 )
 
 
-@click.group(
-    "models", epilog=examples("openagent models list", "openagent models test", "openagent models pull smollm2")
-)
+@group("models", epilog=examples("openagent models list", "openagent models test", "openagent models pull smollm2"))
 def models() -> None:
     """The models there are, and whether they answer."""
 
@@ -57,10 +55,11 @@ def _price(dollars: float | None) -> str:
 @as_json
 def test(name: str, as_json: bool) -> int:
     """Ask for one token, of every provider or of one, and tell how long it took or what went wrong."""
-    tests = ask_daemon(ModelsTest(id="-", name=name, cwd=os.getcwd())).tests
+    answer = ask_daemon(ModelsTest(id="-", name=name, cwd=os.getcwd()))
+    tests = answer.tests
     failed = any(test.error for test in tests)
     if as_json:
-        print_json(plain(tests))
+        print_json(answer)
     else:
         for each in tests:
             say(_verdict(each))

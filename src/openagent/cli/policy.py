@@ -5,7 +5,7 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol.safety import PolicyExplain, PolicyTest, Ruling
@@ -14,7 +14,7 @@ from openagent.protocol.sessions import MODES, Mode
 _STYLES = {"allow": GREEN, "ask": YELLOW, "deny": RED}
 
 
-@click.group("policy", epilog=examples("openagent policy explain 'git push --force'", "openagent policy test"))
+@group("policy", epilog=examples("openagent policy explain 'git push --force'", "openagent policy test"))
 def policy() -> None:
     """The rules that decide what agents may do.
 

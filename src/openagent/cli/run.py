@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from openagent.cli import exit_codes
-from openagent.cli.exit_codes import CANCELLED, DONE, FAILED, LIMIT, LIMITS, NEEDS_ANSWER, READER_LEFT, USAGE
+from openagent.cli.exit_codes import CANCELLED, DONE, FAILED, LIMIT, LIMITS, NEEDS_ANSWER, READER_LEFT
 from openagent.cli.terminal import (
     DIM,
     RED,
@@ -26,8 +26,9 @@ from openagent.client.command_line import (
     WrongUse,
     before_dashes,
     join_stdin,
+    json_problem,
     read,
-    wants_json,
+    wrong_use,
 )
 from openagent.client.launch import DaemonDidNotStart
 from openagent.client.text import call_line, clean, plan_lines
@@ -120,20 +121,6 @@ def answer(parsed: Arguments, program: str, draw: Draw | None = None) -> int:
     return perform(parsed, draw)[0]
 
 
-def wrong_use(problem: WrongUse, arguments: list[str], program: str) -> int:
-    hint = problem.hint or f"See `{program} --help`."
-    if wants_json(arguments):
-        return _json_problem({"code": "usage", "message": str(problem), "hint": hint}, USAGE)
-    return complain(f"{problem} {hint}", USAGE)
-
-
-def _json_problem(error: Event, code: int) -> int:
-    known = {name: error.get(name, "") for name in ("code", "message", "hint")}
-    sys.stdout.write(to_json({"error": known}) + "\n")
-    sys.stdout.flush()
-    return code
-
-
 def perform(arguments: Arguments, draw: Draw | None = None) -> tuple[int, str]:
     """The exit code, and the session that the turn belongs to."""
     session = ""
@@ -157,7 +144,7 @@ def perform(arguments: Arguments, draw: Draw | None = None) -> tuple[int, str]:
     except KeyboardInterrupt:
         error, code = {"code": "cancelled", "message": "Cancelled."}, CANCELLED
     if arguments.output != "text":
-        return _json_problem(error, code), session
+        return json_problem(error, code), session
     return complain(explain(error), code), session
 
 

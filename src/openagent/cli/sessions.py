@@ -11,7 +11,18 @@ from typing import TextIO
 import click
 import msgspec
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    say,
+)
 from openagent.cli.completion import session_argument
 from openagent.cli.queue import queue
 from openagent.cli.search import search
@@ -37,7 +48,7 @@ PAGE = 200
 NEWEST = 20
 
 
-@click.group(
+@group(
     "sessions",
     invoke_without_command=True,
     epilog=examples(
@@ -70,7 +81,7 @@ def list_sessions(every: bool, limit: int, cwd: str | None, query: str, as_json:
     workspace = os.path.abspath(os.path.expanduser(cwd)) if cwd else ""
     found = complete(_list(workspace, query, None if every else limit))
     if as_json:
-        print_json(plain(found))
+        print_json({"sessions": found})
     elif found:
         now = time.time()
         say(

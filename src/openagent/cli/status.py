@@ -20,7 +20,10 @@ def show_status(socket: str, as_json: bool) -> int:
     except OpenAgentError as problem:
         if not as_json:
             raise _with_pid(problem) from None
-        print_json({"pid": daemon_pid(), "error": plain(problem.info)})
+        told = problem.info
+        print_json(
+            {"pid": daemon_pid(), "error": {"code": told.code, "message": told.message, "hint": told.hint}},
+        )
         return 1
     if as_json:
         print_json(plain(info))

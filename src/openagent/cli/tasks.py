@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, command, complete, daemon, examples, group, plain, print_json, say
 from openagent.cli.task_cache import SeenTasks, remember_tasks, seen_tasks
 from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client import Client
@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     reason: str = ""
 
 
-@click.group(
+@group(
     "tasks",
     epilog=examples(
         "openagent tasks list",

@@ -8,7 +8,19 @@ from typing import TextIO
 import click
 import msgspec
 
-from openagent.cli.command import as_json, ask_daemon, command, complete, daemon, examples, plain, print_json, say
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    say,
+    tell,
+)
 from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
@@ -28,7 +40,7 @@ from openagent.protocol.templates import (
 _MODES = click.Choice(MODES)
 
 
-@click.group(
+@group(
     "templates",
     epilog=examples(
         "openagent templates list",
@@ -156,20 +168,21 @@ def _told(info: TemplateInfo, done: str, as_json: bool) -> None:
 
 @command("edit", "openagent templates edit reviewer", "EDITOR=nano openagent templates edit reviewer")
 @click.argument("name")
-def edit(name: str) -> int:
+@as_json
+def edit(name: str, as_json: bool) -> int:
     """Change a template in your editor. One that comes with the program is saved as your own."""
     info, text = complete(_show(name))
     if info.file:
         click.edit(filename=info.file)
-        complete(_show(name))
-        say(f"{clean(info.file)} is as you left it.")
+        info, _ = complete(_show(name))
+        tell(as_json, info, f"{clean(info.file)} is as you left it.")
         return 0
     changed = click.edit(text.text, extension=".md")
     if changed is None or changed == text.text:
-        say("Nothing was changed.")
+        tell(as_json, info, "Nothing was changed.")
         return 0
     saved = ask_daemon(TemplatesImport(id="-", text=changed, file=f"{name}.md", replace=True))
-    _told(saved, "Saved", as_json=False)
+    _told(saved, "Saved", as_json)
     return 0
 
 

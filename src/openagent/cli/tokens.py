@@ -6,7 +6,7 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean
 from openagent.protocol.scopes import Scope
@@ -15,7 +15,7 @@ from openagent.protocol.tokens import TokenInfo, TokensCreate, TokensList, Token
 _DAY = 86400.0
 
 
-@click.group(
+@group(
     "access",
     epilog=examples(
         "openagent access create ci --scope chat --root ~/project --days 30",
@@ -82,9 +82,10 @@ def create(name: str, scopes: tuple[str, ...], roots: tuple[str, ...], days: flo
 @as_json
 def list_tokens(as_json: bool) -> None:
     """Show the tokens there are, and the browsers that are logged in."""
-    found = ask_daemon(TokensList(id="-")).tokens
+    answer = ask_daemon(TokensList(id="-"))
+    found = answer.tokens
     if as_json:
-        print_json(plain(found))
+        print_json(answer)
     elif found:
         say(
             table(

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import clean, one_line
 from openagent.protocol.errors import OpenAgentError
@@ -14,7 +14,7 @@ from openagent.protocol.tools import ToolInfo, ToolRun, ToolsList, ToolsSwitch
 _in_session = click.option("--session", default="", metavar="SESSION", help="Of this session alone.")
 
 
-@click.group(
+@group(
     "tools",
     epilog=examples(
         "openagent tools list",
@@ -32,9 +32,10 @@ def tools() -> None:
 @as_json
 def list_tools(session: str, as_json: bool) -> None:
     """List tools, and whether agents have them."""
-    found = ask_daemon(ToolsList(id="-", session=session)).tools
+    answer = ask_daemon(ToolsList(id="-", session=session))
+    found = answer.tools
     if as_json:
-        print_json(plain(found))
+        print_json(answer)
     elif found:
         say(table(("TOOL", "ON", "EFFECT", "FROM", "WHAT IT DOES"), [_row(tool) for tool in found]))
     else:

@@ -46,7 +46,7 @@ def trust(folder: str, listed: bool, remove: bool, as_json: bool) -> None:
 
 def _show(entries: TrustEntries, as_json: bool) -> None:
     if as_json:
-        print_json(plain(entries.folders))
+        print_json(entries)
     elif entries.folders:
         now = time.time()
         rows = [(_state(entry), ago(entry.at, now), str(len(entry.files)), entry.folder) for entry in entries.folders]

@@ -155,7 +155,7 @@ def diff(session: str | None, turn: int | None, names: bool, as_json: bool) -> N
     """
     changes = complete(_changes(session or "", turn))
     if as_json:
-        print_json(plain(changes.files))
+        print_json(changes)
     else:
         show_changes(changes.files, nothing="It has changed nothing.", only_names=names)
 

@@ -5,7 +5,7 @@ from typing import cast
 
 import click
 
-from openagent.cli.command import as_json, ask_daemon, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, examples, group, plain, print_json, say
 from openagent.cli.metrics import agents, cost, failures
 from openagent.cli.terminal import table
 from openagent.protocol.usage import GroupBy, UsageAsk, UsageRow
@@ -13,7 +13,7 @@ from openagent.protocol.usage import GroupBy, UsageAsk, UsageRow
 _DAY = 86400.0
 
 
-@click.group(
+@group(
     "usage",
     invoke_without_command=True,
     epilog=examples(

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from openagent.cli.changes import show_changes
-from openagent.cli.command import as_json, ask_daemon, command, examples, plain, print_json, say
+from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import ago, clean, size
 from openagent.protocol.workspaces import (
@@ -30,7 +30,7 @@ R = TypeVar("R", bound=Struct)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-@click.group(
+@group(
     "workspaces",
     invoke_without_command=True,
     epilog=examples(
@@ -51,9 +51,10 @@ def workspaces(ctx: click.Context) -> None:
 @as_json
 def list_copies(cwd: str | None, as_json: bool) -> None:
     """List the copies there are."""
-    found = ask_daemon(WorkspacesList(id="-", cwd=_absolute(cwd) if cwd else "")).copies
+    answer = ask_daemon(WorkspacesList(id="-", cwd=_absolute(cwd) if cwd else ""))
+    found = answer.copies
     if as_json:
-        print_json(plain(found))
+        print_json(answer)
     elif found:
         now = time.time()
         rows = [(copy.id, ago(copy.created_at, now), copy.method, copy.origin, copy.path) for copy in found]
@@ -99,7 +100,7 @@ def diff(copy: str, names: bool, as_json: bool) -> None:
     """Show what a copy has changed since it was made or last merged."""
     changes = ask_daemon(WorkspacesDiff(id="-", copy=copy))
     if as_json:
-        print_json(plain(changes.files))
+        print_json(changes)
     else:
         show_changes(changes.files, nothing="It has changed nothing.", only_names=names)
 

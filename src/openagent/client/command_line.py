@@ -8,10 +8,15 @@ from __future__ import annotations
 import os
 import sys
 
+from openagent.client.text import clean
+from openagent.client.thin import to_json
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
+
+    from openagent.client.thin import Event
 
 MODES = ("plan", "ask", "edits", "auto", "full")
 IF_ASKED = ("refuse", "stop")
@@ -96,12 +101,29 @@ def wants_json(words: Sequence[str]) -> bool:
         name, _, value = word.partition("=")
         if name in ("--json", "--events"):
             return True
-        if name in ("--output", "--output-format") and value.endswith("json"):
+        if name in ("--output", "--output-format") and value in OUTPUTS[1:]:
             return True
-        if earlier in ("--output", "--output-format") and word.endswith("json"):
+        if earlier in ("--output", "--output-format") and word in OUTPUTS[1:]:
             return True
         earlier = word
     return False
+
+
+def wrong_use(problem: WrongUse, words: Sequence[str], program: str) -> int:
+    """Say it, to a person or to a program; the exit code."""
+    hint = problem.hint or f"See `{program} --help`."
+    if wants_json(words):
+        return json_problem({"code": "usage", "message": str(problem), "hint": hint}, 2)
+    sys.stderr.write(f"openagent: {clean(f'{problem} {hint}')}\n")
+    return 2
+
+
+def json_problem(error: Event, code: int) -> int:
+    """The one shape of an error for programs, on stdout, where they look for an answer."""
+    known = {name: error.get(name, "") for name in ("code", "message", "hint")}
+    sys.stdout.write(to_json({"error": known}) + "\n")
+    sys.stdout.flush()
+    return code
 
 
 def read(words: Sequence[str], *, interactive: bool = False) -> Arguments:

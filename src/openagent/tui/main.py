@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from openagent.client.command_line import Arguments, WrongUse, read
+from openagent.client.command_line import Arguments, WrongUse, read, wrong_use
 from openagent.client.text import clean
 from openagent.protocol.errors import OpenAgentError
 from openagent.tui import preferences
@@ -25,8 +25,10 @@ def main(arguments: Sequence[str]) -> int:
     """`openagent tui [SESSION [PROMPT]]`"""
     try:
         parsed = read(arguments, interactive=True)
+        if parsed.output:
+            raise WrongUse("The terminal app prints no JSON.", "`openagent run --json` does.")
     except WrongUse as problem:
-        return _complain(f"{problem} {problem.hint or 'See `openagent tui --help`.'}", 2)
+        return wrong_use(problem, arguments, "openagent tui")
     if parsed.words and not parsed.session:
         parsed.session, parsed.prompt = parsed.words[0], " ".join(parsed.words[1:])
     return begin(parsed)

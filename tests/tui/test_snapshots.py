@@ -98,7 +98,7 @@ async def _templates(seen: Seen) -> None:
 
 async def _commands(seen: Seen) -> None:
     await seen.write("/", send=False)
-    await seen.until_shown("/sessions")
+    await seen.until_shown("/resume")
 
 
 async def _full_view(seen: Seen) -> None:

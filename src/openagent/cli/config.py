@@ -24,7 +24,7 @@ def show(cwd: str, as_json: bool) -> None:
     if as_json:
         print_json(plain(found))
         return
-    say(table(("KEY", "VALUE", "SOURCE"), [(item.key, _shown(item.value), item.source) for item in found.values]))
+    say(table(("KEY", "SOURCE", "VALUE"), [(item.key, item.source, _shown(item.value)) for item in found.values]))
     say()
     say("Files: " + (", ".join(found.files) or "none"))
     for note in found.notes:

@@ -41,7 +41,7 @@ from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRewind, Se
 from openagent.tui import keys, preferences
 from openagent.tui.banner import Banner
 from openagent.tui.bare import Rows, Sheets
-from openagent.tui.commands import COMMANDS, named
+from openagent.tui.commands import COMMANDS, Command, named, nearest
 from openagent.tui.diff import can_tint
 from openagent.tui.open_tabs import TabKeeper
 from openagent.tui.permission import PermissionPanel
@@ -455,27 +455,32 @@ class OpenAgent(App[None]):
     @on(SessionView.CommandGiven)
     async def _command(self, event: SessionView.CommandGiven) -> None:
         name, _, rest = event.line.strip().partition(" ")
-        rest, view = rest.strip(), self.view
-        match name, rest:
-            case "rename", _ if rest:
-                await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, name=rest))
-            case "keybindings", "reload":
-                self.action_reload_keys()
-            case "theme", _ if rest:
-                self.action_theme(rest)
-            case "copy", _ if rest:
-                self.action_yank(rest)
-            case _ if (command := named(name)) and command.action:
-                await self.run_action(command.action)
-            case _ if named(name, view.completion.commands) and not named(name):
-                view.say(f"/{event.line}")
-            case _:
-                self.notify(clean(f"There is no command /{name}. / lists them."), severity="warning", markup=False)
+        known = self.view.completion.commands
+        if command := named(name):
+            self.run_worker(self.perform(command, rest.strip()), group="command")
+        elif named(name, known):
+            self.view.say(f"/{event.line}")
+        else:
+            near = nearest(name, known)
+            guess = f"Did you mean /{near}?" if near else "/ lists them."
+            self.notify(clean(f"There is no command /{name}. {guess}"), severity="warning", markup=False)
+
+    async def perform(self, command: Command, rest: str = "") -> None:
+        if command.does and (rest or not command.action):
+            from openagent.tui import slash
+
+            await self.view.attached()
+            await slash.BY_NAME[command.does](self, rest)
+        elif command.line:
+            from openagent.tui import slash
+
+            await slash.shell(self, f"{command.line} {rest}", command.help)
+        else:
+            await self.run_action(command.action)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for command in COMMANDS:
-            if command.action:
-                yield SystemCommand(command.name, command.help, partial(self.run_action, command.action))
+            yield SystemCommand(command.name, command.help, partial(self.perform, command))
 
     async def action_cancel(self) -> None:
         view = self.view
@@ -669,6 +674,13 @@ class OpenAgent(App[None]):
             lambda mode: self._change(SettingsChange(mode=cast(Mode, mode))),
         )
 
+    def action_thinking(self) -> None:
+        from openagent.tui import choices, picker, slash
+
+        self._pick(
+            picker.Picker("How long the model thinks", choices.thinking(), empty=""), partial(slash.thinking, self)
+        )
+
     def action_grants(self) -> None:
         from openagent.tui import choices, picker
 
@@ -715,7 +727,7 @@ class OpenAgent(App[None]):
                     self._client, view.session, min(self.size.width, 100) - 12, tinted=can_tint(self)
                 ),
             ),
-            partial(self._rewind, view),
+            partial(self.rewind, view),
         )
 
     def _client(self) -> Client:
@@ -731,7 +743,7 @@ class OpenAgent(App[None]):
     async def _change(self, change: SettingsChange) -> None:
         await self.view.change(change)
 
-    async def _rewind(self, view: SessionView, turn: str) -> None:
+    async def rewind(self, view: SessionView, turn: str) -> None:
         done = await view.ask(lambda client: SessionRewind(id=client.next_id(), session=view.session, turn=int(turn)))
         if done is not None:
             files = len(done.written) + len(done.removed)

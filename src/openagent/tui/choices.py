@@ -32,6 +32,15 @@ MODES = {
 }
 
 
+THINKING = {
+    "default": "as the provider has it",
+    "off": "answers at once",
+    "low": "a little, for easy things",
+    "medium": "more, for most work",
+    "high": "long, for what is hard",
+}
+
+
 def sessions(client: Current) -> Load:
     async def load() -> Sequence[Choice]:
         page = await client().request(SessionList(id=client().next_id(), limit=200))
@@ -95,6 +104,16 @@ def modes() -> Load:
         return [
             Choice(mode, Content.assemble((f"{mode:<8}", "bold"), (what, "$foreground-muted")), f"{mode} {what}")
             for mode, what in MODES.items()
+        ]
+
+    return load
+
+
+def thinking() -> Load:
+    async def load() -> Sequence[Choice]:
+        return [
+            Choice(level, Content.assemble((f"{level:<8}", "bold"), (what, "$foreground-muted")), f"{level} {what}")
+            for level, what in THINKING.items()
         ]
 
     return load

@@ -14,6 +14,8 @@ from openagent.client.text import clean, one_line
 from openagent.tui.commands import COMMANDS, Command
 
 SHOWN = 8
+_NAMES = 32
+"""Columns for a name and what follows it, at most."""
 _FILE = re.compile(r"(?:^|\s)@([^\s@]*)$")
 
 
@@ -61,8 +63,7 @@ class Completion(OptionList, can_focus=False):
     def _fitting(self, before_cursor: str) -> list[Option]:
         if before_cursor.startswith("/") and " " not in before_cursor:
             self._start = 0
-            fitting = [command for command in self.commands if command.name.startswith(before_cursor[1:])]
-            return [Option(_line(command), id=f"/{command.name}") for command in fitting]
+            return _options(before_cursor[1:], self.commands)
         if match := _FILE.search(before_cursor):
             self._start = match.start(1) - 1
             wanted = match.group(1).lower()
@@ -88,10 +89,26 @@ class Completion(OptionList, can_focus=False):
         self.remove_class("shown")
 
 
-def _line(command: Command) -> Content:
-    takes = f" {command.takes}" if command.takes else ""
+def _options(typed: str, commands: Sequence[Command]) -> list[Option]:
+    """Those that are called so first; then those that have another name like it."""
+    fitting = [(command, command.name) for command in commands if command.name.startswith(typed)]
+    for command in commands if typed else ():
+        other = next((word for word in command.words if word.startswith(typed)), "")
+        if other and not command.name.startswith(typed):
+            fitting.append((command, other if other == typed else command.name))
+    width = min(max((len(_written(command)) for command, _ in fitting), default=0), _NAMES)
+    return [Option(_line(command, width), id=f"/{name}") for command, name in fitting]
+
+
+def _written(command: Command) -> str:
+    return one_line(f"{command.name} {command.takes}").rstrip()
+
+
+def _line(command: Command, width: int) -> Content:
+    """What they do stands below each other."""
+    space = " " * max(width - len(_written(command)), 0)
     return Content.assemble(
         (f"/{clean(command.name)}", "bold"),
-        (takes, "$primary"),
-        (f"  {one_line(command.help)}", "$foreground-muted"),
+        (_written(command).removeprefix(clean(command.name)), "$primary"),
+        (f"{space}  {one_line(command.help)}", "$foreground-muted"),
     )

@@ -254,6 +254,10 @@ class SessionView(Rows):
         """The session was attached to, and its state is known."""
         return self._attached.is_set()
 
+    async def attached(self) -> None:
+        """Returns when it is known which session this is, and how it stands."""
+        await self._attached.wait()
+
     async def ask(self, make: Callable[[Client], Op[R]]) -> R | None:
         """One op; None, and a word to the person, when it is refused."""
         try:
@@ -452,7 +456,7 @@ class SessionView(Rows):
     async def _restored(self, event: e.CheckpointRestored) -> None:
         self.undo = event.undo
         self.chat.rewind(event.rewound, event.returned)
-        way_back = " /unrewind takes it back." if event.undo else ""
+        way_back = " /redo takes it back." if event.undo else ""
         for text, kind in notes_for(event):
             await self.chat.note(text + way_back, kind)
 

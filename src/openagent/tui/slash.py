@@ -1,0 +1,284 @@
+"""What the slash commands do that are more than a key: each is given what was typed after its name."""
+
+import asyncio
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from msgspec.structs import asdict
+from textual.app import SuspendNotSupported
+
+from openagent.client.text import clean, one_line
+from openagent.client.turns import newest_turn
+from openagent.protocol.context import ContextCollect
+from openagent.protocol.sessions import MODES, SessionCreate, SessionFork, SessionUpdate, SettingsChange
+from openagent.protocol.undo import SessionChanges
+from openagent.tui.pager import Pager
+
+if TYPE_CHECKING:
+    from openagent.tui.app import OpenAgent
+
+Thinking = Literal["off", "low", "medium", "high"]
+_KEPT_BY_CLEAR = ("model", "mode", "thinking", "budget_usd", "disabled_tools", "disabled_mcp_servers")
+
+
+async def clear(app: "OpenAgent", _: str) -> None:
+    """A new session in the place of this one, with what was chosen for it."""
+    old = app.view
+    if old.info is None:
+        return
+    folder, template, chosen = old.info.cwd, old.info.template, asdict(old.info.settings)
+    kept = {name: chosen[name] for name in _KEPT_BY_CLEAR if chosen[name] not in (None, "", [])}
+    made = await old.ask(
+        lambda client: SessionCreate(
+            id=client.next_id(), cwd=folder, template=template, settings=SettingsChange(**kept)
+        )
+    )
+    if made is None:
+        return
+    await app.open_session(made.id)
+    new = app.view
+    app.action_tab(app.views.index(old) + 1)
+    await app.action_close_tab()
+    app.action_tab(app.views.index(new) + 1)
+    app.notify(f"A new session. /resume finds the old one ({old.session[:8]}).", markup=False)
+
+
+async def model(app: "OpenAgent", name: str) -> None:
+    await _change(app, SettingsChange(model=name))
+
+
+async def mode(app: "OpenAgent", name: str) -> None:
+    if name not in MODES:
+        _warn(app, f"There is no mode {name}. There are {', '.join(MODES)}.")
+    else:
+        await _change(app, SettingsChange(mode=name))
+
+
+async def thinking(app: "OpenAgent", level: str) -> None:
+    levels = get_args(Thinking)
+    if level not in (*levels, "default"):
+        _warn(app, f"There is no level {level}. There are {', '.join(levels)} and default.")
+        return
+    chosen = None if level == "default" else cast("Thinking", level)
+    if await _change(app, SettingsChange(thinking=chosen)):
+        app.notify(f"Thinking: {level}, from the next step on.", markup=False)
+
+
+async def budget(app: "OpenAgent", given: str) -> None:
+    info = app.view.info
+    if not given:
+        limit = info.settings.budget_usd if info else None
+        spent = f"${info.usage.cost_usd:.4f} spent" if info else "Nothing spent"
+        of = f" of ${limit:g}" if limit is not None else ", with no limit of its own"
+        app.notify(f"{spent}{of}. /budget DOLLARS sets one, /budget none takes it away.", markup=False)
+        return
+    try:
+        dollars = None if given == "none" else float(given.lstrip("$"))
+    except ValueError:
+        _warn(app, f"{given} is no amount. Write dollars, such as /budget 2.50, or none.")
+        return
+    if await _change(app, SettingsChange(budget_usd=dollars)):
+        app.notify("No limit." if dollars is None else f"It may spend ${dollars:g} in all.", markup=False)
+
+
+async def _change(app: "OpenAgent", change: SettingsChange) -> bool:
+    view = app.view
+    done = await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change))
+    return done is not None
+
+
+async def rename(app: "OpenAgent", name: str) -> None:
+    view = app.view
+    if not name:
+        app.notify("Write the name after it: /rename The parser", markup=False)
+    else:
+        await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, name=name))
+
+
+async def diff(app: "OpenAgent", turn: str) -> None:
+    view = app.view
+    if turn and not turn.isdigit():
+        _warn(app, f"{turn} is no turn. Write a number, or nothing for the whole session.")
+        return
+    number = int(turn) if turn else None
+    changed = await view.ask(lambda client: SessionChanges(id=client.next_id(), session=view.session, turn=number))
+    if changed is None:
+        return
+    if not changed.files:
+        app.notify(f"{'This turn' if turn else 'This session'} changed no file.", markup=False)
+        return
+    added, removed = sum(file.added for file in changed.files), sum(file.removed for file in changed.files)
+    files = f"{len(changed.files)} file{'s' * (len(changed.files) > 1)}"
+    text = "\n".join(file.patch.rstrip("\n") or f"{file.status} {file.path}" for file in changed.files)
+    app.push_screen(Pager(f"Changed: {files} +{added} −{removed}", text, app.keys))
+
+
+async def undo(app: "OpenAgent", _: str) -> None:
+    view = app.view
+    turn = await newest_turn(app.link.client, view.session)
+    if not turn:
+        app.notify("There is no turn to take back.", markup=False)
+    else:
+        await app.rewind(view, str(turn))
+
+
+async def fork(app: "OpenAgent", name: str) -> None:
+    view = app.view
+    made = await view.ask(lambda client: SessionFork(id=client.next_id(), session=view.session, name=name))
+    if made is not None:
+        await app.open_session(made.id)
+        app.notify("This is the copy; the other session stays as it is.", markup=False)
+
+
+async def compact(app: "OpenAgent", collector: str) -> None:
+    view = app.view
+    app.notify("Compacting …", timeout=2, markup=False)
+    done = await view.ask(lambda client: ContextCollect(id=client.next_id(), session=view.session, collector=collector))
+    if done is not None and not done.hidden and not done.shortened:
+        app.notify(f"There is nothing to leave out yet: {done.tokens_before:,} tokens.", markup=False)
+
+
+async def copy(app: "OpenAgent", sources: str) -> None:
+    app.action_yank(sources)
+
+
+async def theme(app: "OpenAgent", name: str) -> None:
+    app.action_theme(name)
+
+
+async def keybindings(app: "OpenAgent", given: str) -> None:
+    if given == "reload":
+        app.action_reload_keys()
+    else:
+        app.action_help()
+
+
+# What the command line does, shown here
+
+
+async def usage(app: "OpenAgent", words: str) -> None:
+    info = app.view.info
+    own = ""
+    if info is not None:
+        used = info.usage.tokens
+        own = (
+            f"This session: {used.input_tokens:,} tokens in, {used.output_tokens:,} out, ${info.usage.cost_usd:.4f}\n\n"
+        )
+    await shell(app, f"usage {words}", "Usage", above=own)
+
+
+async def config(app: "OpenAgent", words: str) -> None:
+    if words.split()[:1] == ["edit"]:
+        await _outside(app, "config", *shlex.split(words))
+    else:
+        await shell(app, f"config {words or 'show'}", "Settings")
+
+
+async def search(app: "OpenAgent", words: str) -> None:
+    if not words:
+        app.notify("Write what to look for after it: /search token refresh", markup=False)
+    else:
+        await shell(app, f"sessions search {words}", f"Found: {words}")
+
+
+async def queue(app: "OpenAgent", words: str) -> None:
+    await shell(app, f"sessions queue {app.view.session} {words}", "Waiting messages")
+
+
+async def help_(app: "OpenAgent", topic: str) -> None:
+    await shell(app, f"help {topic}", "Handbook")
+
+
+async def export(app: "OpenAgent", file: str) -> None:
+    view = app.view
+    path = _place(app.cwd, file or f"session-{view.session[:8]}.md")
+    form = {".json": "json", ".html": "html"}.get(os.path.splitext(path)[1].lower(), "markdown")
+    said = await _run(app, ["sessions", "export", view.session, "--format", form, "--output", path])
+    app.notify(clean(f"Written to {path}." if said.code == 0 else said.text), markup=False)
+
+
+def _place(folder: str, file: str) -> str:
+    return os.path.abspath(os.path.join(folder, os.path.expanduser(file)))
+
+
+async def login(app: "OpenAgent", provider: str) -> None:
+    await _outside(app, "login", *provider.split())
+
+
+async def logout(app: "OpenAgent", provider: str) -> None:
+    if not provider:
+        app.notify("Whom to forget? /logout PROVIDER", markup=False)
+        return
+    said = await _run(app, ["logout", *provider.split()])
+    app.notify(one_line(said.text), markup=False)
+
+
+async def shell(app: "OpenAgent", line: str, title: str, *, above: str = "") -> None:
+    """What a command of the command line prints, in the full view; a single line as a note that goes away."""
+    try:
+        words = shlex.split(line)
+    except ValueError as problem:
+        _warn(app, f"This cannot be read: {problem}.")
+        return
+    said = await _run(app, words)
+    text = above + said.text
+    if "\n" not in text:
+        app.notify(clean(text), severity="information" if said.code == 0 else "warning", markup=False)
+    else:
+        app.push_screen(Pager(title, text, app.keys))
+
+
+class _Said:
+    def __init__(self, code: int, text: str) -> None:
+        self.code = code
+        self.text = text.strip("\n").removeprefix("openagent: ")
+
+
+async def _run(app: "OpenAgent", words: list[str]) -> _Said:
+    process = await asyncio.create_subprocess_exec(
+        *_program(),
+        *words,
+        env=dict(app.env),
+        cwd=_folder(app),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    out, _ = await process.communicate()
+    return _Said(process.returncode or 0, out.decode(errors="replace"))
+
+
+async def _outside(app: "OpenAgent", *words: str) -> None:
+    """A command that needs the terminal for itself has it; the program comes back when it ends."""
+    try:
+        with app.suspend():
+            code = subprocess.call([*_program(), *words], env=dict(app.env), cwd=_folder(app))  # noqa: ASYNC221
+    except SuspendNotSupported:
+        _warn(app, f"This terminal cannot be given away. Run `openagent {' '.join(words)}` in another one.")
+        return
+    app.refresh()
+    app.notify("Done." if code == 0 else f"openagent {words[0]} ended with {code}.", markup=False)
+
+
+def _program() -> list[str]:
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "openagent"]
+
+
+def _folder(app: "OpenAgent") -> str:
+    info = app.view.info
+    return info.cwd if info is not None and not app.link.remote and os.path.isdir(info.cwd) else app.cwd
+
+
+def _warn(app: "OpenAgent", text: str) -> None:
+    app.notify(clean(text), severity="warning", markup=False)
+
+
+_ALL: tuple[Callable[["OpenAgent", str], Awaitable[None]], ...] = (
+    clear, model, mode, thinking, budget, rename, diff, undo, fork, compact, copy, theme, keybindings,
+    usage, config, search, queue, help_, export, login, logout,
+)  # fmt: skip
+BY_NAME = {each.__name__: each for each in _ALL}

@@ -1,0 +1,131 @@
+"""Every slash command, typed into the real program in a real terminal."""
+
+import json
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from devtools.simulator import ThreadedSimulator
+from openagent.tui.commands import COMMANDS, named, nearest
+
+from ..cli.machine import Machine
+from .test_in_tmux import Terminal, terminal
+
+pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
+
+WRITTEN = {"tool_calls": [{"name": "write_file", "arguments": {"path": "made.py", "content": "print('made')\n"}}]}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Generator[Machine, None, None]:
+    with ThreadedSimulator([WRITTEN, {"text": "It is written."}, {"text": "Once more."}]) as sim:
+        yield Machine(tmp_path, sim, {"OPENAGENT_MODE": "full"})
+
+
+def say(seen: Terminal, line: str, *shown: str, gone: str = "") -> None:
+    seen.until_shown("message, @file")
+    seen.write(line)
+    seen.press("Enter")
+    seen.until_shown(*shown, gone=gone)
+
+
+def leave(seen: Terminal, shown: str) -> None:
+    """Out of the full view or a list."""
+    seen.press("Escape")
+    seen.until_shown("message, @file", gone=shown)
+
+
+def test_what_a_session_did_is_shown_taken_back_forked_and_written_down(machine: Machine) -> None:
+    made = machine.workspace / "made.py"
+    with terminal(machine) as seen:
+        say(seen, "write it", "It is written.")
+        say(seen, "/diff", "Changed: 1 file +1 −0", "+ print('made')")
+        leave(seen, "Changed: 1 file")
+        say(seen, "/undo", "Went back to before turn 1.", "/redo takes it back")
+        seen.until(lambda: not made.exists())
+        say(seen, "/redo", "The rewind was taken back.")
+        seen.until(made.exists)
+        say(seen, "/usage", "This session:", "tokens in", "REQUESTS")
+        leave(seen, "REQUESTS")
+        say(seen, "/export notes.md", "Written to")
+        seen.until((machine.workspace / "notes.md").exists)
+        assert "It is written." in (machine.workspace / "notes.md").read_text()
+        say(seen, "/compact", "nothing to leave out yet")
+        say(seen, "/search written", "Found: written", "It is written.")
+        leave(seen, "Found: written")
+        say(seen, "/fork another way", "2 another way", "This is the copy")
+        say(seen, "/rename the copy", "2 the copy")
+        say(seen, "/clear", "A new session.", "Say what to do.", gone="the copy")
+        names = {each["name"] for each in machine.json("sessions", "list")}
+        assert "the copy" in names
+        say(seen, "/resume", "Sessions", "the copy")
+        leave(seen, "Enter chooses")
+
+
+def test_what_a_session_may_do_is_chosen_by_name(machine: Machine) -> None:
+    def settings() -> dict[str, object]:
+        return machine.json("sessions", "list")[0]["settings"]
+
+    with terminal(machine) as seen:
+        say(seen, "/mode plan", "· plan ·")
+        say(seen, "/mode wild", "There is no mode wild.")
+        say(seen, "/thinking high", "Thinking: high")
+        say(seen, "/thinking", "How long the model thinks", "answers at once")
+        seen.write("medium")
+        seen.press("Enter")
+        seen.until(lambda: settings()["thinking"] == "medium")
+        say(seen, "/budget 2.50", "It may spend $2.5 in all.")
+        say(seen, "/budget", "of $2.5")
+        say(seen, "/model compatible/other", "other · plan")
+        seen.until(lambda: settings()["model"] == "compatible/other")
+        assert (settings()["mode"], settings()["budget_usd"]) == ("plan", 2.5)
+        say(seen, "/clear", "A new session.")
+        seen.until(lambda: settings()["model"] == "compatible/other")
+        assert settings()["mode"] == "plan", "what was chosen stays chosen"
+
+
+def test_the_command_line_is_in_reach(machine: Machine) -> None:
+    with terminal(machine) as seen:
+        say(seen, "/status", "pid", "socket")
+        leave(seen, "socket")
+        say(seen, "/doctor", "python")
+        leave(seen, "python")
+        say(seen, "/config", "KEY", "VALUE", "SOURCE")
+        leave(seen, "SOURCE")
+        say(seen, "/help safety", "Handbook", "# Safety")
+        leave(seen, "# Safety")
+        say(seen, "/version", "openagent ")
+        say(seen, "/tasks", "There are no such tasks.")
+        say(seen, "/login compatible", "API key of compatible")
+        seen.write("sk-typed")
+        seen.press("Enter")
+        seen.until_shown("message, @file", "Done.")
+        stored = machine.json("auth", "list")
+        assert [each["name"] for each in stored if each["source"] == "vault"] == ["compatible"]
+        say(seen, "/logout compatible", "The key or login of compatible")
+
+
+def test_a_misspelt_command_gets_a_suggestion_and_names_are_completed(machine: Machine) -> None:
+    with terminal(machine) as seen:
+        say(seen, "/compct", "There is no command /compct.", "/compact?")
+        seen.write("/comp")
+        seen.until_shown("/compact", "shorten what the model is shown")
+        seen.press("Escape")
+        seen.until_shown("/comp", gone="shorten what")
+        seen.press(*["BSpace"] * 5)
+        seen.until_shown("message, @file")
+        seen.write("/cost")
+        seen.until_shown("/usage", "show the tokens used")
+        seen.press("Enter")
+        seen.until_shown("This session:")
+
+
+def test_names_mean_one_thing() -> None:
+    names = [word for command in COMMANDS for word in (command.name, *command.words)]
+    assert len(names) == len(set(names))
+    assert all(command.action or command.does or command.line for command in COMMANDS)
+    assert nearest("udno", COMMANDS) == "undo"
+    assert named("exit") == named("quit")
+    assert json.dumps(nearest("zzzz", COMMANDS)) == '""'

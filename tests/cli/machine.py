@@ -99,6 +99,22 @@ class Machine:
         return json.loads(ran.stdout)["pid"] if ran.returncode == 0 else None
 
 
+@dataclass
+class Bare(Machine):
+    """Nothing is configured here, and nothing listens but what a test starts. Anthropic is the simulator."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        usual = super().env
+        for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAGENT_MODEL"):
+            usual.pop(name, None)
+        return {"OPENAGENT_LOCAL_SERVERS": "ollama:1", "ANTHROPIC_BASE_URL": self.sim.base_url, **usual, **self.extra}
+
+    @property
+    def config(self) -> Path:
+        return self.root / ".config" / "openagent" / "config.toml"
+
+
 def shell(command: str, **more: Any) -> dict[str, Any]:
     return {"tool_calls": [{"name": "shell", "arguments": {"command": command}}], **more}
 

@@ -5,14 +5,13 @@ import shutil
 import tomllib
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from devtools.simulator import ThreadedSimulator
 
-from ..cli.machine import Machine
+from ..cli.machine import Bare, Machine
 from ..models.ollama import ollama
 from ..models.wheels import make_index
 from .test_in_tmux import Terminal, terminal
@@ -21,22 +20,6 @@ pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not in
 
 GOOD, WRONG = "sk-ant-good-0123456789abcdef", "sk-ant-wrong-0123456789abcdef"
 HELLO = [{"text": "Hello, newcomer."}]
-
-
-@dataclass
-class Bare(Machine):
-    """Nothing is configured here, and nothing listens but what a test starts."""
-
-    @property
-    def env(self) -> dict[str, str]:
-        usual = super().env
-        for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAGENT_MODEL"):
-            usual.pop(name, None)
-        return {"OPENAGENT_LOCAL_SERVERS": "ollama:1", **usual, **self.extra}
-
-    @property
-    def config(self) -> Path:
-        return self.root / ".config" / "openagent" / "config.toml"
 
 
 class Newcomer:
@@ -66,9 +49,9 @@ def newcomer(machine: Machine) -> Generator[Newcomer, None, None]:
 
 def test_a_key_of_the_environment_is_one_enter_away_and_asked_about_once(tmp_path: Path) -> None:
     with ThreadedSimulator(HELLO, require_key=GOOD) as sim:
-        machine = Bare(tmp_path, sim, {"ANTHROPIC_API_KEY": GOOD, "ANTHROPIC_BASE_URL": sim.base_url})
+        machine = Bare(tmp_path, sim, {"ANTHROPIC_API_KEY": GOOD})
         with newcomer(machine) as person:
-            person.seen.until_shown("What should answer?", "1  ANTHROPIC_API_KEY", "found in your environment")
+            person.seen.until_shown("What should answer?", "1  ANTHROPIC_API_KEY", "in your environment")
             assert "rror" not in person.seen.screen()
             person.decide("Enter")
             person.says_hello()
@@ -82,9 +65,9 @@ def test_a_key_of_the_environment_is_one_enter_away_and_asked_about_once(tmp_pat
 
 def test_a_wrong_key_is_told_in_the_providers_words_and_a_right_one_answers(tmp_path: Path) -> None:
     with ThreadedSimulator(HELLO, require_key=GOOD) as sim:
-        machine = Bare(tmp_path, sim, {"ANTHROPIC_BASE_URL": sim.base_url})
+        machine = Bare(tmp_path, sim)
         with newcomer(machine) as person:
-            person.seen.until_shown("Neither a key nor a model server", "1  Paste an API key", "Look around first")
+            person.seen.until_shown("No key and no model server", "1  Paste an API key", "Look around first")
             person.decide("Enter")
             person.seen.until_shown("kept encrypted", "Enter tries it")
             person.seen.write(WRONG)
@@ -107,7 +90,7 @@ def test_a_wrong_key_is_told_in_the_providers_words_and_a_right_one_answers(tmp_
 def test_a_key_pasted_at_the_list_is_taken_for_one(tmp_path: Path) -> None:
     with (
         ThreadedSimulator(HELLO, require_key=GOOD) as sim,
-        newcomer(Bare(tmp_path, sim, {"ANTHROPIC_BASE_URL": sim.base_url})) as person,
+        newcomer(Bare(tmp_path, sim)) as person,
     ):
         person.seen.until_shown("1  Paste an API key")
         person.seen.tmux("set-buffer", GOOD)
@@ -122,7 +105,7 @@ def test_a_server_on_this_machine_is_two_decisions_away(tmp_path: Path) -> None:
     with ThreadedSimulator(HELLO) as sim, ollama(sim) as port:
         machine = Bare(tmp_path, sim, {"OPENAGENT_LOCAL_SERVERS": f"ollama:{port},lmstudio:1"})
         with newcomer(machine) as person:
-            person.seen.until_shown("1  Ollama", f"127.0.0.1:{port} · qwen3:8b and 1 more")
+            person.seen.until_shown("1  Ollama", f"on port {port} · qwen3:8b and 1 more")
             person.decide("Enter")
             person.seen.until_shown("Which model of Ollama?", "qwen3:8b", "3.2B · 2.0 GB")
             person.decide("2", "Enter")
@@ -158,7 +141,7 @@ def test_a_folder_with_settings_of_its_own_is_asked_about_in_words(tmp_path: Pat
 def test_who_chooses_nothing_gets_in_and_is_told_how_to_choose(tmp_path: Path) -> None:
     with (
         ThreadedSimulator(HELLO, require_key=GOOD) as sim,
-        newcomer(Bare(tmp_path, sim, {"ANTHROPIC_BASE_URL": sim.base_url})) as person,
+        newcomer(Bare(tmp_path, sim)) as person,
     ):
         person.seen.until_shown("1  Paste an API key")
         person.decide("Escape")
@@ -189,7 +172,7 @@ def test_the_offline_model_is_fetched_before_the_eyes(tmp_path: Path) -> None:
     with ThreadedSimulator([]) as sim:
         machine = Bare(tmp_path / "m", sim, pip)
         with newcomer(machine) as person:
-            person.seen.until_shown("2  Fetch an offline model", "127 MB")
+            person.seen.until_shown("2  Offline model", "127 MB to fetch")
             person.decide("2", "Enter")
             person.says_hello("hi! hi! hi!")
         assert tomllib.loads(machine.config.read_text())["model"] == "local/smollm2"

@@ -50,7 +50,7 @@ def auth() -> None:
 @as_json
 def add(name: str, replace: bool, as_json: bool) -> None:
     """Store an API key: typed unseen, or read from stdin. It is no argument, because others can see those."""
-    key = _read_key(name)
+    key = read_key(name)
     entry = ask_daemon(AuthAdd(id="-", name=name, key=key, replace=replace))
     if as_json:
         print_json(plain(entry))
@@ -58,7 +58,7 @@ def add(name: str, replace: bool, as_json: bool) -> None:
         say(f"The key for {name} is stored. `openagent models test {name}` tries it.")
 
 
-def _read_key(name: str) -> str:
+def read_key(name: str) -> str:
     if sys.stdin.isatty():
         return click.prompt(f"API key of {name}", hide_input=True, err=True)
     return sys.stdin.readline().strip()
@@ -110,14 +110,14 @@ def login(provider: str, as_json: bool) -> None:
 
     Which client to be and where to log in is set under [providers.PROVIDER.oauth] in the config.
     """
-    entry = complete(_login(provider))
+    entry = complete(login_with_browser(provider))
     if as_json:
         print_json(plain(entry))
     else:
         say(f"You are logged in to {provider}.")
 
 
-async def _login(provider: str) -> AuthEntry:
+async def login_with_browser(provider: str) -> AuthEntry:
     async with daemon() as client:
         started = await client.request(AuthLogin(id=client.next_id(), provider=provider, cwd=os.getcwd()))
         return await browser_or_paste(started, lambda answer: _finish(client, started, answer), "or code#state")
@@ -185,48 +185,6 @@ def refresh(provider: str, as_json: bool) -> None:
     else:
         ends = f" until {datetime.fromtimestamp(entry.expires_at):%Y-%m-%d %H:%M}" if entry.expires_at else ""
         say(f"The login to {provider} is good{ends}.")
-
-
-@command(
-    "login",
-    "openagent login anthropic",
-    "pass show openai | openagent login openai",
-    "openagent logout openai",
-)
-@click.argument("provider", metavar="PROVIDER", required=False)
-@click.option("--key", "with_key", is_flag=True, help="Store an API key, even where a login with a browser is set up.")
-@as_json
-def login_or_key(provider: str | None, with_key: bool, as_json: bool) -> None:
-    """Connect a model provider: with a browser where the config says how to log in, with its API key otherwise.
-
-    The key is typed unseen or read from stdin, and kept encrypted on this machine.
-    """
-    if not provider:
-        if not sys.stdin.isatty():
-            raise click.UsageError("Which provider? Name one, such as anthropic, openai or gemini.")
-        provider = click.prompt("Provider (anthropic, openai, gemini, …)", err=True)
-    assert provider
-    entry = None if with_key or not sys.stdin.isatty() else complete(_login_if_set_up(provider))
-    if entry is None:
-        key = _read_key(provider)
-        if not key:
-            raise click.UsageError(f"There is no key for {provider}: nothing was typed, or came on stdin.")
-        entry = ask_daemon(AuthAdd(id="-", name=provider, key=key, replace=True))
-    if as_json:
-        print_json(plain(entry))
-    elif entry.kind == "oauth":
-        say(f"You are logged in to {provider}.")
-    else:
-        say(f"The key for {provider} is stored. `openagent models test {provider}` tries it.")
-
-
-async def _login_if_set_up(provider: str) -> AuthEntry | None:
-    try:
-        return await _login(provider)
-    except OpenAgentError as problem:
-        if problem.info.code == "config_error":  # the config names no address to log in at
-            return None
-        raise
 
 
 @command("logout", "openagent logout anthropic")

@@ -33,7 +33,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "diff": Entry("openagent.cli.undo:diff", "Show what a session changed in your files"),
         "undo": Entry("openagent.cli.undo:undo", "Take back what a session changed"),
         "usage": Entry("openagent.cli.usage:usage", "Show the tokens used and the money spent"),
-        "login": Entry("openagent.cli.auth:login_or_key", "Log in to a provider, or store its API key"),
+        "login": Entry("openagent.cli.login:login_or_key", "Log in to a provider, or store its API key"),
         "models": Entry("openagent.cli.models:models", "List, test and install models"),
         "config": Entry("openagent.cli.config:config", "Show and change settings"),
         "help": Entry("openagent.cli.help:help_topic", "Read the handbook, or the help of a command"),

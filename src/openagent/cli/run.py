@@ -118,7 +118,19 @@ def answer(parsed: Arguments, program: str, draw: Draw | None = None) -> int:
         return wrong_use(problem, ["--json"] if parsed.output != "text" else [], program)
     except KeyboardInterrupt:
         return complain("Cancelled.", CANCELLED)
-    return perform(parsed, draw)[0]
+    code, _ = perform(parsed, draw)
+    if code == exit_codes.NO_MODEL and parsed.output == "text" and _set_up(parsed):
+        return perform(parsed, draw)[0]
+    return code
+
+
+def _set_up(parsed: Arguments) -> bool:
+    """Where nothing would answer, the person at the terminal is asked what should."""
+    if parsed.elsewhere or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    from openagent.cli.choose_model import choose_if_needed
+
+    return choose_if_needed()
 
 
 def perform(arguments: Arguments, draw: Draw | None = None) -> tuple[int, str]:

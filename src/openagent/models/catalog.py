@@ -43,10 +43,7 @@ from openagent.providers.vendors import VENDORS
 from openagent.providers.wire import AUTH, WireProfile
 from openagent.telemetry.windows import ModelFacts
 
-NO_MODEL = (
-    "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, store a key with `openagent auth add anthropic`, or name "
-    "a model with --model; `openagent models pull smollm2` installs an offline one, `openagent demo` needs none."
-)
+NO_MODEL = "Run `openagent login` and choose one, or set a key such as ANTHROPIC_API_KEY."
 DEFAULT_MODELS = {
     "anthropic": "claude-sonnet-5-5",
     "openai": "gpt-5",
@@ -362,4 +359,4 @@ def _first_available(known: Mapping[str, ProviderSettings]) -> str:
             for vendor in VENDORS:
                 if vendor.name in known and vendor.base_url:
                     return f"{vendor.name}/{vendor.model}"
-    raise OpenAgentError("config_error", "No model is configured.", hint=NO_MODEL)
+    raise OpenAgentError("model_not_found", "No model is set up.", hint=NO_MODEL)

@@ -15,6 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from openagent.client import Client
+from openagent.client.sources import QUESTION, found, offered, url_to_keep, vendors, whose
 from openagent.client.text import clean, one_line, size
 from openagent.protocol.auth import AuthLogin, AuthLoginFinish, LoginStarted
 from openagent.protocol.errors import OpenAgentError
@@ -34,7 +35,6 @@ from openagent.protocol.setup import (
 
 R = TypeVar("R", bound=Struct)
 _BAR = 24
-_SOURCES = {"environment": "found in your environment", "vault": "kept in the vault", "config": "in your config"}
 _WIDEST = 96
 
 
@@ -49,12 +49,12 @@ class Threshold(Screen[None]):
 
     DEFAULT_CSS = """
     Threshold { align: center middle; background: $background; }
-    Threshold > Vertical { width: 100%; max-width: 100; height: auto; max-height: 100%; padding: 0 3; }
+    Threshold > Vertical { width: 100%; max-width: 96; height: auto; max-height: 100%; padding: 0 3; }
     Threshold .head { height: 1; }
     Threshold .title { text-style: bold; margin: 1 0 0 0; }
     Threshold .text { color: $foreground-muted; margin: 0 0 1 0; }
     Threshold OptionList, Threshold OptionList:focus {
-        border: none; height: auto; max-height: 12; padding: 0; background: $background;
+        border: none; height: auto; max-height: 14; padding: 0; background: $background;
     }
     Threshold OptionList > .option-list--option-highlighted { background: $chosen-row; color: $foreground; }
     Threshold OptionList:focus > .option-list--option-highlighted { background: $chosen-row; color: $foreground; }
@@ -115,15 +115,18 @@ class Threshold(Screen[None]):
         self.say("")
 
     def _draw_rows(self) -> None:
-        width = min(self.size.width - 6, _WIDEST - 2)
+        width = min(self.size.width, _WIDEST) - 6
         label = max((len(row.label) for row in self._rows), default=0)
+        room = width - label - 7
+        tall = any(len(row.note) > room for row in self._rows) and 2 * len(self._rows) + 9 <= self.size.height
         at = self._list.highlighted
         self._list.clear_options()
         for number, row in enumerate(self._rows, 1):
-            room = max(width - label - 7, 0)
-            note = row.note if len(row.note) <= room else f"{row.note[: max(room - 1, 0)]}…"
+            note = one_line(row.note, width - 5 if tall else max(room, 8))
             line = Content.assemble(
-                (f" {number}  ", "$primary"), (f"{row.label:<{label}}", "bold"), (f"  {note}", "$foreground-muted")
+                (f" {number}  ", "$primary"),
+                (row.label if tall else f"{row.label:<{label}}", "bold"),
+                (f"\n    {note}" if tall else f"  {note}", "$foreground-muted"),
             )
             self._list.add_option(Option(line))
         self._list.highlighted = at
@@ -183,7 +186,7 @@ class FirstRun(Threshold):
 
     def on_mount(self) -> None:
         self._list.display = False
-        self._title.update("Welcome. What should answer?")
+        self._title.update(f"Welcome. {QUESTION}")
         self._text.update("Looking for keys and model servers …")
         self.run_worker(self._look(), group="look")
 
@@ -199,55 +202,48 @@ class FirstRun(Threshold):
         self._on_entry = None
         assert self._sources is not None
         self.offer(
-            "Welcome. What should answer?",
-            _found(self._sources),
+            f"Welcome. {QUESTION}",
+            found(self._sources),
             self._choices(self._sources),
-            hint="Enter chooses · ↑ ↓ or a number · Esc goes on without a model",
+            hint="Enter chooses · ↑ ↓ or a number · Esc skips",
             back=partial(self.leave, ""),
         )
 
     def _choices(self, sources: ModelSources) -> list[Row]:
-        able = [server for server in sources.servers if server.models]
-        unable = [server for server in sources.servers if not server.models]
-        rows = [
-            *map(self._key_row, sources.keys),
-            *map(self._server_row, able),
-            *map(self._login_row, sources.logins),
-            Row("Paste an API key", "tried first, then kept encrypted", self._enter_key),
-            *map(self._server_row, unable),
-            *map(self._offline_row, sources.offline),
-        ]
-        if not self._far:
-            rows.append(Row("Look around first", "a tour: scripted model, real tools", self._tour))
-        return rows
+        offers = offered(sources, tour=not self._far)
+        return [Row(each.label, each.note, partial(self._choose, each.of)) for each in offers]
 
-    def _tour(self) -> None:
-        self.leave("tour")
+    def _choose(self, source: object) -> None:
+        match source:
+            case FoundKey():
+                self._do(self._use(source.provider, source.title))
+            case LocalServer(models=[]):
+                self._do(self._look())
+            case LocalServer(models=[only]):
+                self._do(self._use(source.provider, source.title, only.name, url_to_keep(source)))
+            case LocalServer():
+                self._choose_model(source)
+            case LoginOffer(done=True):
+                self._do(self._use(source.provider, source.provider))
+            case LoginOffer():
+                self._do(self._login(source.provider))
+            case OfflineOffer(installed=True):
+                self._do(self._use("local", "the offline model", source.name))
+            case OfflineOffer():
+                self._do(self._pull(source))
+            case "tour":
+                self.leave("tour")
+            case _:
+                self._enter_key()
 
     # What is there already
-
-    def _key_row(self, key: FoundKey) -> Row:
-        label = key.variable or f"{key.title} key"
-        note = f"{_SOURCES[key.source]} · {key.model.partition('/')[2]}"
-        return Row(label, note, lambda: self._do(self._use(key.provider, key.title)))
-
-    def _server_row(self, server: LocalServer) -> Row:
-        where = server.url.partition("://")[2].removesuffix("/v1")
-        if not server.models:
-            how = "ollama pull qwen3" if server.provider == "ollama" else "load a model in it"
-            return Row(server.title, f"{where} · no model yet: {how}", lambda: self._do(self._look()))
-        first, *more = [model.name for model in server.models]
-        note = f"{where} · {first}" + (f" and {len(more)} more" if more else "")
-        if more:
-            return Row(server.title, note, lambda: self._choose_model(server))
-        return Row(server.title, note, lambda: self._do(self._use(server.provider, server.title, first, _url(server))))
 
     def _choose_model(self, server: LocalServer) -> None:
         rows = [
             Row(
                 one_line(model.name, 48),
                 model.note,
-                partial(self._do_use, server.provider, server.title, model.name, _url(server)),
+                partial(self._do_use, server.provider, server.title, model.name, url_to_keep(server)),
             )
             for model in server.models
         ]
@@ -293,9 +289,7 @@ class FirstRun(Threshold):
             self._entry.value = text
 
     def _whose(self, key: str) -> str:
-        looks = self._sources.looks if self._sources else []
-        fitting = [look for look in looks if key.startswith(look.prefix)]
-        return max(fitting, key=lambda look: len(look.prefix)).title if fitting else ""
+        return whose(self._sources, key) if self._sources else ""
 
     async def _try_key(self, key: str) -> None:
         title = self._whose(key)
@@ -326,11 +320,6 @@ class FirstRun(Threshold):
 
     # A login
 
-    def _login_row(self, login: LoginOffer) -> Row:
-        if login.done:
-            return Row(login.provider, "logged in", partial(self._do_use, login.provider, login.provider, "", ""))
-        return Row(f"Log in to {login.provider}", "in your browser", lambda: self._do(self._login(login.provider)))
-
     async def _login(self, provider: str) -> None:
         started = await self._ask(lambda client: AuthLogin(id=client.next_id(), provider=provider, cwd=self._cwd))
         self._on_entry = partial(self._finish_login, started, provider)
@@ -355,12 +344,6 @@ class FirstRun(Threshold):
         await self._use(provider, provider)
 
     # An offline model
-
-    def _offline_row(self, offer: OfflineOffer) -> Row:
-        note = "small: it chats, it cannot use tools"
-        if offer.installed:
-            return Row("Offline model", note, partial(self._do_use, "local", "the offline model", offer.name, ""))
-        return Row("Fetch an offline model", f"{size(offer.size_bytes)} · {note}", lambda: self._do(self._pull(offer)))
 
     async def _pull(self, offer: OfflineOffer) -> None:
         client = self._client()
@@ -409,17 +392,6 @@ class FirstRun(Threshold):
             self._busy = False
 
 
-def _url(server: LocalServer) -> str:
-    """A server that is configured already keeps what its configuration says."""
-    return "" if server.configured else server.url
-
-
-def _found(sources: ModelSources) -> str:
-    if sources.keys or any(server.models for server in sources.servers):
-        return "Found here, the best first. /model changes it at any time."
-    return "Neither a key nor a model server was found here. Ways to begin:"
-
-
 def _titles(sources: ModelSources | None) -> str:
-    *titles, last = dict.fromkeys(look.title for look in sources.looks) if sources else ["a provider"]
+    *titles, last = vendors(sources).values() if sources else ["a provider"]
     return f"{', '.join(titles)} or {last}" if titles else last

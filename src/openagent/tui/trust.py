@@ -32,7 +32,7 @@ class TrustQuestion(Threshold):
             "Do you trust this folder?",
             text,
             rows,
-            hint="Enter chooses · ↑ ↓ or a number · Esc decides later",
+            hint="Enter chooses · ↑ ↓ or a number · Esc asks later",
             back=lambda: self.leave(""),
         )
 

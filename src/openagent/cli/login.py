@@ -1,0 +1,59 @@
+"""`openagent login`"""
+
+import sys
+
+import click
+
+from openagent.cli.auth import login_with_browser, read_key
+from openagent.cli.choose_model import can_ask, choose, tell
+from openagent.cli.command import as_json, ask_daemon, command, complete, plain, print_json, say
+from openagent.protocol.auth import AuthAdd, AuthEntry
+from openagent.protocol.errors import OpenAgentError
+
+
+@command(
+    "login",
+    "openagent login",
+    "openagent login anthropic",
+    "pass show openai | openagent login openai",
+    "openagent logout openai",
+)
+@click.argument("provider", metavar="PROVIDER", required=False)
+@click.option("--key", "with_key", is_flag=True, help="Store an API key, even where a login with a browser is set up.")
+@as_json
+def login_or_key(provider: str | None, with_key: bool, as_json: bool) -> None:
+    """Choose what answers: a key or a model server that is here already, a key to paste, a login, an offline model.
+
+    With a PROVIDER: log in with a browser where the config says how, with its API key otherwise. The key is typed
+    unseen or read from stdin, and kept encrypted on this machine.
+    """
+    if not provider:
+        if not can_ask():
+            raise click.UsageError("Which provider? Name one, such as anthropic, openai or gemini.")
+        chosen = choose()
+        if as_json:
+            print_json(plain(chosen))
+        else:
+            tell(chosen)
+        return
+    entry = None if with_key or not sys.stdin.isatty() else complete(_login_if_set_up(provider))
+    if entry is None:
+        key = read_key(provider)
+        if not key:
+            raise click.UsageError(f"There is no key for {provider}: nothing was typed, or came on stdin.")
+        entry = ask_daemon(AuthAdd(id="-", name=provider, key=key, replace=True))
+    if as_json:
+        print_json(plain(entry))
+    elif entry.kind == "oauth":
+        say(f"You are logged in to {provider}.")
+    else:
+        say(f"The key for {provider} is stored. `openagent models test {provider}` tries it.")
+
+
+async def _login_if_set_up(provider: str) -> AuthEntry | None:
+    try:
+        return await login_with_browser(provider)
+    except OpenAgentError as problem:
+        if problem.info.code == "config_error":  # the config names no address to log in at
+            return None
+        raise

@@ -1,13 +1,16 @@
 """What is always in sight, in the real program in a real terminal."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 from devtools.simulator import ThreadedSimulator
 
-from ..cli.machine import Machine
+from ..cli.machine import Machine, shell
+from ..cli.pseudo_terminal import CTRL_D
+from ..cli.pseudo_terminal import Terminal as Person
 from .test_in_tmux import terminal
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
@@ -111,3 +114,38 @@ def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_pat
             seen.until_shown("1 first ○", "2 second ○", "An answer.")
         with terminal(machine, "resume", session[:10]) as seen:
             seen.until_shown("1 second ○", "An answer.", gone="first")
+
+
+LOOKED_AWAY, LOOKED_BACK = "\x1b[O", "\x1b[I"
+
+
+def test_who_looks_elsewhere_is_called_when_it_waits_and_when_it_ends(tmp_path: Path) -> None:
+    waits = "until [ -e go ]; do sleep 0.05; done; touch made"
+    with ThreadedSimulator([shell(waits), {"text": "All done."}, {"text": "Once more."}]) as sim:
+        machine = Machine(tmp_path, sim, {"OPENAGENT_MODE": "ask", "TERM_PROGRAM": "iTerm.app"})
+        with Person(machine, size=(100, 30)) as seen:
+            seen.until("\x1b[22;0t")
+            seen.until("\x1b]0;○ openagent · workspace\x07")
+            seen.until("ready")
+            seen.enter("make it\r")
+            seen.enter(LOOKED_AWAY)
+            seen.until("\x1b]0;◆ make it · workspace\x07")
+            seen.until("\x07\x1b]9;make it: waits for your answer\x07")
+            seen.enter(LOOKED_BACK)
+            seen.until("approve?")
+            time.sleep(0.4)
+            seen.enter("a")
+            seen.until("\x1b]0;● make it · workspace\x07")
+            seen.enter(LOOKED_AWAY)
+            (machine.workspace / "go").touch()
+            seen.until("\x07\x1b]9;make it: is done\x07")
+            seen.enter(LOOKED_BACK)
+            seen.enter("again\r")
+            seen.until("\x1b]0;● make it · workspace\x07")
+            seen.until("\x1b]0;○ make it · workspace\x07")
+            seen.enter(CTRL_D)
+            last = seen.until("\x1b[23;0t")
+            assert "\x1b]9;" not in last  # nobody is called who is looking
+            seen.until("go on with `openagent resume ")
+            assert seen.exit_code() == 0
+        machine.run("stop")

@@ -14,7 +14,7 @@ from textual._xterm_parser import XTermParser
 from textual.actions import SkipAction
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingsMap
-from textual.events import Resize
+from textual.events import Event, InputEvent, Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -39,6 +39,7 @@ from openagent.protocol.setup import FolderTrust, SetupShow
 from openagent.protocol.tools import ToolsList
 from openagent.protocol.undo import LeftAlone, SessionChanges, SessionRewind, SessionUnrewind
 from openagent.tui import keys, preferences
+from openagent.tui.attention import Attention, Shown
 from openagent.tui.banner import Banner
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, Command, named, nearest
@@ -145,11 +146,13 @@ class OpenAgent(App[None]):
         """What a person typed before that."""
         self._wanted = wanted
         self._tabs = TabKeeper(env, cwd, link.remote)
+        self._attention = Attention(env, self._to_terminal, clean(link.remote) or place(cwd))
         self._began = False
         """It is known which sessions are shown."""
         self._usual = Draft(cwd)
         self.keys = keys.load(cwd, env)
         self.liked = preferences.load(env)
+        self._attention.alerts = self.liked.alerts
         self.jail = ""
         self._at_door = False
         """Something is asked before the work begins."""
@@ -373,6 +376,26 @@ class OpenAgent(App[None]):
             # What is hidden loses the keys; with room again, the input has them.
             self.call_after_refresh(self.view.take_keys)
 
+    # Who is not looking
+
+    def _to_terminal(self, sequence: str) -> None:
+        if self._driver is not None:
+            self._driver.write(sequence)
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, InputEvent):
+            self._attention.used()
+        await super().on_event(event)
+
+    def watch_app_focus(self, focus: bool) -> None:
+        self._attention.looked_at = focus
+
+    def action_alerts(self) -> None:
+        self._prefer(alerts=not self.liked.alerts)
+        self._attention.alerts = self.liked.alerts
+        when = "when something waits or ends while you look elsewhere"
+        self.notify(f"A bell and a note of the desktop {when}: {'on' if self.liked.alerts else 'off'}.")
+
     # Tabs
 
     def farewell(self) -> str:
@@ -418,6 +441,7 @@ class OpenAgent(App[None]):
             said = [view.session for view in self.views if view.session]
             self._tabs.keep(said, said.index(self.view.session) if self.view.session else 0)
         self.call_later(self._bar.show, [view.info for view in self.views], active)
+        self._attention.follow([Shown(view.id or "", view.info) for view in self.views if view.info], self.view.info)
 
     @on(Tab.Chosen)
     def _tab_chosen(self, event: Tab.Chosen) -> None:

@@ -72,6 +72,7 @@ COMMANDS = (
     Command("doctor", "check the installation", line="doctor"),
     Command("status", "show how the daemon is", line="status"),
     Command("theme", "switch between dark and light, or follow the terminal", "theme", "dark|light|auto", does="theme"),
+    Command("alerts", "bell and desktop note while you look elsewhere: on or off", "alerts"),
     Command("vim", "switch vim keys in the input on or off", "vim"),
     Command("keybindings", "show the keys, or read the key files again", "help", "reload", does="keybindings"),
     Command("help", "show the keys, or a page of the handbook", "help", "TOPIC", does="help_"),

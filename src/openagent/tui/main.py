@@ -94,6 +94,7 @@ async def show(given: Arguments, ground: Ground | None, typed: bytes) -> int:
     from openagent.client import connect, elsewhere
     from openagent.client.reconnect import Link
     from openagent.tui.app import OpenAgent
+    from openagent.tui.attention import KEEP_TITLE, TITLE_BACK
 
     url = elsewhere.wanted(os.environ)
 
@@ -106,9 +107,13 @@ async def show(given: Arguments, ground: Ground | None, typed: bytes) -> int:
     app = OpenAgent(link, _wanted(given), given.cwd or os.getcwd(), os.environ, ground=ground)
     app.typed = typed.decode(errors="ignore")
     app.when_drawn = _collect_again
+    sys.stdout.write(KEEP_TITLE)
+    sys.stdout.flush()
     try:
         await app.run_async()
     finally:
+        sys.stdout.write(TITLE_BACK)
+        sys.stdout.flush()
         await link.close()
     if app.failure is not None:
         raise app.failure

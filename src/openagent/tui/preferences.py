@@ -18,6 +18,8 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     theme: str = "auto"
     """dark or light; anything else: as the terminal's ground"""
     vim: bool = False
+    alerts: bool = True
+    """A bell, and a note of the desktop where the terminal shows one, when something waits or ends and nobody looks."""
 
 
 def _file(env: Mapping[str, str]) -> Path:
@@ -33,6 +35,8 @@ def load(env: Mapping[str, str]) -> Preferences:
         kept = msgspec.structs.replace(kept, theme=theme)
     if vim := env.get("OPENAGENT_VIM"):
         kept = msgspec.structs.replace(kept, vim=vim not in ("0", "false", "off"))
+    if alerts := env.get("OPENAGENT_ALERTS"):
+        kept = msgspec.structs.replace(kept, alerts=alerts not in ("0", "false", "off"))
     return kept
 
 

@@ -79,18 +79,18 @@ def test_nothing_is_stored_until_something_is_said_and_a_script_leaves_no_tab(tm
             seen.press("Escape")
             seen.tmux("send-keys", "-N", "11", "BSpace")
             seen.until_shown("message, @file")
-            assert [each["id"] for each in machine.json("sessions", "list")] == [scripted]
+            assert [each["id"] for each in machine.json("sessions", "list")["sessions"]] == [scripted]
             seen.write("/mode")
             seen.press("Enter")
             seen.until_shown("reads only")
             seen.write("plan")
             seen.press("Enter")
             seen.until_shown("scripted · plan", gone="reads only")
-            assert [each["id"] for each in machine.json("sessions", "list")] == [scripted]
+            assert [each["id"] for each in machine.json("sessions", "list")["sessions"]] == [scripted]
             seen.write("say it")
             seen.press("Enter")
             seen.until_shown("An answer.", "1 say it", "scripted · plan")
-            assert machine.json("sessions", "list")[0]["settings"]["mode"] == "plan"
+            assert machine.json("sessions", "list")["sessions"][0]["settings"]["mode"] == "plan"
 
 
 def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_pat
             seen.write("second")
             seen.press("Enter")
             seen.until_shown("An answer.", "2 second ○")
-            session = machine.json("sessions", "list")[0]["id"]
+            session = machine.json("sessions", "list")["sessions"][0]["id"]
             seen.press("C-d")
             seen.until_shown(f"Session {session} (second): go on with `openagent resume {session}`, and 1 more")
             seen.tmux("respawn-pane", "-k")

@@ -81,7 +81,7 @@ def test_a_wrong_key_is_told_in_the_providers_words_and_a_right_one_answers(tmp_
             person.seen.until_shown("A key of Anthropic.")
             person.decide("Enter")
             person.says_hello()
-        (entry,) = machine.json("auth", "list")
+        (entry,) = machine.json("auth", "list")["entries"]
         assert (entry["name"], entry["source"]) == ("anthropic", "vault")
         assert GOOD not in machine.config.read_text()
         assert not [file for file in machine.home.rglob("*") if file.is_file() and WRONG.encode() in file.read_bytes()]
@@ -127,7 +127,7 @@ def test_a_folder_with_settings_of_its_own_is_asked_about_in_words(tmp_path: Pat
             person.decide("2", "Enter")
             person.says_hello()
             assert person.decisions == 2
-        (folder,) = machine.json("trust", "--list")
+        (folder,) = machine.json("trust", "--list")["folders"]
         assert folder["current"]
         (machine.workspace / ".openagent" / "config.toml").write_text('mode = "full"\n')
         with newcomer(machine) as again:
@@ -138,23 +138,32 @@ def test_a_folder_with_settings_of_its_own_is_asked_about_in_words(tmp_path: Pat
             third.seen.until_shown("Hello, newcomer.", gone="Do you trust")
 
 
-def test_who_chooses_nothing_gets_in_and_is_told_how_to_choose(tmp_path: Path) -> None:
-    with (
-        ThreadedSimulator(HELLO, require_key=GOOD) as sim,
-        newcomer(Bare(tmp_path, sim)) as person,
-    ):
-        person.seen.until_shown("1  Paste an API key")
-        person.decide("Escape")
-        person.seen.until_shown("message, @file, /command, !shell", "/connect")
-        person.seen.write("/connect")
-        person.seen.press("Enter")
-        person.seen.until_shown("What should answer?", "1  Paste an API key")
-        person.seen.press("Enter")
-        person.seen.until_shown("Enter tries it")
-        person.seen.press("Escape")
-        person.seen.until_shown("1  Paste an API key")
-        person.seen.press("C-c")
-        person.seen.until_shown("message, @file, /command, !shell")
+def test_who_chooses_nothing_gets_in_and_is_asked_when_something_is_said(tmp_path: Path) -> None:
+    with ThreadedSimulator(HELLO, require_key=GOOD) as sim, newcomer(Bare(tmp_path, sim)) as person:
+        seen = person.seen
+        seen.until_shown("1  Paste an API key")
+        seen.press("Escape")
+        seen.until_shown("message, @file, /command, !shell", "/login brings one")
+        seen.write("/login")
+        seen.press("Enter")
+        seen.until_shown("What should answer?", "1  Paste an API key")
+        seen.press("Enter")
+        seen.until_shown("Enter tries it")
+        seen.press("Escape")
+        seen.until_shown("1  Paste an API key")
+        seen.press("C-c")
+        seen.until_shown("message, @file, /command, !shell", gone="Paste an API key")
+        seen.write("are you there?")
+        seen.press("Enter")
+        seen.until_shown("What should answer?", "1  Paste an API key")
+        seen.tmux("set-buffer", GOOD)
+        seen.tmux("paste-buffer", "-p")
+        seen.until_shown("A key of Anthropic.")
+        seen.press("Enter")
+        seen.until_shown("are you there?", "claude", gone="What should answer?")
+        seen.press("Enter")
+        seen.until_shown("Hello, newcomer.")
+        assert "rror" not in seen.screen()
 
 
 def test_the_tour_needs_nothing_and_says_that_it_is_scripted(tmp_path: Path) -> None:

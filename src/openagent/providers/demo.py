@@ -139,8 +139,7 @@ def _solved(count: str) -> _Step:
         f"**What was wrong:** `page_count` in `{SOURCE}` rounded down, so 21 items on pages of 10 made 2 pages.\n"
         "**What changed:** one line; it rounds up now.\n"
         "**How I know:** the tests failed before the edit and pass after it.\n\n"
-        "That was a script with real tools. For real work give me a model: set ANTHROPIC_API_KEY, OPENAI_API_KEY or "
-        "GEMINI_API_KEY, or see `openagent auth add`."
+        "That was a script with real tools. For real work bring a model: `/login` here, or `openagent login`."
     )
 
 

@@ -18,7 +18,7 @@ from textual.events import Event, InputEvent, Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from openagent.client import Client, tour
+from openagent.client import Client
 from openagent.client.reconnect import Link, Trouble
 from openagent.client.text import clean, one_line
 from openagent.protocol.context import ContextShow
@@ -235,7 +235,7 @@ class OpenAgent(App[None]):
             if answer == TOUR:
                 return await self._tour()
             if not answer and not state.model:
-                self.notify("There is no model yet: /connect chooses one.", severity="warning", timeout=10)
+                self.notify("There is no model yet: /login brings one.", severity="warning", timeout=10)
         if state.folder is not None and state.folder.files and not (state.folder.trusted or state.folder.declined):
             await self._ask_trust(state.folder)
         return ""
@@ -273,6 +273,8 @@ class OpenAgent(App[None]):
             self._at_door = False
 
     async def _tour(self) -> str:
+        from openagent.client import tour
+
         client = self.link.client
         folder = await asyncio.to_thread(tour.put_project)
         info = await client.create_session(str(folder), name="guided tour", model=tour.MODEL, mode="full")
@@ -280,6 +282,7 @@ class OpenAgent(App[None]):
         self.notify(tour.LABEL, timeout=10, markup=False)
         return info.id
 
+    @on(SessionView.ModelWanted)
     async def action_connect(self) -> None:
         """Choose what answers, as at the first start."""
         self.run_worker(self._connect(), group="connect", exclusive=True)
@@ -680,7 +683,7 @@ class OpenAgent(App[None]):
         from openagent.tui import choices, picker
 
         load = choices.models(self._client, self.view.info.cwd if self.view.info else self.cwd)
-        empty = "No provider offers a model. `openagent auth add` stores a key."
+        empty = "No provider offers a model. /login brings one."
         self._pick(picker.Picker("Model", load, empty=empty), lambda name: self._change(SettingsChange(model=name)))
 
     def action_templates(self) -> None:

@@ -99,6 +99,9 @@ class SessionView(Rows):
     class Changed(Message):
         """The name or the status of the session is another."""
 
+    class ModelWanted(Message):
+        """Something was said, and nothing would answer."""
+
     class CommandGiven(Message):
         def __init__(self, line: str) -> None:
             super().__init__()
@@ -535,6 +538,10 @@ class SessionView(Rows):
             self._link.try_now()
             self.prompt.text = self.prompt.text or shown
             self.notify("Not sent yet: the connection is lost. It stays in the input.", severity="warning")
+            return
+        if self.info is not None and not (self.info.model or self.info.settings.model):
+            self.prompt.text = self.prompt.text or shown
+            self.post_message(self.ModelWanted())
             return
         await self._attached.wait()
         parts: list[UserPart] = [*images]

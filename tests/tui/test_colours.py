@@ -9,7 +9,7 @@ from rich.color import Color, ColorSystem
 from textual.theme import Theme
 
 from devtools.simulator import ThreadedSimulator
-from openagent.tui.terminal_colours import depth, ground_in, ground_told
+from openagent.client.terminal_colours import depth, ground_in, ground_told
 from openagent.tui.theme import PALETTES
 
 from ..cli.machine import Machine

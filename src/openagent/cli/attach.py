@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from openagent.cli.asking import ground_of_terminal
 from openagent.cli.command import as_events, command, complete, print_line, say
 from openagent.cli.completion import session_argument
 from openagent.cli.conversation import Conversation
@@ -27,8 +28,8 @@ REATTACH_SECONDS = 30.0
 def attach(session: str, as_json: bool) -> int:
     """Show a session's last messages, then what happens in it, live.
 
-    In a terminal: type a message and Enter to send it; a, s, A or d answers when the agent asks for permission;
-    Ctrl-C cancels the running turn; Ctrl-D leaves.
+    In a terminal: type a message and Enter to send it; when the agent asks for permission, a key answers (a, s, A or d;
+    D says why, v shows all of it); Ctrl-C cancels the running turn; Ctrl-D leaves.
     """
     return complete(_attach(session, as_json=as_json))
 
@@ -68,6 +69,7 @@ class View:
         tasks = [asyncio.create_task(self._follow())]
         if self._may_type:
             say(paint("Type a message and Enter to send it. Ctrl-C cancels the turn, Ctrl-D leaves.", DIM))
+            self._conversation.ground = ground_of_terminal()
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
             tasks.append(asyncio.create_task(self._type()))
         try:
@@ -126,6 +128,7 @@ class View:
 
     async def _type(self) -> int:
         with Keyboard() as keyboard:
+            self._conversation.use_keys(keyboard.by_key)
             async for line in keyboard.lines():
                 try:
                     await self._conversation.take(line, self._link.client)

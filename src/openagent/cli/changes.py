@@ -1,9 +1,11 @@
 """Changes of files, as a terminal shows them."""
 
+import sys
 from collections.abc import Sequence
 
 from openagent.cli.command import say
-from openagent.cli.terminal import BOLD, CYAN, GREEN, RED, paint
+from openagent.cli.diff import look_of, painted
+from openagent.cli.terminal import BOLD, paint
 from openagent.client.text import clean, one_line
 from openagent.protocol.undo import ChangedFile
 
@@ -30,10 +32,12 @@ def _heading(file: ChangedFile) -> str:
 
 
 def _show_patch(file: ChangedFile) -> None:
-    lines = clean(file.patch).splitlines()
-    body = next((place for place, line in enumerate(lines) if line.startswith("@@")), len(lines))
-    for line in lines[body:]:
-        style = {"+": GREEN, "-": RED, "@": CYAN}.get(line[:1], "")
-        say(paint(line, style) if style else line)
+    if sys.stdout.isatty():
+        lines = painted(file.patch, look_of(sys.stdout), path=file.path, headed=False)
+    else:
+        lines = clean(file.patch).splitlines()
+        lines = lines[next((place for place, line in enumerate(lines) if line.startswith("@@")), len(lines)) :]
+    for line in lines:
+        say(line)
     if file.cut:
         say("… cut here")

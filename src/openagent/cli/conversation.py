@@ -4,8 +4,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
+from openagent.cli.asking import BECAUSE, DENY_SAYING_WHY, WHOLE, WHY, Answer, Asking
 from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
 from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
@@ -16,7 +18,7 @@ from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, TextPart, ThinkingPart
 from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, PlanItem, Question, Snapshot
 from openagent.protocol.telling import said
-from openagent.protocol.words import answer_told, call_to_come, choice_lines, subject_of, ways_to_allow
+from openagent.protocol.words import answer_told, subject_of
 
 _STYLES = {"plain": DIM, "warning": YELLOW, "error": RED}
 
@@ -25,7 +27,12 @@ class Conversation:
     def __init__(self, session: str) -> None:
         self._session = session
         self._transcript = Transcript(self._print)
-        self._asks: dict[str, PermissionAsk] = {}
+        self._asks: dict[str, Asking] = {}
+        self._denying = ""
+        """What is denied with the line that is being typed."""
+        self._by_key: Callable[[bool], None] = lambda _: None
+        self.ground: str | None = None
+        """The terminal's: dark or light, where it is known."""
         self._questions: dict[str, Question] = {}
         self._subjects: dict[str, str] = {}
         """What each call that has not finished is about."""
@@ -182,13 +189,15 @@ class Conversation:
         self.note("\n".join(plan_lines((item.text, item.state) for item in plan)), CYAN)
 
     def _ask(self, ask: PermissionAsk) -> None:
-        self._asks[ask.id] = ask
-        wanted = call_to_come(ask.tool, ask.summary)
-        lines = "\n  ".join(choice_lines(_ways(ask)))
-        self.note(f"? The agent wants to {wanted}\n  {ask.risk} risk. {ask.reason}\n  {lines}", CYAN)
+        self._asks[ask.id] = asking = Asking(to_builtins(ask), sys.stdout, self.ground)
+        self._by_key(not self._denying)
+        self._print(asking.shown())
 
     def _resolved(self, event: e.PermissionResolved) -> None:
         self._asks.pop(event.ask_id, None)
+        if self._denying == event.ask_id:
+            self._denying = ""
+        self._by_key(bool(self._asks) and not self._denying)
         self.note(f"  {answer_told(event.decision, event.by, event.scope, event.covers)}", DIM)
 
     def _question(self, question: Question) -> None:
@@ -202,6 +211,8 @@ class Conversation:
 
     def _turn_completed(self, event: e.TurnCompleted) -> None:
         self._asks.clear()
+        self._denying = ""
+        self._by_key(False)
         self._questions.clear()
         self._subjects.clear()
         told, self._told = self._told, None
@@ -210,11 +221,19 @@ class Conversation:
 
     # What a person types
 
+    def use_keys(self, by_key: Callable[[bool], None]) -> None:
+        """`by_key` is told whether a single key is an answer now, or a line is wanted."""
+        self._by_key = by_key
+        by_key(bool(self._asks))
+
     async def take(self, line: str, client: Client) -> None:
-        if not line.strip():
+        if self._denying:
+            ask, self._denying = self._denying, ""
+            await self._answer_ask(ask, Answer("deny", reason=line.strip()), client)
+        elif not line.strip():
             return
-        if self._asks:
-            await self._answer_ask(next(iter(self._asks.values())), line.strip(), client)
+        elif self._asks:
+            await self._take_key(line, client)
         elif self._questions:
             await self._answer_question(next(iter(self._questions.values())), line.strip(), client)
         else:
@@ -222,26 +241,36 @@ class Conversation:
             self._own_ops.add(op.id)
             await client.request(op)
 
-    async def _answer_ask(self, ask: PermissionAsk, said: str, client: Client) -> None:
-        ways = _ways(ask)
-        if said != "d" and said not in ways:
-            self.note("Answer first:\n  " + "\n  ".join(choice_lines(ways)), CYAN)
+    async def _take_key(self, pressed: str, client: Client) -> None:
+        """Of what waits longest."""
+        name, asking = next(iter(self._asks.items()))
+        if not (key := asking.key_in(pressed)):
             return
-        op = PermissionAnswer(id=client.next_id(), session=self._session, ask=ask.id, decision="deny")
-        if said in ways:
-            name, scope, _ = ways[said]
-            op = replace(op, decision="allow", scope=cast("GrantScope", scope), choice=name if ask.choices else "")
-        await client.request(op)
+        if (answer := asking.answer(key)) is not None:
+            await self._answer_ask(name, answer, client)
+        elif key == DENY_SAYING_WHY:
+            self._denying = name
+            self._by_key(False)
+            self.end_line()
+            self._stream(BECAUSE)
+        elif key == WHOLE:
+            self._print(asking.whole())
+        elif key == WHY:
+            self._print(asking.why())
+        else:
+            self._print(asking.hint())
+
+    async def _answer_ask(self, ask: str, answer: Answer, client: Client) -> None:
+        op = PermissionAnswer(id=client.next_id(), session=self._session, ask=ask, decision="deny")
+        if answer.decision == "allow":
+            op = replace(op, decision="allow", scope=cast("GrantScope", answer.scope), choice=answer.choice)
+        await client.request(replace(op, reason=answer.reason))
 
     async def _answer_question(self, question: Question, said: str, client: Client) -> None:
         if said.isdigit() and 0 < int(said) <= len(question.choices):
             said = question.choices[int(said) - 1]
         op = QuestionAnswer(id=client.next_id(), session=self._session, question=question.id, answer=said)
         await client.request(op)
-
-
-def _ways(ask: PermissionAsk) -> dict[str, tuple[str, str, str]]:
-    return ways_to_allow((choice.id, choice.scope, choice.covers) for choice in ask.choices)
 
 
 def _held(count: int) -> str:

@@ -35,7 +35,7 @@ from openagent.client.text import call_line, clean, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.telling import said_of
-from openagent.protocol.words import LEAVING, call_to_come, choice_lines, turn_ended, ways_to_allow
+from openagent.protocol.words import LEAVING, call_to_come, turn_ended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -395,22 +395,21 @@ class Run:
         ask = event["ask"]
         wanted = clean(call_to_come(ask["tool"], ask["summary"]))
         if self._may_ask:
-            given = [(each["id"], each["scope"], each["covers"]) for each in ask.get("choices", ())]
-            ways = ways_to_allow(given)
-            listed = "\n  ".join(choice_lines(ways))
-            self._note(f"{wanted}\n  {ask.get('risk', 'medium')} risk. {ask.get('reason', '')}\n  {listed}", False)
-            sys.stderr.write("  > ")
-            sys.stderr.flush()
-            way = ways.get(sys.stdin.readline().strip())
-            fields = {"decision": "deny"} if way is None else {"decision": "allow", "scope": way[1]}
-            if way is not None and given:
-                fields["choice"] = way[0]
-            self._client.queue("permission.answer", session=self._session, ask=ask["id"], **fields)
-            self._client.flush()
+            self._ask_here(ask)
         elif event.get("answerable", True) is False:
             self._refuse(ask, wanted)
         else:
             self._note(f"… waiting for an approval in another client: {wanted}", False)
+            if ask.get("diff"):
+                self._note(ask["diff"].rstrip("\n"), False)
+
+    def _ask_here(self, ask: Event) -> None:
+        from openagent.cli.asking import Asking, asked_here, ground_of_terminal
+
+        self._note("", False)
+        answer = asked_here(Asking(ask, sys.stderr, ground_of_terminal()), sys.stderr)
+        self._client.queue("permission.answer", session=self._session, ask=ask["id"], **answer.fields)
+        self._client.flush()
 
     def _refuse(self, ask: Event, wanted: str) -> None:
         """Nobody will answer. The model is told why, and finds another way or says what is in its way."""

@@ -20,6 +20,7 @@ from textual.widgets import Static
 
 from openagent.client import Client
 from openagent.client.reconnect import Link, Trouble
+from openagent.client.terminal_colours import Ground, depth, ground_told
 from openagent.client.text import clean, one_line
 from openagent.protocol.context import ContextShow
 from openagent.protocol.daemon import DaemonStatus
@@ -50,7 +51,6 @@ from openagent.tui.place import place
 from openagent.tui.prompt import Prompt
 from openagent.tui.session_view import Draft, SessionView
 from openagent.tui.tab_bar import Tab, TabBar
-from openagent.tui.terminal_colours import Ground, depth, ground_told
 from openagent.tui.theme import PALETTES
 from openagent.tui.tool_call import ToolCall
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from openagent.client.command_line import Arguments, WrongUse, read, wrong_use
+from openagent.client.terminal_colours import Asked, Ground, depth
 from openagent.client.text import clean
 from openagent.protocol.errors import OpenAgentError
 from openagent.tui import preferences
-from openagent.tui.terminal_colours import Asked, Ground, depth
 
 if TYPE_CHECKING:
     from openagent.client import Client

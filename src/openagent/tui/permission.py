@@ -206,6 +206,10 @@ class PermissionPanel(Vertical, can_focus=True):
         return self._path if self._diff else ""
 
     @property
+    def _letters(self) -> set[str]:
+        return {*self._ways, "d", "D", "v", "j", "k", "b"}
+
+    @property
     def answered_by(self) -> set[str]:
         return {*self._ways, "d", "D"}
 
@@ -227,6 +231,8 @@ class PermissionPanel(Vertical, can_focus=True):
         self.post_message(self.Answered(self.ask, reason=event.value.strip()))
 
     def on_key(self, event: events.Key) -> None:
+        if event.character is not None and event.character.isalpha() and event.character not in self._letters:
+            self._shown_at = monotonic()  # somebody writes: a letter of a word decides nothing
         if event.key == "escape" and self.has_class("telling"):
             event.stop()
             self.remove_class("telling")

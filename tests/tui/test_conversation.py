@@ -1,11 +1,14 @@
 """One session on the screen."""
 
+import re
 from pathlib import Path
 
 import pytest
+from textual.containers import VerticalScroll
 
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.prompt import Prompt
+from openagent.tui.said import LongSaid
 from openagent.tui.thought import Thought
 from openagent.tui.tool_call import ToolCall
 
@@ -225,3 +228,53 @@ async def test_how_a_turn_failed_is_told_once_and_the_same_after_a_restart(tmp_p
         await seen.view._begin(snapshot)  # pyright: ignore[reportPrivateUsage]
         await seen.until_shown("✗ Failed: compatible refused the API key", "Run `openagent auth add")
         assert seen.screen().count("refused the API key") == 1
+
+
+async def test_a_long_message_is_one_line_that_opens_and_is_copied_whole(tmp_path: Path) -> None:
+    pasted = "why does this fail?\n" + "\n".join(f"line {number} of the log" for number in range(300))
+    async with screens(tmp_path, [{"text": "because"}]) as seen:
+        await seen.client.send(seen.session, pasted)
+        await seen.until_shown("why does this fail?", "300 more lines", "because")
+        await seen.until_idle()
+        await seen.pilot.pause()
+        assert "line 0 of the log" not in seen.screen()
+        seen.all_of(LongSaid)[0].focus()
+        await seen.pilot.press("enter")
+        await seen.until_shown("line 0 of the log", "line 5 of the log")
+        seen.view.prompt.focus()
+        await seen.pilot.pause()
+        await seen.write("/copy user")
+        await seen.until(lambda: seen.app.clipboard == pasted)
+
+
+async def test_an_output_of_ten_thousand_lines_is_shown_by_its_end_with_what_is_hidden(tmp_path: Path) -> None:
+    script = [shell("seq -f 'number %g' 10000"), {"text": "counted"}]
+    async with screens(tmp_path, script) as seen:
+        await seen.write("go")
+        await seen.until_shown("counted")
+        await seen.pilot.press("ctrl+o")
+        await seen.until_shown("number 10000")
+        await seen.pilot.press("ctrl+o", "ctrl+o")
+        await seen.until(lambda: "number 10000" in seen.screen())
+        body = seen.app.query_one("ToolCall > .body", VerticalScroll)
+        body.scroll_home(animate=False)
+        await seen.until_shown("lines before this; the full view shows all")
+
+
+async def test_what_streams_does_not_move_what_is_read_and_is_told_of(tmp_path: Path) -> None:
+    long = "\n\n".join(f"paragraph {number}" for number in range(40))
+    slow = {"text": "\n\n".join(f"later {number}" for number in range(30)), "chunk_ms": 60, "chunk_chars": 8}
+    async with screens(tmp_path, [{"text": long}, slow]) as seen:
+        await seen.write("go")
+        await seen.until_shown("paragraph 39")
+        await seen.until_idle()
+        await seen.client.send(seen.session, "go on")
+        await seen.until_shown("later 1")
+        await seen.pilot.press("pageup", "pageup")
+        await seen.until_shown("more below")
+        before = re.findall(r"paragraph \d+", seen.screen())
+        await seen.until_idle()
+        assert before
+        assert re.findall(r"paragraph \d+", seen.screen())[: len(before) - 2] == before[:-2]  # a line may tell of news
+        await seen.pilot.press("ctrl+end")
+        await seen.until_shown("later 29")

@@ -20,7 +20,7 @@ from openagent.protocol.messages import (
     ToolResultPart,
 )
 from openagent.protocol.sessions import EndedTurn, LiveAnswer
-from openagent.tui.said import Note, Said
+from openagent.tui.said import LONG, LongSaid, Note, Said
 from openagent.tui.thought import Thought
 from openagent.tui.tool_call import ToolCall
 
@@ -451,7 +451,7 @@ class Chat(VerticalScroll):
     def _part(self, part: Part, *, from_user: bool) -> Widget | None:
         match part:
             case TextPart() if from_user:
-                return Said(part.text)
+                return LongSaid(part.text) if part.text.count("\n") >= LONG else Said(part.text)
             case TextPart():
                 return make_answer(part.text) if part.text.strip() else None
             case ThinkingPart():
@@ -501,7 +501,7 @@ class Chat(VerticalScroll):
             return
         if number:
             self._numbers.update(dict.fromkeys(widgets, number))
-        if any(isinstance(widget, Said) and not widget.has_class("waiting") for widget in widgets):
+        if any(isinstance(widget, Said | LongSaid) and not widget.has_class("waiting") for widget in widgets):
             await self._take_away_what_waited()
         await self.mount_all(widgets)
         if not self._following:
@@ -542,7 +542,7 @@ def _end_note(end: EndedTurn) -> Note | None:
 def _source(widget: Widget) -> tuple[str, str]:
     """Who said what is shown here, and what it was."""
     match widget:
-        case Said():
+        case Said() | LongSaid():
             return "user", clean(widget.said)
         case ToolCall():
             return "tool", clean(f"$ {widget.title}\n{widget.whole}")

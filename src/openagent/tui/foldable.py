@@ -17,6 +17,7 @@ class Foldable(Vertical, can_focus=True):
         & > .head { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
         &:focus > .head { background: $chosen-row; }
         & > .body { height: auto; max-height: 24; margin: 0 0 0 2; border-left: outer $panel; padding: 0 1; }
+        &.found > .head { background: $found-now; color: $foreground; }
         &.rewound > .head { color: $text-disabled; }
     }
     """

@@ -17,6 +17,8 @@ from openagent.tui.foldable import Foldable
 
 TAIL = 20_000
 """Characters of live output that are kept and shown; the full view has all of a result."""
+MOST_LINES = 400
+"""Lines of a result that are shown when it is opened."""
 _COLOURS: dict[str, str] = {
     "done": "$success",
     "stopped": "$warning",
@@ -29,7 +31,6 @@ class ToolCall(Foldable):
     DEFAULT_CSS = """
     ToolCall > .head { color: $text-muted; }
     ToolCall.running > .head { color: $foreground; }
-    ToolCall.found > .head { background: $found-now; color: $foreground; }
     """
 
     def __init__(self, tool: str, arguments: dict[str, Any], subject: str = "") -> None:
@@ -57,7 +58,10 @@ class ToolCall(Foldable):
             self._shown = None
             return DiffView(diff)
         self._shown = Static(self._contents(), markup=False)
-        return VerticalScroll(self._shown, can_focus=False)
+        body = VerticalScroll(self._shown, can_focus=False)
+        if self._tool == "shell":  # how it went stands at the end
+            self.call_after_refresh(body.scroll_end, animate=False)
+        return body
 
     @property
     def _diff(self) -> str:
@@ -131,6 +135,9 @@ class ToolCall(Foldable):
 
 def _ended(text: str) -> str:
     """A long result is shown by its end, where the outcome stands."""
-    if len(text) <= TAIL:
+    shown = "\n".join(text[-TAIL:].split("\n")[-MOST_LINES:])
+    if len(shown) == len(text):
         return text
-    return f"… {len(text) - TAIL} characters before; v shows all\n{text[-TAIL:]}"
+    hidden = text.count("\n") - shown.count("\n")
+    before = f"{hidden:,} lines" if hidden else f"{len(text) - len(shown):,} characters"
+    return f"… {before} before this; the full view shows all\n{shown}"

@@ -38,7 +38,7 @@ async def test_files_and_branch_of_the_other_machine_are_known(tmp_path: Path) -
         await seen.until_shown("far-away", "openagent · build-server")
         await seen.until(lambda: seen.view.completion.files)
         assert sorted(seen.view.completion.files) == [".gitignore", "src/deep.py"]
-        await seen.pilot.press("ctrl+f")
+        await seen.pilot.press("ctrl+x", "f")
         await seen.until_shown("src", "made.log")
         await seen.pilot.press("down", "enter")
         await seen.until_shown("deep.py")

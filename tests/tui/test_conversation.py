@@ -36,7 +36,7 @@ async def test_a_tool_call_is_one_line_until_it_is_opened(tmp_path: Path) -> Non
         await seen.until_shown("[exit code 3]")
         (call,) = seen.all_of(ToolCall)
         call.focus()
-        await seen.pilot.press("o")
+        await seen.pilot.press("enter")
         await seen.until(lambda: "[exit code 3]" not in seen.screen())
 
 
@@ -60,7 +60,7 @@ async def test_thinking_is_one_line(tmp_path: Path) -> None:
         assert "wonder" not in seen.screen()
         (thought,) = seen.all_of(Thought)
         thought.focus()
-        await seen.pilot.press("o")
+        await seen.pilot.press("enter")
         await seen.until_shown("Secretly I wonder.")
 
 

@@ -52,7 +52,7 @@ def test_a_lost_connection_is_told_on_every_tab_and_so_is_its_return(tmp_path: P
         machine = Machine(tmp_path, sim)
         with terminal(machine) as seen:
             seen.until_shown("○ ready")
-            seen.press("C-n")
+            seen.press("C-x", "n")
             seen.until_shown("2 new session")
             seen.write("a draft")
             machine.run("stop")
@@ -102,7 +102,7 @@ def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_pat
             seen.write("first")
             seen.press("Enter")
             seen.until_shown("An answer.")
-            seen.press("C-n")
+            seen.press("C-x", "n")
             seen.until_shown("2 new session ○")
             seen.write("second")
             seen.press("Enter")

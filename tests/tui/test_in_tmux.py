@@ -111,7 +111,7 @@ def test_plain_openagent_opens_asks_and_answers_in_a_terminal(tmp_path: Path) ->
             assert (machine.workspace / "made").exists()
             seen.same("tmux-conversation")
             seen.tmux("set-option", "-s", "set-clipboard", "on")
-            seen.press("C-y")
+            seen.press("C-x", "y")
             seen.until(lambda: seen.copied() == ANSWER)
             seen.press("?")
             seen.until_shown("answer a permission")

@@ -55,14 +55,14 @@ async def test_the_files_are_a_tree_and_a_file_goes_into_the_input(tmp_path: Pat
         await seen.write("go")
         await seen.until_shown("done")
         await seen.until_idle()
-        await seen.pilot.press("ctrl+f")
+        await seen.pilot.press("ctrl+x", "f")
         await seen.until_shown("src", "made.txt A")
         assert focused(seen, FilePanel)
         await seen.pilot.press("down", "enter")
         await seen.until_shown("deep.py")
         await seen.pilot.press("down", "enter")
         await seen.until(lambda: seen.view.prompt.text == "@src/deep.py ")
-        await seen.pilot.press("ctrl+f")
+        await seen.pilot.press("ctrl+x", "f")
         await seen.until(lambda: "made.txt A" not in seen.screen())
 
 
@@ -84,7 +84,7 @@ async def test_copying_takes_the_sources_that_were_asked_for(tmp_path: Path) -> 
         await seen.write("from user")
         await seen.until_shown("from model")
         await seen.until_idle()
-        await seen.pilot.press("ctrl+y")
+        await seen.pilot.press("ctrl+x", "y")
         await seen.until(lambda: seen.app.clipboard == "from model")
         await seen.write("/copy model&user&tool")
         await seen.until(lambda: "from-tool" in seen.app.clipboard)
@@ -96,7 +96,7 @@ async def test_the_sources_of_a_copy_can_be_set_in_the_environment(tmp_path: Pat
     async with screens(tmp_path, [{"text": "from model"}], env={"OPENAGENT_COPY_SOURCES": "user"}) as seen:
         await seen.write("from user")
         await seen.until_shown("from model")
-        await seen.pilot.press("ctrl+y")
+        await seen.pilot.press("ctrl+x", "y")
         await seen.until(lambda: seen.app.clipboard == "from user")
 
 
@@ -148,9 +148,9 @@ async def test_agents_are_a_tree_with_their_cost_and_can_be_gone_to(tmp_path: Pa
     async with screens(tmp_path, script, size=(120, 30)) as seen:
         await seen.write("go")
         await seen.until_shown("All done.")
-        await seen.pilot.press("ctrl+a")
+        await seen.pilot.press("ctrl+x", "a")
         await seen.until_shown("Agents", "✓ reviewer", "1.2k")
-        await seen.pilot.press("ctrl+a")
+        await seen.pilot.press("ctrl+x", "a")
         await seen.until(lambda: seen.view.session != seen.session and seen.view.info)
         await seen.until_shown("Looked.")
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 async def test_each_session_has_a_tab_and_a_key(tmp_path: Path) -> None:
     async with screens(tmp_path, []) as seen:
         await seen.until_shown("1 first")
-        await seen.pilot.press("ctrl+n")
+        await seen.pilot.press("ctrl+x", "n")
         await seen.until(lambda: seen.view.session != seen.session)
         await seen.until_shown("1 first", "2 new session")
         await seen.pilot.press("alt+1")
@@ -29,7 +29,7 @@ async def test_each_session_has_a_tab_and_a_key(tmp_path: Path) -> None:
 async def test_a_session_is_found_by_its_name(tmp_path: Path) -> None:
     async with screens(tmp_path, []) as seen:
         other = await seen.client.create_session(str(seen.house.workspace), name="the other one")
-        await seen.pilot.press("ctrl+l")
+        await seen.pilot.press("ctrl+x", "l")
         await seen.until_shown("Sessions", "the other one", "first")
         await seen.write("zzz", send=False)
         await seen.until_shown("Nothing fits.")
@@ -55,11 +55,11 @@ async def test_the_plan_the_tools_and_the_tokens_have_panels(tmp_path: Path) -> 
     async with screens(tmp_path, script) as seen:
         await seen.write("go")
         await seen.until_shown("planned")
-        await seen.pilot.press("ctrl+p")
+        await seen.pilot.press("ctrl+x", "p")
         await seen.until_shown("✓ reproduce", "▸ repair", "Tokens")
-        await seen.pilot.press("ctrl+t")
+        await seen.pilot.press("ctrl+x", "t")
         await seen.until_shown("✓ shell")
-        await seen.pilot.press("ctrl+t", "ctrl+p")
+        await seen.pilot.press("ctrl+x", "t", "ctrl+x", "p")
         await seen.until(lambda: "repair" not in seen.screen())
 
 
@@ -131,11 +131,11 @@ async def test_a_message_has_as_many_lines_as_wanted(tmp_path: Path) -> None:
 
 
 async def test_question_mark_shows_what_is_bound(tmp_path: Path) -> None:
-    async with screens(tmp_path, [], env={"OPENAGENT_KEY_TOGGLE_PLAN": "c-x"}) as seen:
+    async with screens(tmp_path, [], env={"OPENAGENT_KEY_TOGGLE_PLAN": "f8"}) as seen:
         await seen.pilot.press("question_mark")
         await seen.until_shown("Keys", "answer a permission")
-        assert "ctrl+x" in seen.screen()
-        await seen.pilot.press("escape", "ctrl+x")
+        assert "f8" in seen.screen()
+        await seen.pilot.press("escape", "f8")
         await seen.until_shown("No plan yet.")
 
 
@@ -193,7 +193,7 @@ async def test_changed_keys_count_after_a_reload(tmp_path: Path) -> None:
         await seen.until(lambda: seen.app.keys.bound["toggle_plan"] == "f6")
         await seen.pilot.press("f6")
         await seen.until(lambda: seen.view.side.shows("plan"))
-        await seen.pilot.press("ctrl+p")
+        await seen.pilot.press("ctrl+x", "p")
         assert seen.view.side.shows("plan")
 
 

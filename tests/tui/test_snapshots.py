@@ -55,13 +55,13 @@ async def _opened(seen: Seen) -> None:
 
 async def _panels(seen: Seen) -> None:
     await _talked(seen)
-    await seen.pilot.press("ctrl+p", "ctrl+a")
+    await seen.pilot.press("ctrl+x", "p", "ctrl+x", "a")
     await seen.until_shown("No plan yet.", "No other agent")
 
 
 async def _files(seen: Seen) -> None:
     await _talked(seen)
-    await seen.pilot.press("ctrl+f")
+    await seen.pilot.press("ctrl+x", "f")
     await seen.until_shown("retry.py A")
 
 
@@ -71,7 +71,7 @@ async def _help(seen: Seen) -> None:
 
 
 async def _sessions(seen: Seen) -> None:
-    await seen.pilot.press("ctrl+l")
+    await seen.pilot.press("ctrl+x", "l")
     await seen.until_shown("Sessions", "now")
 
 

@@ -5,23 +5,24 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec.structs import replace
 from textual import on
-from textual._xterm_parser import XTermParser
 from textual.actions import SkipAction
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingsMap
-from textual.events import Event, InputEvent, Resize
+from textual.content import Content
+from textual.events import Event, InputEvent, Key, Paste, Resize
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Input, Static, TextArea
 
 from openagent.client import Client
 from openagent.client.reconnect import Link, Trouble
 from openagent.client.terminal_colours import Ground, depth, ground_told
 from openagent.client.text import clean, one_line
+from openagent.protocol import locations
 from openagent.protocol.context import ContextShow
 from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
@@ -45,6 +46,8 @@ from openagent.tui.banner import Banner
 from openagent.tui.bare import Rows, Sheets
 from openagent.tui.commands import COMMANDS, Command, named, nearest
 from openagent.tui.diff import can_tint
+from openagent.tui.history import History
+from openagent.tui.keyboard import Keyboard, wants
 from openagent.tui.open_tabs import TabKeeper
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.place import place
@@ -57,6 +60,7 @@ from openagent.tui.tool_call import ToolCall
 if TYPE_CHECKING:
     from openagent.tui.first_run import Threshold
     from openagent.tui.picker import Picker
+    from openagent.tui.terminal import Driver
 
 SOURCES = ("model", "user", "tool")
 TOUR = "tour"
@@ -69,6 +73,8 @@ _ACTIONS = {
     "scroll_down": "scroll('page_down')",
     "scroll_top": "scroll('home')",
     "scroll_bottom": "scroll('end')",
+    "line_up": "scroll('line_up')",
+    "line_down": "scroll('line_down')",
     "toggle_plan": "panel('plan')",
     "toggle_tools": "panel('tools')",
     "cycle_agents": "cycle_agents",
@@ -81,7 +87,16 @@ _ACTIONS = {
     "sessions": "sessions",
     "new_session": "new_session",
     "find": "find",
+    "close_tab": "close_tab",
+    "next_tab": "turn_tabs(1)",
+    "previous_tab": "turn_tabs(-1)",
+    "models": "models",
+    "redraw": "redraw",
     "help": "help",
+}
+_OF_THE_HOUSE = {
+    *("scroll", "panel", "files", "cycle_agents", "open_newest", "paste_image", "tab", "turn_tabs", "sessions"),
+    *("new_session", "close_tab", "models", "yank", "view_full", "find"),
 }
 
 
@@ -105,6 +120,12 @@ class House(Screen[None]):
     """What streams below a dialog is not drawn meanwhile: nobody reads it, and the dialog would be slow."""
 
     BLANK = True
+    BINDINGS = [Binding("tab,escape", "to_input", "back to the input", show=False)]
+
+    def action_to_input(self) -> None:
+        for view in self.query(SessionView):
+            if view.display:
+                view.prompt.focus()
 
     def on_screen_suspend(self) -> None:
         for view in self.query(SessionView):
@@ -129,7 +150,6 @@ class OpenAgent(App[None]):
     .narrow SidePanel { dock: right; background: $background; }
     .narrow FilePanel { dock: left; layer: above; }
     """
-    COMMAND_PALETTE_BINDING: ClassVar[str] = "ctrl+k"
 
     def __init__(
         self, link: Link, wanted: Wanted, cwd: str, env: Mapping[str, str], *, ground: Ground | None = None
@@ -157,7 +177,9 @@ class OpenAgent(App[None]):
         self._at_door = False
         """Something is asked before the work begins."""
         self._place = clean(link.remote) or place(cwd)
-        self.views = [SessionView(link, self.keys, vim=self.liked.vim)]
+        self.history = History(locations.data_home(env))
+        self._keyboard = Keyboard(self._do, self._whisper)
+        self.views = [SessionView(link, self.keys, self.history, vim=self.liked.vim)]
         self._bar = TabBar(self._place)
         self._switcher = Sheets(self.views[0], initial=self.views[0].id)
         self._banner = Banner()
@@ -190,9 +212,12 @@ class OpenAgent(App[None]):
     def _first_picture_drawn(self) -> None:
         self.when_drawn()
         if self.typed:
-            for event in XTermParser().feed(self.typed):
+            from openagent.tui.terminal import Parser
+
+            for event in Parser().feed(self.typed):
                 self.post_message(event)
         self.run_worker(asyncio.to_thread(_load_the_rest), group="load")
+        self.run_worker(asyncio.to_thread(self.history.load), group="load")
 
     async def _begin(self) -> None:
         try:
@@ -294,9 +319,6 @@ class OpenAgent(App[None]):
         elif answer:
             await self.view.change(SettingsChange(model=answer))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not self._at_door or action in ("cancel", "exit")
-
     async def _sessions_to_open(self, client: Client) -> tuple[list[str], int]:
         """And which of them is in front. None: nothing was said yet."""
         wanted = self._wanted
@@ -343,15 +365,48 @@ class OpenAgent(App[None]):
     # Keys
 
     def _bind(self) -> None:
-        """Keys that write something count only where nothing is written; all others count everywhere."""
+        """Keys that write something count only where nothing is written; all others count everywhere.
+
+        Two keys after one another are the keyboard's."""
         bindings = [
             Binding(key, action, name, show=False, priority=not keys.is_typed(key))
             for name, action in _ACTIONS.items()
-            for key in self.keys.bound[name].split(",")
+            for key in sorted(self.keys.keys_of(name))
+            if " " not in key
         ]
         bindings += [Binding(f"alt+{n}", f"tab({n})", show=False, priority=True) for n in range(1, 10)]
-        bindings += [Binding(str(n), f"tab({n})", show=False) for n in range(1, 10)]
-        self._bindings = BindingsMap([*reversed(bindings), Binding("question_mark", "help", show=False)])
+        self._bindings = BindingsMap([*reversed(bindings)])
+        self._bound = {binding.key for binding in bindings}
+
+    def get_driver_class(self) -> "type[Driver]":
+        from openagent.tui.terminal import driver
+
+        return driver()
+
+    async def on_event(self, event: Event) -> None:
+        """What is written reaches the input, whatever has the focus; a dialog keeps its keys."""
+        if isinstance(event, InputEvent):
+            self._attention.used()
+        if isinstance(event, Key | Paste) and not event.is_forwarded and isinstance(self.screen, House):
+            if isinstance(event, Key) and await self._keyboard.takes_chord(event, self.keys):
+                return
+            if isinstance(event, Key) and self.view.goes_elsewhere(event.key):
+                return
+            if not wants(self.focused, event, self._bound, drafting=bool(self.view.prompt.text)):
+                self.screen.set_focus(self.view.prompt)  # now: `focus()` would come after this very key
+        await super().on_event(event)
+
+    def _whisper(self, what: Content | str) -> None:
+        self.view.aside.say(what)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Below a dialog nothing moves: its keys are its own."""
+        if self._at_door:
+            return action in ("cancel", "exit")
+        return isinstance(self.screen, House) or action not in _OF_THE_HOUSE
+
+    async def _do(self, action: str) -> None:
+        await self.run_action(f"tab({action})" if action.isdigit() else _ACTIONS[action])
 
     def _complain_of_keys(self) -> None:
         for problem in self.keys.problems:
@@ -384,11 +439,6 @@ class OpenAgent(App[None]):
     def _to_terminal(self, sequence: str) -> None:
         if self._driver is not None:
             self._driver.write(sequence)
-
-    async def on_event(self, event: Event) -> None:
-        if isinstance(event, InputEvent):
-            self._attention.used()
-        await super().on_event(event)
 
     def watch_app_focus(self, focus: bool) -> None:
         self._attention.looked_at = focus
@@ -423,7 +473,7 @@ class OpenAgent(App[None]):
             view = self.view
             view.show_session(session)
         if view is None:
-            view = SessionView(self.link, self.keys, session=session, vim=self.liked.vim)
+            view = SessionView(self.link, self.keys, self.history, session=session, vim=self.liked.vim)
             view.jail = self.jail
             self.views.append(view)
             await self._switcher.add_content(view)
@@ -454,6 +504,12 @@ class OpenAgent(App[None]):
         if 0 < number <= len(self.views):
             self._go_to(self.views[number - 1])
 
+    def action_turn_tabs(self, step: int) -> None:
+        self._go_to(self.views[(self.views.index(self.view) + step) % len(self.views)])
+
+    def action_redraw(self) -> None:
+        self.refresh(layout=True)
+
     async def action_close_tab(self) -> None:
         if len(self.views) == 1:
             self.exit()
@@ -470,7 +526,7 @@ class OpenAgent(App[None]):
     async def start_session(self, template: str = "") -> None:
         """In a tab of its own; the session is made when something is said in it."""
         await self._know_the_place(self.link.client)
-        view = SessionView(self.link, self.keys, vim=self.liked.vim)
+        view = SessionView(self.link, self.keys, self.history, vim=self.liked.vim)
         view.jail = self.jail
         self.views.append(view)
         await self._switcher.add_content(view)
@@ -509,7 +565,10 @@ class OpenAgent(App[None]):
         for command in COMMANDS:
             yield SystemCommand(command.name, command.help, partial(self.perform, command))
 
-    async def action_cancel(self) -> None:
+    def action_cancel(self) -> None:
+        (self.focused or self).call_later(self._cancel)
+
+    async def _cancel(self) -> None:
         view = self.view
         if (selected := self.screen.get_selected_text()) is not None:
             self.copy_to_clipboard(clean(selected))
@@ -525,7 +584,18 @@ class OpenAgent(App[None]):
             self.notify(f"Nothing is running. {self.keys.label('exit')} leaves.", markup=False)
 
     def action_exit(self) -> None:
-        self.exit()
+        # After what was typed before it: that may still be on its way.
+        (self.focused or self).call_later(self._exit_or_delete)
+
+    def _exit_or_delete(self) -> None:
+        """In something that is written, the key deletes to the right, as in a shell."""
+        match self.focused:
+            case TextArea(text=text) as written if text:
+                written.action_delete_right()
+            case Input(value=text) as written if text:
+                written.action_delete_right()
+            case _:
+                self.exit()
 
     async def action_find(self) -> None:
         await self.view.find()
@@ -557,6 +627,11 @@ class OpenAgent(App[None]):
     def _prefer(self, **changes: object) -> None:
         self.liked = replace(self.liked, **changes)
         preferences.save(self.env, self.liked)
+
+    @on(Prompt.BackAsked)
+    def _ask_how_far_back(self) -> None:
+        if self.view.chat.newest:
+            self.action_rewind()
 
     @on(Prompt.HelpAsked)
     def action_help(self) -> None:

@@ -20,6 +20,7 @@ from openagent.protocol.messages import (
     ToolResultPart,
 )
 from openagent.protocol.sessions import EndedTurn, LiveAnswer
+from openagent.tui.foldable import Foldable
 from openagent.tui.said import LONG, LongSaid, Note, Said
 from openagent.tui.thought import Thought
 from openagent.tui.tool_call import ToolCall
@@ -79,7 +80,7 @@ class Chat(VerticalScroll):
             """An answer is being written below, or what was said later is not loaded."""
 
     def __init__(self) -> None:
-        super().__init__(can_focus=True)
+        super().__init__(can_focus=False)
         self.oldest = 0
         """The number of the oldest message shown; 0: none yet."""
         self._turns: dict[int, int] = {}
@@ -128,7 +129,7 @@ class Chat(VerticalScroll):
             self.post_message(self.Newer(self.newest + 1))
 
     def go(self, where: str) -> None:
-        """page_up, page_down, home or end; upwards ends the following, the end takes it up again."""
+        """A page, a line (`line_up`), home or end; upwards ends the following, the end takes it up again."""
         if where == "end":
             if self.has_newer:
                 self.post_message(self.Newer(0))
@@ -141,8 +142,10 @@ class Chat(VerticalScroll):
             self.scroll_home(animate=False)
         elif where == "page_up":
             self.scroll_page_up(animate=False)
-        else:
+        elif where == "page_down":
             self.scroll_page_down(animate=False)
+        else:
+            self.scroll_relative(y=-1 if where == "line_up" else 1, animate=False)
 
     async def begin(
         self,
@@ -411,6 +414,14 @@ class Chat(VerticalScroll):
 
     def newest_call(self) -> ToolCall | None:
         return next((child for child in reversed(self.children) if isinstance(child, ToolCall)), None)
+
+    def beside(self, here: Foldable | None, step: int) -> Foldable | None:
+        """What can be opened next to this one; without one, the newest."""
+        foldable = [child for child in self.children if isinstance(child, Foldable)]
+        if here not in foldable:
+            return foldable[-1] if foldable else None
+        at = foldable.index(here) + step
+        return foldable[at] if 0 <= at < len(foldable) else (here if at < 0 else None)
 
     def newest_from(self, sources: Iterable[str]) -> str:
         """What was said last by these sources (model, user, tool): the newest answer, or their share of the turn."""

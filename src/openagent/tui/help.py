@@ -13,17 +13,9 @@ from textual.widgets import Static
 
 from openagent.client.text import clean
 from openagent.tui.commands import Command
-from openagent.tui.keys import MEANINGS, Keys
+from openagent.tui.keys import ACTIONS, FIXED, GROUPS, Action, Keys
 
-_FIXED = (
-    ("a s A d D ?", "answer a permission: once, session, always, deny, deny saying why, why"),
-    ("esc", "end the running turn"),
-    ("alt+1 … alt+9", "go to a tab; alone when the input has no focus"),
-    ("o", "open or close a focused tool call or thought"),
-    ("tab", "move between the input and the conversation"),
-    ("@", "name a file"),
-    ("!", "run a command in the session's shell"),
-)
+_NAMES = {",": "  ", "escape": "esc", "underscore": "_", "slash": "/", "left": "←", "right": "→"}
 
 
 class Help(ModalScreen[None]):
@@ -45,14 +37,25 @@ class Help(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
             box.border_title = "Keys"
-            rows = [(_shown(keys), MEANINGS[action]) for action, keys in self._keys.bound.items()]
-            yield Static(_table([*_FIXED, *rows]), markup=False)
+            for place, (group, rows) in enumerate(self._groups().items()):
+                title = f"\n{group}" if place else group
+                yield Static(Content.styled(title, "bold $primary"), markup=False)
+                yield Static(_table(rows), markup=False)
             yield Static(Content.styled("\nCommands", "bold $primary"), markup=False)
             commands = [(f"/{command.name} {command.takes}".strip(), command.help) for command in self._commands]
             yield Static(_table(commands), markup=False)
             if self._keys.problems:
                 problems = clean("\n".join(self._keys.problems))
                 yield Static(Content.styled(f"\n{problems}", "$warning"), markup=False)
+
+    def _groups(self) -> dict[str, list[tuple[str, str]]]:
+        """Every key there is, from the one table of them."""
+        bound = [Action(self._keys.bound[name], action.meaning, action.group) for name, action in ACTIONS.items()]
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for action in [*FIXED, *bound]:
+            if action.keys:
+                groups.setdefault(action.group, []).append((_shown(action.keys), action.meaning))
+        return {group: groups[group] for group in GROUPS}
 
     def on_key(self, event: events.Key) -> None:
         if event.key in ("escape", "q", "question_mark", "f1"):
@@ -61,7 +64,9 @@ class Help(ModalScreen[None]):
 
 
 def _shown(keys: str) -> str:
-    return keys.replace(",", "  ").replace("escape", "esc")
+    for long, short in _NAMES.items():
+        keys = keys.replace(long, short)
+    return keys
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> Table:

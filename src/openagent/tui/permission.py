@@ -24,7 +24,8 @@ _AROUND = 5
 """Lines that stay, at least, for the tabs, the end of the conversation, the input and the status line."""
 _LEAST = 3
 _WORTH_SAYING = ("high", "critical")
-_SCROLLING = {"up,k": "up", "down,j": "down", "b": "page_up", "space": "page_down", "home": "home", "end": "end"}
+_SCROLLING = ("up", "down", "home", "end")
+"""No letters: those are for the input."""
 
 
 class PermissionPanel(Vertical, can_focus=True):
@@ -59,7 +60,7 @@ class PermissionPanel(Vertical, can_focus=True):
         Binding("D", "tell", "deny, and say why"),
         Binding("question_mark", "explain", "why"),
         Binding("v", "whole", "full screen"),
-        *(Binding(keys, f"go('{where}')", "scroll", show=False) for keys, where in _SCROLLING.items()),
+        *(Binding(key, f"go('{key}')", "scroll", show=False) for key in _SCROLLING),
     ]
 
     class Answered(Message):
@@ -87,11 +88,19 @@ class PermissionPanel(Vertical, can_focus=True):
         self.border_subtitle = clean(f"{ask.risk} risk{rule}").replace("[", "\\[")
         self._ways = ways_to_allow((choice.id, choice.scope, choice.covers) for choice in ask.choices)
         self._shown_at = monotonic()
+        self.reached = False
+        """Somebody went here, by Tab or a click: its keys count beside a draft, too."""
         self._diff = ask.diff or change_in(ask.arguments)
         self._body = self._made_body()
         self._more = Static(markup=False, classes="more")
         self._keys = Hints(markup=False, classes="keys")
         self._roomy = True
+
+    def on_blur(self) -> None:
+        self.reached = False
+
+    def on_mouse_down(self) -> None:
+        self.reached = True
 
     def compose(self) -> ComposeResult:
         if what := self._what():
@@ -136,6 +145,10 @@ class PermissionPanel(Vertical, can_focus=True):
     @property
     def armed(self) -> bool:
         return monotonic() - self._shown_at >= ARMED_AFTER
+
+    def wait_again(self) -> None:
+        """Somebody was writing: a key meant for that decides nothing."""
+        self._shown_at = monotonic()
 
     @property
     def _runs(self) -> bool:

@@ -8,8 +8,10 @@ from textual.widgets import TextArea
 
 from openagent.protocol.messages import ImagePart
 from openagent.tui.completion import Completion
-from openagent.tui.keys import Keys
+from openagent.tui.history import History
+from openagent.tui.keys import LINE, Keys
 from openagent.tui.paste import Pasted, TooLarge
+from openagent.tui.readline import Readline
 from openagent.tui.vim import Vim
 
 TWICE = 0.6
@@ -20,10 +22,10 @@ class Prompt(TextArea):
     DEFAULT_CSS = """
     Prompt {
         height: auto; min-height: 1; max-height: 8; margin: 0 1; padding: 0 1;
-        border: none; border-left: thick $primary; background: $surface;
+        border: none; border-left: thick $panel; background: $surface;
         &:focus { border: none; border-left: thick $primary; }
-        &.running { border-left: thick $warning; }
-        &.normal { border-left: thick $success; }
+        &.running:focus { border-left: thick $warning; }
+        &.normal:focus { border-left: thick $success; }
     }
     """
 
@@ -41,24 +43,59 @@ class Prompt(TextArea):
     class HelpAsked(Message):
         pass
 
-    class Left(Message):
-        """Up from an empty input."""
+    class BackAsked(Message):
+        """Esc twice with nothing written: to an earlier message."""
 
-    def __init__(self, keys: Keys, completion: Completion, *, vim: bool) -> None:
+    class Hint(Message):
+        """A word about what a key did."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, keys: Keys, completion: Completion, history: History, *, vim: bool) -> None:
         super().__init__(placeholder="message, @file, /command, !shell", soft_wrap=True, highlight_cursor_line=False)
         self.cursor_blink = False
         self.keys = keys
         self.pasted = Pasted()
+        self._readline = Readline(self)
         self._vim = Vim(self) if vim else None
+        self._history = history
+        self._said: list[str] = []
+        """What was said in this session, by whomever."""
+        self._folded: dict[str, str] = {}
+        """What was written here with chips, by what they stand for."""
         self._past: list[str] = []
+        """What the keys go through just now, oldest first."""
         self._at = 0
-        self._draft = ""
+        self._changed: dict[int, str] = {}
+        """What was written in places of the past, and the draft after them: going through them loses nothing."""
         self._completion = completion
         self._escaped_at = 0.0
 
     def start_history(self, said: list[str]) -> None:
-        self._past = said
-        self._at = len(said)
+        self._said = said
+        self._begin_anew()
+
+    def remember(self, shown: str, whole: str) -> None:
+        """For the up key: as it stood in the input here, and whole in later runs."""
+        self._history.add(whole)
+        self._said.append(shown)
+        self._folded[whole] = shown
+        self._begin_anew()
+
+    def put_away(self) -> None:
+        """Empties the input; the up key brings back what was there."""
+        shown = self.text
+        self.text = ""
+        if shown.strip():
+            self.remember(shown, self.pasted.expand(shown)[0])
+
+    def _as_shown(self, whole: str) -> str:
+        return self._folded.get(whole, whole)
+
+    def _begin_anew(self) -> None:
+        self._past, self._changed = [], {}
 
     def use_vim(self, on: bool) -> None:
         self._vim = Vim(self) if on else None
@@ -70,6 +107,12 @@ class Prompt(TextArea):
     def put(self, text: str) -> None:
         """Something chosen elsewhere, at the cursor."""
         self.insert(text)
+        self.focus()
+
+    def write_anew(self, text: str) -> None:
+        """Another draft, written elsewhere; undo brings back the one before."""
+        self.replace(text, self.document.start, self.document.end)
+        self.move_cursor(self.document.end)
         self.focus()
 
     def on_text_area_changed(self) -> None:
@@ -88,14 +131,29 @@ class Prompt(TextArea):
         self.focus()
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._handled(event):
+        if self._handled(event) or await self._edited(event.key):
             event.prevent_default()
             event.stop()
             return
         await super()._on_key(event)
 
+    async def _edited(self, key: str) -> bool:
+        """Its own bindings now, not after the event went up to the screen: there, the next letter would overtake it."""
+        for bound, binding in self._bindings:
+            if bound == key:
+                await self.run_action(binding.action)
+                return True
+        return False
+
     def _handled(self, event: events.Key) -> bool:
-        key, keys = event.key, self.keys
+        key = (event.is_printable and event.character) or event.key
+        # With vim's keys, Esc and a letter right after it may come as one.
+        if self._vim is not None and len(key) == 5 and key.startswith("alt+"):
+            return all([self._press("escape"), self._press(key[-1])])
+        return self._press(key)
+
+    def _press(self, key: str) -> bool:
+        keys = self.keys
         if self._completion.shown and self._completing(key):
             return True
         if key in keys.keys_of("newline"):
@@ -104,31 +162,38 @@ class Prompt(TextArea):
         if key in keys.keys_of("submit"):
             self._submit()
             return True
-        if key == "question_mark" and not self.text:
+        if key == "?" and not self.text:
             self.post_message(self.HelpAsked())
             return True
-        if self._vim is not None and self._vim.handles((event.is_printable and event.character) or key):
+        if self._vim is not None and self._vim.handles(key):
             self._show_vim()
             return True
-        if key in keys.keys_of("clear_input") and self.text:
-            self.text = ""
+        if action := next((action for action in LINE if key in keys.keys_of(action)), ""):
+            self._readline.does(action)
             return True
-        if key == "escape":
+        self._readline.wrote()
+        return self._pressed_elsewhere(key)
+
+    def _pressed_elsewhere(self, key: str) -> bool:
+        """Keys that lead out of the line."""
+        keys = self.keys
+        if key in keys.keys_of("clear_input"):
+            self._put_away_and_tell()
+        elif key == "escape":
             self._escape()
-            return True
-        if key in keys.keys_of("nav_up") and self.cursor_location[0] == 0:
-            return self._recall(-1)
-        if key in keys.keys_of("nav_down") and self.cursor_location[0] == self.document.line_count - 1:
-            return self._recall(1)
-        if key == "backspace":
-            return self._delete_chip()
-        return False
+        elif key in keys.keys_of("nav_up"):
+            self._up()
+        elif key in keys.keys_of("nav_down"):
+            self._down()
+        else:
+            return key == "backspace" and self._delete_chip()
+        return True
 
     def _completing(self, key: str) -> bool:
         match key:
-            case "up":
+            case "up" | "ctrl+p":
                 self._completion.action_cursor_up()
-            case "down":
+            case "down" | "ctrl+n":
                 self._completion.action_cursor_down()
             case "escape":
                 self._completion.hide()
@@ -154,15 +219,17 @@ class Prompt(TextArea):
         self._completion.hide()
 
     def _submit(self) -> None:
+        row, column = self.cursor_location
+        if self.document.get_line(row)[:column].endswith("\\"):
+            self.replace("\n", (row, column - 1), (row, column))
+            return
         shown = self.text.strip()
         if not shown:
             return
         self._completion.hide()
         text, images = self.pasted.expand(shown)
-        if not self._past or self._past[-1] != text:
-            self._past.append(text)
-        self._at, self._draft = len(self._past), ""
         self.text = ""
+        self._begin_anew()
         if self._vim is not None:
             self._vim.start()
             self._show_vim()
@@ -181,22 +248,44 @@ class Prompt(TextArea):
     def _escape(self) -> None:
         twice = monotonic() - self._escaped_at < TWICE
         self._escaped_at = monotonic()
-        if self.text:
-            if twice and "escape escape" in self.keys.keys_of("clear_input"):
-                self.text = ""
-            return
-        self.post_message(self.Escaped())
+        if self.has_class("running"):
+            self._escaped_at = 0.0  # pressed once more, by somebody impatient, it leaves the draft alone
+            self.post_message(self.Escaped())
+        elif self.text and "escape escape" in self.keys.keys_of("clear_input"):
+            if twice:
+                self._put_away_and_tell()
+            else:
+                self.post_message(self.Hint("Esc again puts the draft away."))
+        elif twice and not self.text:
+            self._escaped_at = 0.0
+            self.post_message(self.BackAsked())
 
-    def _recall(self, step: int) -> bool:
-        if step < 0 and not self.text and not self._past:
-            self.post_message(self.Left())
-            return True
-        if self._at >= len(self._past):
-            self._draft = self.text
+    def _put_away_and_tell(self) -> None:
+        if self.text:
+            self.put_away()
+            self.post_message(self.Hint("Put away. The up key brings it back."))
+
+    def _up(self) -> None:
+        if self.navigator.is_first_wrapped_line(self.cursor_location):
+            self._recall(-1)
+        else:
+            self.action_cursor_up()
+
+    def _down(self) -> None:
+        if self.navigator.is_last_wrapped_line(self.cursor_location):
+            self._recall(1)
+        else:
+            self.action_cursor_down()
+
+    def _recall(self, step: int) -> None:
+        if not self._past:
+            newest_last = dict.fromkeys(reversed([*map(self._as_shown, self._history.texts), *self._said]))
+            self._past = [*reversed(newest_last)]
+            self._at = len(self._past)
         at = min(max(self._at + step, 0), len(self._past))
         if at == self._at:
-            return True
+            return
+        self._changed[self._at] = self.text
         self._at = at
-        self.text = self._past[at] if at < len(self._past) else self._draft
+        self.text = self._changed.get(at, self._past[at] if at < len(self._past) else "")
         self.move_cursor(self.document.end)
-        return True

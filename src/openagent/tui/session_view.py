@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, structs
 from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
-from textual.events import Click
+from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
@@ -51,12 +51,15 @@ from openagent.protocol.sessions import (
 from openagent.protocol.tools import ToolRun
 from openagent.tui.activity import Activity
 from openagent.tui.agents import Agents
+from openagent.tui.aside import Aside
 from openagent.tui.asks import Asks
 from openagent.tui.bare import Columns, Rows
 from openagent.tui.chat import Chat
 from openagent.tui.commands import COMMANDS, Command, named
 from openagent.tui.completion import Completion, FileChosen
 from openagent.tui.event_notes import notes_for
+from openagent.tui.foldable import Foldable
+from openagent.tui.history import History
 from openagent.tui.keys import Keys
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.place import branch_in, branch_of
@@ -107,7 +110,7 @@ class SessionView(Rows):
             super().__init__()
             self.line = line
 
-    def __init__(self, link: Link, keys: Keys, *, session: str = "", vim: bool = False) -> None:
+    def __init__(self, link: Link, keys: Keys, history: History, *, session: str = "", vim: bool = False) -> None:
         super().__init__(id=f"view-{next(_numbers)}")
         self.session = session
         """Empty until it is known which one to show."""
@@ -121,7 +124,8 @@ class SessionView(Rows):
         self.asks = Asks()
         self.agents = Agents(lambda: link.client, self._show_agents)
         self.completion = Completion()
-        self.prompt = Prompt(keys, self.completion, vim=vim)
+        self.prompt = Prompt(keys, self.completion, history, vim=vim)
+        self.aside = Aside()
         self.jail = ""
         self._branch = ""
         self._pill = Static(markup=False, id="pill")
@@ -169,6 +173,7 @@ class SessionView(Rows):
         yield self.asks
         yield self.activity
         yield self.completion
+        yield self.aside
         yield self.prompt
         yield self.status
 
@@ -476,7 +481,7 @@ class SessionView(Rows):
         self._focus_what_waits()
 
     def take_keys(self) -> None:
-        (self.asks.permission or self.prompt).focus()
+        (self.asks.permission if self.asks.permission and not self.prompt.text else self.prompt).focus()
 
     def _focus_what_waits(self) -> None:
         """A permission takes the keys, unless somebody is writing or looks at another tab."""
@@ -484,7 +489,14 @@ class SessionView(Rows):
         if waiting is None and self._find is not None:
             return
         if self.display and self.screen.is_current and not (waiting and waiting.has_focus_within):
-            (waiting if waiting is not None and not self.prompt.text else self.prompt).focus()
+            self.screen.set_focus(waiting if waiting is not None and not self.prompt.text else self.prompt)
+
+    @on(Prompt.Changed)
+    def give_keys_back(self) -> None:
+        """Nothing is written any more: the keys are those of what waits, a moment after the last of them."""
+        if not self.prompt.text and self.prompt.has_focus and (waiting := self.asks.permission):
+            waiting.wait_again()
+            self.screen.set_focus(waiting)
 
     # What the person does
 
@@ -524,8 +536,10 @@ class SessionView(Rows):
     async def submit(self, event: Prompt.Submitted) -> None:
         text = event.text
         if (question := self.asks.question) is not None:
-            await self._answer_question(question, text)
-        elif text.startswith("/"):
+            await self._answer_question(question, text)  # which may be a password: no history keeps it
+            return
+        self.prompt.remember(event.shown, text)
+        if text.startswith("/"):
             self.post_message(self.CommandGiven(text[1:]))
         elif text.startswith("!") and text[1:].strip():
             self.run_worker(self._run(text[1:].strip()))
@@ -548,9 +562,7 @@ class SessionView(Rows):
         sent = await self.ask(
             lambda client: MessageSend(id=client.next_id(), session=self.session, text=text, parts=parts)
         )
-        if sent is not None:
-            self.prompt.pasted.clear()
-        elif not self.prompt.text:
+        if sent is None and not self.prompt.text:
             self.prompt.text = shown
 
     async def _answer_question(self, panel: QuestionPanel, said: str) -> None:
@@ -602,9 +614,33 @@ class SessionView(Rows):
         if self.running:
             await self.cancel()
 
-    @on(Prompt.Left)
-    def leave_prompt(self) -> None:
-        (self.chat.newest_call() or self.chat).focus()
+    def goes_elsewhere(self, key: str) -> bool:
+        """Tab leads to what waits for an answer, or can be opened; Tab and Esc lead back. The next key is there."""
+        if key in ("tab", "escape") and isinstance(self.screen.focused, Foldable):
+            self.screen.set_focus(self.prompt)
+            return True
+        if key != "tab" or not self.prompt.has_focus or self.completion.shown:
+            return False
+        if waiting := self.asks.permission:
+            waiting.reached = True
+        if above := waiting or self.chat.beside(None, 0):
+            self.screen.set_focus(above)
+        return True
+
+    @on(Foldable.Left)
+    def look_beside(self, event: Foldable.Left) -> None:
+        beside = self.chat.beside(event.origin, event.step) if event.step else None
+        self.screen.set_focus(beside or self.prompt)
+
+    async def on_key(self, event: Key) -> None:
+        """Esc where something else than the input has the keys."""
+        if event.key == "escape" and isinstance(self.screen.focused, PermissionPanel):
+            event.stop()
+            await self.escape()
+
+    @on(Prompt.Hint)
+    def whisper(self, event: Prompt.Hint) -> None:
+        self.aside.say(event.text)
 
     @on(Completion.Clicked)
     def complete(self, event: Completion.Clicked) -> None:

@@ -117,7 +117,7 @@ def test_a_wrong_command_line_is_exit_code_2_and_one_sentence(machine: Machine, 
     [
         (("--model", "nobody/x"), "There is no provider named 'nobody'."),
         (("--session", "nope"), "There is no session 'nope'."),
-        (("--cwd", "/does/not/exist"), "is not an absolute path of a directory"),
+        (("--cwd", "/does/not/exist"), "There is no folder '/does/not/exist'."),
     ],
 )
 def test_what_cannot_be_done_is_exit_code_1_and_says_why(machine: Machine, options: tuple[str, ...], said: str) -> None:
@@ -153,8 +153,22 @@ def test_a_run_that_is_to_stop_at_a_question_is_exit_code_3(machine: Machine) ->
     assert ran.returncode == 3
     assert "needs approval: run touch made" in ran.stderr
     assert "nobody here can allow it to run touch made" in ran.stderr
-    assert "a wider --mode or a rule" in ran.stderr
+    assert '--mode edits "go on"` lets it, and so does a rule in policy.toml.' in ran.stderr
+    assert "attach" not in ran.stderr  # the turn is over, and nothing waits there
     assert not (machine.workspace / "made").exists()
+
+
+def test_programs_learn_which_answer_was_missing_and_which_mode_would_do(machine: Machine) -> None:
+    machine.sim.reset([shell("touch made"), {"text": "x"}])
+    ran = machine.run("run", "--mode", "ask", "--if-asked", "stop", "--json", "make it")
+    told = json.loads(ran.stdout)
+    assert (ran.returncode, told["reason"], told["error"]["code"]) == (3, "needs_approval", "needs_approval")
+    assert f'`openagent run -r {told["session"]} --mode edits "go on"`' in told["error"]["hint"]
+    machine.sim.reset([shell("touch made"), {"text": "I could not."}])
+    told = json.loads(machine.run("run", "--mode", "ask", "--json", "make it").stdout)
+    assert [(each["tool"], each["summary"], each["enough_mode"]) for each in told["refused"]] == [
+        ("shell", "touch made", "edits")
+    ]
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "full"])

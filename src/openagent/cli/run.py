@@ -184,7 +184,8 @@ class Run:
         self._draw = draw if self._streams and not arguments.plain and use_colour(sys.stdout) else None
         self._answer: Written = Prose(prose_width())
         self._needs_approval = self._over = self._noted = False
-        self._unanswered = "", "do that"
+        self._unanswered: Event = {"tool": "", "summary": "do that"}
+        self._refused: list[Event] = []
         self._refusals: set[str] = set()
         self._problem = ""
         self._started: dict[str, str] = {}
@@ -413,11 +414,13 @@ class Run:
 
     def _refuse(self, ask: Event, wanted: str) -> None:
         """Nobody will answer. The model is told why, and finds another way or says what is in its way."""
-        self._unanswered = ask["tool"], wanted
+        self._unanswered = ask
         if self._arguments.if_asked == "stop":
             self._note(f"! needs approval: {wanted}", True)
             self._stop()
             return
+        known = ("tool", "summary", "reason", "risk", "enough_mode")
+        self._refused.append({name: ask[name] for name in known if name in ask})
         self._note(f"! refused, for nobody is here to approve it: {wanted}", True)
         why = "" if ask["tool"] in LEAVING else ask.get("reason", "")
         reason = f"{why} It needs a person's approval, and nobody is here to give it: {_NO_PERSON}"
@@ -448,6 +451,10 @@ class Run:
         if self._arguments.output == "json":
             fields = ("turn", "reason", "text", "steps", "usage", "cost_usd", "duration_ms", "by", "error")
             result = {"session": self._session, **{name: event[name] for name in fields if name in event}}
+            if self._refused:
+                result["refused"] = self._refused
+            if self._needs_approval:
+                result |= {"reason": "needs_approval", "error": self._needed()}
             sys.stdout.write(to_json(result) + "\n")
         elif self._streams:
             self._end_line()
@@ -456,15 +463,22 @@ class Run:
         sys.stdout.flush()
         return self._exit_code(reason, event.get("error"))
 
+    def _needed(self) -> Event:
+        """The answer that nobody could give, and what would do without it."""
+        ask = self._unanswered
+        wanted, mode = clean(call_to_come(ask["tool"], ask["summary"])), ask.get("enough_mode")
+        again = f"openagent run -r {self._session}"
+        if mode:
+            hint = f'`{again} --mode {mode} "go on"` lets it, and so does a rule in policy.toml.'
+        else:
+            there = f"`openagent resume {self._session}` goes on where you can answer"
+            hint = f"A rule in policy.toml lets it run unasked; {there}."
+        message = f"The turn was stopped, for nobody here can allow it to {wanted}."
+        return {"code": "needs_approval", "message": message, "hint": hint}
+
     def _exit_code(self, reason: str, error: Event | None) -> int:
         if self._needs_approval:
-            tool, wanted = self._unanswered
-            unasked = "a rule in policy.toml" if tool in LEAVING else "a wider --mode or a rule in policy.toml"
-            return complain(
-                f"The turn was stopped, for nobody here can allow it to {wanted}. You can answer where "
-                f"`openagent attach {self._session}` goes on with it; {unasked} lets it run unasked.",
-                NEEDS_ANSWER,
-            )
+            return complain(explain(self._needed()), NEEDS_ANSWER)
         if error is not None:
             code = LIMIT if reason in LIMITS else exit_codes.of_error(error.get("code", ""))
             return complain(explain(error), DONE if reason == "done" else code)

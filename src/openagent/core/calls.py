@@ -327,6 +327,7 @@ async def _ask_person(
         risk=decision.risk,
         reason=decision.reason,
         rule=decision.rule,
+        enough_mode=session.permits.enough_mode(facts) if facts else None,
         diff=await _preview(session, tool, call),
     )
     session.open_calls.reached(call.id, "asked")

@@ -29,7 +29,7 @@ from openagent.policy.paths import names_credentials
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised
-from openagent.protocol.sessions import Mode, strictest
+from openagent.protocol.sessions import MODES, Mode, strictest
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -98,17 +98,23 @@ class Permits:
         facts = CallFacts("read_file", "read", path, self._session.info.cwd, {"path": path})
         return decide(facts, "ask", self._rules).kind == "allow"
 
-    def decide(self, facts: CallFacts) -> Decision:
+    def enough_mode(self, facts: CallFacts) -> Mode | None:
+        """The narrowest mode in which nobody would be asked; None when it is not the mode that asks."""
+        wider = MODES[MODES.index(self.mode) + 1 :]
+        return next((mode for mode in wider if self.decide(facts, mode).kind == "allow"), None)
+
+    def decide(self, facts: CallFacts, mode: Mode | None = None) -> Decision:
         """Allow, ask or deny: by the rules, the mode, and what a person allowed."""
+        mode = mode or self.mode
         if is_opening(facts):
-            return decide_opening(facts, self.mode, self._rules)
-        decision = decide(facts, self.mode, self._rules)
+            return decide_opening(facts, mode, self._rules)
+        decision = decide(facts, mode, self._rules)
         if facts.effect == "network" and (fetched := fetched_from(facts)):
             setting = self._session.runtime.network(*split_subject(fetched.subject))
-            return behind_network(decision, decide_opening(fetched, self.mode, self._rules), setting)
+            return behind_network(decision, decide_opening(fetched, mode, self._rules), setting)
         if facts.opens_files and (opening := outside(facts)):
-            said = decide_opening(opening.facts(facts.workspace), self.mode, self._rules)
-            return behind_walls(self._session.runtime.jail, facts, decision, said, self.mode)
+            said = decide_opening(opening.facts(facts.workspace), mode, self._rules)
+            return behind_walls(self._session.runtime.jail, facts, decision, said, mode)
         return decision
 
     def leaves_for(self, facts: CallFacts) -> list[Opening]:

@@ -199,6 +199,8 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     """Why a person is asked."""
     rule: str = ""
     """The rule that asked."""
+    enough_mode: Mode | None = None
+    """The narrowest mode in which it runs unasked; none where no mode lets it."""
     child: str = ""
     """The sub-agent that asks, where its caller's clients are asked too. The first answer counts, wherever given."""
     diff: str = ""

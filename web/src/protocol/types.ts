@@ -1721,6 +1721,7 @@ export interface PermissionAsk {
   risk?: "high" | "low" | "medium"
   reason?: string
   rule?: string
+  enough_mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   child?: string
   diff?: string
   choices?: PermissionChoice[]

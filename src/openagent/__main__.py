@@ -1,6 +1,7 @@
 """`openagent`: which part of the house a command line is for. Everything else loads when it is needed."""
 
 import sys
+from os import environ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def main() -> int:
     led_elsewhere = any(word.partition("=")[0] in _ELSEWHERE for word in arguments)
     if led_elsewhere:
         arguments = _go_elsewhere(arguments)
+    if (named := environ.get("OPENAGENT_CONNECT", "")) and not _is_address(named):
+        _use_socket(named)
     if arguments[:1] == ["--json"] and arguments[1:] and not _is_prompt(arguments[1:]):
         arguments = [arguments[1], "--json", *arguments[2:]]
     match arguments:
@@ -145,6 +148,36 @@ def _go_elsewhere(arguments: list[str]) -> list[str]:
                 _refuse(f"The token in {value} cannot be read: {problem.strerror}.")
         os.environ[_ELSEWHERE[option]] = value
     return left
+
+
+def _is_address(url: str) -> bool:
+    """`host:port` or a URL, rather than a file: the commonest forms are told without a look."""
+    from openagent.client.elsewhere import socket_of
+
+    return not socket_of(url)
+
+
+def _use_socket(url: str) -> None:
+    """A daemon of this machine, by its socket. Whoever names one wants that one, so none is started for it."""
+    from openagent.client.command_line import json_problem, wants_json
+    from openagent.client.elsewhere import socket_of
+    from openagent.client.launch import listens
+
+    path = socket_of(url)
+    try:
+        found = listens(path)
+    except OSError as problem:
+        found, reason = False, problem.strerror
+    else:
+        reason = "no daemon listens there"
+    if not found:
+        message, hint = f"No daemon answers at {path}: {reason}.", "`openagent serve --ipc-socket PATH` starts one."
+        if wants_json(sys.argv[1:]):
+            sys.exit(json_problem({"code": "not_found", "message": message, "hint": hint}, 1))
+        sys.stderr.write(f"openagent: {message} {hint}\n")
+        sys.exit(1)
+    environ["OPENAGENT_SOCKET"] = path
+    del environ["OPENAGENT_CONNECT"]
 
 
 def _refuse(problem: str) -> "NoReturn":

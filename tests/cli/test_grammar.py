@@ -1,6 +1,7 @@
 """What may be written after `openagent`, and what becomes of it."""
 
 import json
+import os
 import subprocess
 from base64 import b64decode
 
@@ -172,3 +173,47 @@ def test_errors_for_programs_are_json_on_stdout(machine: Machine) -> None:
         assert (ran.returncode, ran.stderr) == (exit_code, ""), arguments
         error = json.loads(ran.stdout.splitlines()[-1])["error"]
         assert (error["code"], sorted(error)) == (code, ["code", "hint", "message"])
+
+
+@pytest.mark.parametrize("form", ["{path}", "unix://{path}", "unix:{path}", "{relative}"])
+def test_a_daemon_is_named_by_its_socket_as_people_write_it(machine: Machine, form: str) -> None:
+    machine.json("sessions")
+    path = machine.json("status")["socket"]
+    away = Machine(machine.root / "away", machine.sim)
+    there = form.format(path=path, relative=os.path.relpath(path, away.workspace))
+    assert away.json("--connect", there, "status")["pid"] == machine.daemon_pid()
+    assert away.run("run", "--connect", there, "hi").stdout == "You said: hi\n"
+    assert away.daemon_pid() is None
+
+
+@pytest.mark.parametrize("words", [("sessions",), ("run", "hi")])
+def test_a_socket_that_nobody_listens_on_is_said_and_nothing_is_started(
+    machine: Machine, words: tuple[str, ...]
+) -> None:
+    ran = machine.run(*words, "--connect", "/nowhere/d.sock")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("openagent: No daemon answers at /nowhere/d.sock: no daemon listens there.")
+    told = json.loads(machine.run(*words, "--json", "--connect", "unix:///nowhere/d.sock").stdout)
+    assert told["error"]["code"] == "not_found"
+
+
+def test_folders_are_named_from_where_one_is_and_missing_ones_are_said(machine: Machine) -> None:
+    (machine.workspace / "a file").write_text("")
+    for given, said in (("none", "There is no folder"), ("a file", "is a file, not a folder.")):
+        ran = machine.run("run", "-C", given, "hi")
+        assert ran.returncode == 1
+        assert said in ran.stderr
+        assert str(machine.workspace / given) in ran.stderr
+
+
+def test_a_config_named_by_a_relative_path_counts_here_while_a_daemon_runs(machine: Machine) -> None:
+    machine.json("sessions")
+    (machine.workspace / "own.toml").write_text("[limits]\nmax_steps = 7\n")
+    own = Machine(machine.root, machine.sim, {"OPENAGENT_CONFIG": "own.toml"})
+    shown = {each["key"]: each for each in own.json("config", "show")["values"]}
+    assert shown["limits.max_steps"]["value"] == 7
+    (machine.workspace / "broken.toml").write_text("modle = 1\n")
+    broken = Machine(machine.root, machine.sim, {"OPENAGENT_CONFIG": "broken.toml"})
+    ran = broken.run("run", "hi")
+    assert ran.returncode == 1
+    assert f"{machine.workspace}/broken.toml:1: `modle` is not a setting" in ran.stderr

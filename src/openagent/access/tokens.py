@@ -13,6 +13,7 @@ from pathlib import Path
 from openagent.daemon.callers import OWNER, Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.folders import no_folder
 from openagent.gateway.authentication import Answer, LoggedIn
 from openagent.plugins.access import AccessStore, Replay, StoredToken
 from openagent.plugins.places import Problem, refuse_as_workspace
@@ -159,11 +160,7 @@ class Access:
         roots: list[str] = []
         for root in given:
             if not os.path.isabs(root) or not os.path.isdir(root):
-                raise OpenAgentError(
-                    "invalid_argument",
-                    f"{root!r} is not an absolute path of a directory.",
-                    hint="Give an existing one.",
-                )
+                raise no_folder(root)
             real = os.path.realpath(root)
             if real != EVERYWHERE and (problem := self._problem(real)):
                 raise refuse_as_workspace(root, problem)

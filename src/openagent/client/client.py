@@ -304,7 +304,8 @@ async def connect(
     """
     reopen: Opener | None = None
     if transport is None:
-        if url := url or ("" if socket else elsewhere.wanted(env)):
+        socket = socket or elsewhere.socket_of(url)
+        if url := "" if socket else url or elsewhere.wanted(env):
             reopen = partial(
                 WebSocketTransport.open, elsewhere.web_socket_url(url), token or elsewhere.token_for(url, env)
             )
@@ -316,8 +317,7 @@ async def connect(
             transport = await _open_local(path, auto_start=auto_start)
     client = Client(transport, reopen)
     try:
-        passed_on = {key: env[key] for key in locations.FORWARDED_ENV if key in env}
-        await client.greet(name, interactive=interactive, env=passed_on)
+        await client.greet(name, interactive=interactive, env=locations.passed_on(env))
     except BaseException:
         await client.close()
         raise

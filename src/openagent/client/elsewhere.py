@@ -13,13 +13,28 @@ def wanted(env: Mapping[str, str]) -> str:
     return env.get(CONNECT, "")
 
 
+def socket_of(url: str) -> str:
+    """The path of a socket of this machine, where that is what was written: `/run/x.sock`, `./x.sock`,
+    `unix:///run/x.sock`. Empty for addresses."""
+    if url.startswith("unix:"):
+        path = url.removeprefix("unix:").removeprefix("//")
+    elif url.startswith(("/", "./", "../", "~")) or (url.endswith(".sock") and "://" not in url):
+        path = url
+    else:
+        return ""
+    return os.path.abspath(os.path.expanduser(path))
+
+
 def web_socket_url(url: str) -> str:
-    """What a person may write for a daemon: `host:port`, `http://host:port`, `ws://host:port/ws`."""
+    """What a person may write for a daemon: `host:port`, `http://host:port`, `ws://host:port/ws`, or what a browser's
+    address line shows."""
     if "://" not in url:
         url = f"ws://{url}"
-    scheme, _, rest = url.partition("://")
-    place, _, path = rest.partition("/")
-    return f"{scheme.replace('http', 'ws', 1)}://{place}/{path or 'ws'}"
+    scheme, _, rest = url.strip().partition("://")
+    place, _, path = rest.partition("#")[0].partition("?")[0].partition("/")
+    scheme = {"http": "ws", "https": "wss"}.get(scheme.lower(), scheme.lower())
+    path = path.strip("/")
+    return f"{scheme}://{place}/{'ws' if path in ('', 'login') else path}"
 
 
 def machine(url: str) -> str:

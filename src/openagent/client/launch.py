@@ -38,7 +38,7 @@ def bring_up(socket: str) -> None:
     """Returns when a daemon listens on that socket. Of several who come at once, one starts it and the others wait."""
     lock = _one_at_a_time()
     try:
-        if _listens(socket):
+        if listens(socket):
             return
         try:
             start_daemon()
@@ -50,7 +50,7 @@ def bring_up(socket: str) -> None:
             os.close(lock)
 
 
-def _listens(socket: str) -> bool:
+def listens(socket: str) -> bool:
     from _socket import AF_UNIX, SOCK_STREAM
     from _socket import socket as Socket  # noqa: N812
 
@@ -84,7 +84,7 @@ def _starts_elsewhere(socket: str) -> bool:
 
     last = time.monotonic() + _LONGEST_START
     while _home_is_held() and time.monotonic() < last:
-        if _listens(socket):
+        if listens(socket):
             return True
         time.sleep(_LOOK_AGAIN)
     return False

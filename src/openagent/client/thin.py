@@ -89,7 +89,7 @@ class ThinClient:
             self._socket.connect(path)
 
     def _passed_on(self) -> dict[str, Any]:
-        return {key: os.environ[key] for key in locations.FORWARDED_ENV if key in os.environ}
+        return locations.passed_on(os.environ)
 
     def queue(self, op: str, **fields: Any) -> str:
         """Add an op to what the next `flush` sends, and return its id."""

@@ -15,6 +15,7 @@ from openagent.core.audit import entry
 from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
+from openagent.daemon.folders import no_folder
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.roster import Roster
 from openagent.plugins.jail import PreparedJail
@@ -106,9 +107,7 @@ class SessionManager:
         await self.runtime.open_workspace(given)
         workspace = Path(_real(op.cwd))
         if not workspace.is_absolute() or not await asyncio.to_thread(os.path.isdir, workspace):
-            raise OpenAgentError(
-                "invalid_argument", f"{op.cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
-            )
+            raise no_folder(op.cwd)
         if isinstance(self.runtime.jail, PreparedJail):
             self.runtime.jail.prepare(workspace)
         parent = await self.get(op.parent) if op.parent else None

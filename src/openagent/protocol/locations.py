@@ -51,8 +51,14 @@ FORWARDED_ENV = (
     "AI_REQUEST_INTERVAL",
     "OPENAGENT_MODEL",
     "OPENAGENT_MODE",
+    "OPENAGENT_CONFIG",
 )
 """What a client passes on from its own environment, because the daemon may have been started with another."""
+
+
+def passed_on(env: Mapping[str, str]) -> dict[str, str]:
+    """Paths as they are meant here: the daemon works in another folder."""
+    return {**{key: env[key] for key in FORWARDED_ENV if key in env}, **_absolute(env, ("OPENAGENT_CONFIG",))}
 
 
 def data_home(env: Mapping[str, str]) -> str:
@@ -64,7 +70,7 @@ def data_home(env: Mapping[str, str]) -> str:
 
 def config_file(env: Mapping[str, str]) -> str:
     if path := env.get("OPENAGENT_CONFIG"):
-        return expanduser(path)
+        return abspath(expanduser(path))
     base = env.get("XDG_CONFIG_HOME") or join(_user_home(env), ".config")
     return join(base, "openagent", "config.toml")
 
@@ -87,7 +93,11 @@ def socket_path(env: Mapping[str, str]) -> str:
 
 def wherever_we_are(env: Mapping[str, str]) -> dict[str, str]:
     """The daemon works in the root folder, where paths relative to this one would mean something else."""
-    return {name: abspath(expanduser(env[name])) for name in _NAMED_PLACES if env.get(name)}
+    return _absolute(env, _NAMED_PLACES)
+
+
+def _absolute(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    return {name: abspath(expanduser(env[name])) for name in names if env.get(name)}
 
 
 def _user_home(env: Mapping[str, str]) -> str:

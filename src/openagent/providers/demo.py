@@ -32,6 +32,7 @@ TEST = "test_pages.py"
 RUN_TESTS = "python3 -m unittest"
 BUG = "    return items // per_page\n"
 FIX = "    return (items + per_page - 1) // per_page\n"
+_REAL_WORK = "Real work takes a real model: `openagent models list` shows those you have, `openagent login` adds one."
 _CHUNK = re.compile(r"\s*\S+\s*\S*", re.DOTALL)
 
 
@@ -139,23 +140,22 @@ def _solved(count: str) -> _Step:
         f"**What was wrong:** `page_count` in `{SOURCE}` rounded down, so 21 items on pages of 10 made 2 pages.\n"
         "**What changed:** one line; it rounds up now.\n"
         "**How I know:** the tests failed before the edit and pass after it.\n\n"
-        "That was a script with real tools. For real work bring a model: `/login` here, or `openagent login`."
+        f"That was a script with real tools. {_REAL_WORK}"
     )
 
 
 def _nothing_to_do(count: str) -> _Step:
     return _Step(
         f"[scripted] All {count} tests pass already: the bug of this tour is fixed in this copy of the project. "
-        "`make demo` starts over with a fresh one."
+        "`openagent demo` starts over with a fresh one."
     )
 
 
 def _give_up(failed: _FinishedCall) -> _Step:
     return _Step(
         f"[scripted] `{failed.tool}` did not work here: {failed.result.text.strip() or 'it gave no reason'}\n\n"
-        "I am a script and can only do the guided tour, on its sample project: `make demo` sets it up and runs it. For "
-        "anything else give me a model: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or see "
-        "`openagent auth add`."
+        "I am a script and can only do the guided tour on its sample project: `openagent demo` sets it up and runs it. "
+        f"{_REAL_WORK}"
     )
 
 

@@ -11,6 +11,7 @@ from openagent.config.trust import TrustedFolder, governed_files
 from openagent.core.audit import entry
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.folders import no_folder
 from openagent.plugins.store import Batch, Store
 from openagent.policy.explain import check_builtin_examples, check_examples, explain
 from openagent.protocol.errors import OpenAgentError
@@ -127,7 +128,5 @@ def _entry(trusted: TrustedFolder, *, current: bool) -> TrustEntry:
 def _folder(cwd: str) -> Path:
     folder = Path(cwd)
     if not folder.is_absolute() or not folder.is_dir():
-        raise OpenAgentError(
-            "invalid_argument", f"{cwd!r} is not an absolute path of a directory.", hint="Give an existing one."
-        )
+        raise no_folder(cwd)
     return folder

@@ -11,7 +11,8 @@ _CHANGING = (
     (re.compile(r"\d+(\.\d+)? (ms|s)\b"), "N ms"),
     (re.compile(r"just now|\d+ (min|h|d) ago"), "now"),
     (re.compile(r"/\S*workspace"), "/workspace"),
-    (re.compile(r"(│ (?:context|in|out|tools|system|rules|user|assistant|tool: \w+) +)[\d.]+k?"), r"\1N"),
+    (re.compile(r"OpenAgent \d+\.\d+\.\d+"), "OpenAgent N"),
+    (re.compile(r"([│·] (?:context|in|out|tools|system|rules|user|assistant|tool: \w+) +)[\d.]+k?"), r"\1N"),
 )
 
 

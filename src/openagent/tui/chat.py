@@ -395,8 +395,9 @@ class Chat(VerticalScroll):
         if widget := self._result(part):
             await self._append([widget])
 
-    async def welcome(self) -> None:
-        await self.note("Say what to do. @ names a file, ! runs a command, / lists what else there is.", "welcome")
+    async def welcome(self, widget: Widget) -> None:
+        """Shown until something is said."""
+        await self._append([widget])
 
     async def note(self, text: str, kind: str = "") -> None:
         await self._append([Note(text, kind)])

@@ -21,6 +21,12 @@ def branch_in(head: str) -> str:
     return head.partition("refs/heads/")[2].strip() or head[:8]
 
 
+def from_home(folder: str) -> str:
+    """As people write it: `~/code/project`."""
+    home = os.path.expanduser("~")
+    return "~" + folder.removeprefix(home) if folder == home or folder.startswith(home + "/") else folder
+
+
 def place(folder: str) -> str:
     name = os.path.basename(folder) or folder
     branch = branch_of(folder)

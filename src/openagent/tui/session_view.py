@@ -67,6 +67,7 @@ from openagent.tui.prompt import Prompt
 from openagent.tui.question import QuestionPanel
 from openagent.tui.side import SidePanel
 from openagent.tui.status_bar import StatusBar
+from openagent.tui.welcome import Welcome
 
 if TYPE_CHECKING:
     from openagent.tui.find import Find
@@ -192,7 +193,7 @@ class SessionView(Rows):
         now = time.time()
         info = SessionInfo("", "", draft.cwd, now, now, settings=Settings(mode=draft.mode), model=draft.model)
         self.info = _changed(info, draft.settings)
-        await self.chat.welcome()
+        await self._welcome()
         self._attached.set()
         self._show_info()
         self.run_worker(partial(self._learn_more, draft.cwd), group="more", exclusive=True)
@@ -327,7 +328,7 @@ class SessionView(Rows):
         )
         self.activity.begin(snapshot.info, _asked_at(snapshot))
         if not snapshot.messages and not snapshot.live:
-            await self.chat.welcome()
+            await self._welcome()
         if snapshot.live:
             await self.chat.catch_up(snapshot.live)
         await self._show_queue(snapshot.queued, held=snapshot.held)
@@ -407,9 +408,14 @@ class SessionView(Rows):
                 return
         self._show_info()
 
+    async def _welcome(self) -> None:
+        await self.chat.welcome(Welcome(self.prompt.keys))
+
     def _show_info(self) -> None:
         if self.info is None:
             return
+        for welcome in self.chat.query(Welcome):
+            welcome.show(self.info, self._branch)
         self.status.show(self.info, self.jail, self._branch)
         self.activity.follow(self.info)
         self.side.show_usage(self.info)

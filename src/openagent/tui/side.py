@@ -17,8 +17,8 @@ from openagent.tui.figures import filled, money, state_of, tokens
 
 _MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
 _STYLES = {"pending": "$foreground-muted", "active": "$primary", "done": "$success", "dropped": "$foreground-muted"}
-GAUGE = 20
-SECTIONS = 6
+WIDTH, GAUGE = 34, 14
+SECTIONS = 2
 """Of the context, the largest."""
 
 
@@ -70,30 +70,24 @@ class SidePanel(VerticalScroll):
         usage = info.usage
         percent = filled(usage)
         used = usage.tokens
-        cached = f" ({100 * used.cached_tokens // used.input_tokens}% cached)" if used.input_tokens else ""
-        window = tokens(usage.context_window) if usage.context_window else "–"
-        lines = [
-            gauge(percent) if percent is not None else Content("The window is not known."),
-            Content(f"context {tokens(usage.context_tokens)} of {window}"),
-            Content(f"in  {tokens(used.input_tokens)}{cached}"),
-            Content(f"out {tokens(used.output_tokens)}"),
-        ]
-        if budget := info.settings.budget_usd:
-            lines += [gauge(100 * usage.cost_usd / budget), Content(f"{money(usage.cost_usd)} of ${budget:.2f}")]
-        else:
-            lines.append(Content(money(usage.cost_usd)))
-        self._usage = Content("\n").join(lines)
+        cached = f" {100 * used.cached_tokens // used.input_tokens}% cached" if used.input_tokens else ""
+        size = tokens(usage.context_tokens)
+        budget = info.settings.budget_usd
+        spent = money(usage.cost_usd) + (f" of ${budget:.2f}" if budget else "")
+        self._usage = Content("\n").join(
+            [
+                Content.assemble(gauge(percent), f" {size}") if percent is not None else Content(f"context {size}"),
+                Content(f"in {tokens(used.input_tokens)}{cached} · out {tokens(used.output_tokens)}"),
+                Content.styled(spent, f"${state_of(100 * usage.cost_usd / budget)}" if budget else ""),
+            ]
+        )
         self._show_tokens()
 
     def show_context(self, sections: Sequence[ContextSection]) -> None:
-        """What takes how much of the window."""
+        """What takes most of the window; `/context` shows all of it."""
         largest = sorted(sections, key=lambda section: -section.tokens)[:SECTIONS]
-        lines = [
-            Content.assemble(f"{one_line(section.name, 20):<21}", (f"{tokens(section.tokens):>7}", "$foreground-muted"))
-            for section in largest
-            if section.tokens
-        ]
-        self._sections = Content("\n").join(lines)
+        told = " · ".join(f"{clean(section.name)} {tokens(section.tokens)}" for section in largest if section.tokens)
+        self._sections = Content.styled(one_line(told, WIDTH - 4), "$foreground-muted") if told else Content("")
         self._show_tokens()
 
     def _show_tokens(self) -> None:

@@ -1,10 +1,9 @@
 """Whether to trust a folder: asked in words, before anything of it counts."""
 
-import os
-
 from openagent.client.text import clean
 from openagent.protocol.setup import FolderTrust
 from openagent.tui.first_run import Row, Threshold
+from openagent.tui.place import from_home
 
 TRUST, DECLINE = "trust", "decline"
 _SHOWN = 5
@@ -20,7 +19,7 @@ class TrustQuestion(Threshold):
         more = [f"  and {len(files) - _SHOWN} more"] if len(files) > _SHOWN else []
         listed = "\n".join([*(f"  {name}" for name in files[:_SHOWN]), *more])
         text = (
-            f"{clean(_short(self._folder.folder))} has its own settings for agents:\n{listed}\n"
+            f"{clean(from_home(self._folder.folder))} has its own settings for agents:\n{listed}\n"
             "Trusted, they count: where requests go, what runs unasked, which servers and hooks start. "
             "Otherwise they can only make things stricter, and you can work here all the same."
         )
@@ -35,8 +34,3 @@ class TrustQuestion(Threshold):
             hint="Enter chooses · ↑ ↓ or a number · Esc asks later",
             back=lambda: self.leave(""),
         )
-
-
-def _short(folder: str) -> str:
-    home = os.path.expanduser("~")
-    return f"~{folder[len(home) :]}" if folder.startswith(f"{home}/") else folder

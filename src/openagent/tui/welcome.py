@@ -1,0 +1,59 @@
+"""Where nothing was said yet: what will answer, where it works, what to try, and the keys for the rest."""
+
+from textual.content import Content
+from textual.widgets import Static
+
+from openagent import __version__
+from openagent.client.text import one_line
+from openagent.protocol.sessions import SessionInfo
+from openagent.tui.keys import Keys
+from openagent.tui.place import from_home
+
+FIRST = "Say what to do. @ names a file, ! runs a command, / lists what else there is."
+TRY = (
+    "what does this project do, and how is it tested?",
+    "!git log --oneline -5",
+    "read @README.md and say what is out of date",
+)
+ROOM = 20
+"""Lines of the screen below which only the first sentence is shown."""
+
+
+class Welcome(Static):
+    DEFAULT_CSS = """
+    Welcome { height: auto; padding: 0 2; color: $text-muted; }
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        super().__init__(FIRST, markup=False, classes="welcome")
+        self._keys = keys
+
+    def show(self, info: SessionInfo, branch: str) -> None:
+        if self.screen.size.height < ROOM:
+            self.update(FIRST)
+            return
+        model = info.model or "no model yet: /login brings one"
+        place = from_home(info.cwd) + (f" ({one_line(branch, 24)})" if branch else "")
+        lines = [
+            Content.assemble(("OpenAgent", "bold $primary"), f" {__version__}"),
+            Content(""),
+            _row("model", Content.styled(one_line(model, 60), "$foreground" if info.model else "$warning")),
+            _row("folder", Content.styled(one_line(place, 60), "$foreground")),
+            _row("mode", Content.styled(info.settings.mode, "$foreground")),
+            Content(""),
+            *(_row("try" if each is TRY[0] else "", Content(each)) for each in TRY),
+            Content(""),
+            _row("keys", self._hints()),
+            Content(""),
+            Content(FIRST),
+        ]
+        self.update(Content("\n").join(lines))
+
+    def _hints(self) -> Content:
+        hints = (("sessions", "earlier sessions"), ("new_session", "another tab"), ("palette", "everything"))
+        named = [Content.assemble((self._keys.label(action), "bold"), f" {what}") for action, what in hints]
+        return Content("   ").join([*named, Content.assemble(("?", "bold"), " all keys")])
+
+
+def _row(name: str, what: Content) -> Content:
+    return Content.assemble((f"{name:<8}", "$text-muted"), what)

@@ -42,7 +42,7 @@ def pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_wheel(wheels, "chromadb", "1.5.9", {"chromadb/__init__.py": "", "chromadb/__main__.py": "print('chroma')"})
     digest = hashlib.sha256((wheels / "chromadb-1.5.9-py3-none-any.whl").read_bytes()).hexdigest()
     (pins / "chroma.txt").write_text(f"chromadb==1.5.9 --hash=sha256:{digest}\n")
-    for name in ("index", "intent", "tokenizer"):
+    for name in ("index", "grammars", "intent", "tokenizer"):
         (pins / f"{name}.txt").write_text("nothing==1\n")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     return pins

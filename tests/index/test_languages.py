@@ -1,10 +1,13 @@
 """What becomes of a file in each language, through a built index."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from openagent.index.building import build
 from openagent.index.code_index import CodeIndex
+from openagent.index.database import Database
 
 pytestmark = pytest.mark.anyio
 
@@ -125,3 +128,30 @@ async def test_every_line_with_a_word_is_in_a_piece_with_its_right_number(tmp_pa
                 hit.start_line <= number <= hit.end_line and hit.text.splitlines()[number - hit.start_line] == line
                 for hit in hits
             ), line
+
+
+def test_a_file_whose_grammar_comes_later_is_found_by_its_words_and_by_name_once_it_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, file = tmp_path / "workspace", tmp_path / "data" / "index" / "one.db"
+    workspace.mkdir()
+    file.parent.mkdir(parents=True)
+    (workspace / "till.rb").write_text("class Till\n  def total\n    42\n  end\nend\n")
+    (workspace / "till.py").write_text("def total():\n    return 42\n")
+
+    def look() -> tuple[int, set[str], list[str]]:
+        without: set[str] = set()
+        built = build(workspace, file, lambda stage, done, total: None, without=without)
+        database = Database(file)
+        try:
+            assert len(database.by_words("total", 10)) >= 2
+            return built.indexed, without, sorted(each.path for each in database.symbols("total", 10))
+        finally:
+            database.close()
+
+    monkeypatch.setitem(sys.modules, "tree_sitter_ruby", None)
+    assert look() == (2, {"ruby"}, ["till.py"])
+    assert look() == (0, {"ruby"}, ["till.py"])
+    monkeypatch.undo()
+    assert look() == (1, set(), ["till.py", "till.rb"])
+    assert look() == (0, set(), ["till.py", "till.rb"])

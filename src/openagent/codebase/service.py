@@ -58,13 +58,23 @@ class IndexService:
 
     async def _build(self, connection: Connection, op: IndexBuild) -> IndexBuilt:
         tell = _teller(connection, op.id)
-        if self._index.wants_chroma and not self._extras.is_here("chroma"):
-            try:
-                await self._extras.fetch("chroma", tell)
-            except OpenAgentError as problem:  # the index's own file serves until it can be had
-                _log.warning("Chroma could not be fetched", extra={"reason": str(problem)})
-                tell(f"Going on without Chroma: {problem.info.message}", 0, 0)
-        return await self._index.build(_absolute(op.cwd), tell)
+        workspace = _absolute(op.cwd)
+        if self._index.wants_chroma:
+            await self._fetched("chroma", tell)
+        built = await self._index.build(workspace, tell)
+        if self._index.without_grammar[workspace] and await self._fetched("grammars", tell):
+            return await self._index.build(workspace, tell)
+        return built
+
+    async def _fetched(self, extra: str, tell: OnProgress) -> bool:
+        """An index is built without it, too."""
+        try:
+            await self._extras.fetch(extra, tell)
+        except OpenAgentError as problem:
+            _log.warning("an extra could not be fetched", extra={"name_of_extra": extra, "reason": str(problem)})
+            tell(f"Going on without {extra}: {problem.info.message}", 0, 0)
+            return False
+        return True
 
     async def _watch(self, connection: Connection, op: IndexWatch) -> Done:
         async with aclosing(self._index.watch(_absolute(op.cwd))) as watched:

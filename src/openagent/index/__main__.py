@@ -22,7 +22,12 @@ def main(what: str, arguments: list[str]) -> None:
         embed(first, second, Path(arguments[2]) if arguments[2:] else None)
         return
     paths = arguments[2:]
-    _say({"built": update(first, second, paths) if paths else build(first, second, _tell)})
+    if paths:
+        _say({"built": update(first, second, paths)})
+        return
+    without: set[str] = set()
+    built = build(first, second, _tell, without=without)
+    _say({"built": built, "without": sorted(without)})
 
 
 def _tell(stage: str, done: int, total: int) -> None:

@@ -8,7 +8,7 @@ from openagent.index.chroma import ChromaVectors
 from openagent.index.chunks import parse
 from openagent.index.database import ELSEWHERE, Database, digest
 from openagent.index.embedding import Embedder
-from openagent.index.languages import language_of
+from openagent.index.languages import grammar_comes_later, has_grammar, language_of
 from openagent.index.walk import Found, decoded, read, walk
 from openagent.plugins.index import OnProgress
 from openagent.protocol.index import IndexBuilt
@@ -20,7 +20,8 @@ _SHOWN_TOGETHER = 32 * _EMBEDDED_TOGETHER
 """Whoever searches loads all vectors anew when there are more: not too often."""
 
 
-def build(workspace: Path, file: Path, progress: OnProgress) -> IndexBuilt:
+def build(workspace: Path, file: Path, progress: OnProgress, *, without: set[str] | None = None) -> IndexBuilt:
+    """`without` is told the languages of files whose grammar is not here."""
     began = time.monotonic()
     database = Database(file, write=True)
     try:
@@ -29,6 +30,8 @@ def build(workspace: Path, file: Path, progress: OnProgress) -> IndexBuilt:
         done = indexed = 0
         for found in walk(workspace, _data_home(file)):
             database.saw(found.path)
+            if without is not None and (late := grammar_comes_later(found.path)) and not has_grammar(late):
+                without.add(late)
             indexed += _bring_in(database, workspace, found)
             done += 1
             if done % _TELL_EVERY == 0:
@@ -103,6 +106,8 @@ def _data_home(file: Path) -> Path:
 
 def _bring_in(database: Database, workspace: Path, found: Found) -> bool:
     known = database.known(found.path)
+    if known is not None and _gained_its_grammar(database, found.path):
+        known = None
     if known is not None and known[2] == found.stamp:
         return False
     if (content := read(workspace, found.path)) is None:
@@ -117,8 +122,15 @@ def _bring_in(database: Database, workspace: Path, found: Found) -> bool:
         database.put(found.path, hashed, stamp, "", None)
         return False
     language = language_of(found.path, data)
+    if not has_grammar(language):
+        language = ""
     database.put(found.path, hashed, stamp, language, parse(decoded(data), language))
     return True
+
+
+def _gained_its_grammar(database: Database, path: str) -> bool:
+    late = grammar_comes_later(path)
+    return bool(late) and has_grammar(late) and database.is_lines(path)
 
 
 def _built(database: Database, indexed: int, removed: int, began: float) -> IndexBuilt:

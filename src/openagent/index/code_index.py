@@ -39,6 +39,7 @@ class _Line(Struct):
     done: int = 0
     total: int = 0
     built: IndexBuilt | None = None
+    without: list[str] = []
 
 
 def _all_readable(workspace: Path, path: str) -> bool:
@@ -60,6 +61,8 @@ class CodeIndex:
         self.wants_chroma = vectors == "chroma"
         if self.wants_chroma and not is_installed():
             _log.warning("Chroma is not here yet: vectors are kept in the index's own file")
+        self.without_grammar: dict[Path, list[str]] = {}
+        """Languages in a workspace whose grammar was not here when it was built."""
         self.model = model or home / "model"
         self._building: dict[Path, asyncio.Lock] = {}
         self._embedder: Embedder | None = None
@@ -148,14 +151,16 @@ class CodeIndex:
         async with self._building.setdefault(file, asyncio.Lock()):
             process = await start("openagent.index", "build", str(workspace), str(file), *paths, stdout=PIPE)
             try:
-                built, error = await asyncio.gather(_follow(process, progress), _rest(process.stderr))
+                last, error = await asyncio.gather(_follow(process, progress), _rest(process.stderr))
                 await process.wait()
             finally:
                 await _end(process)
-        if built is None:
+        if last.built is None:
             reason = error.strip().splitlines()[-1][:_SHOWN_ERROR] if error.strip() else f"exit {process.returncode}"
             raise OpenAgentError("internal", f"The indexing process ended early: {reason}.", hint="Try it once more.")
-        return built
+        if not paths:
+            self.without_grammar[workspace] = last.without
+        return last.built
 
     def _embed_behind(self, file: Path) -> None:
         running = self._embedding.get(file)
@@ -252,15 +257,14 @@ def _chroma_of(file: Path) -> Path:
     return file.with_suffix(".chroma")
 
 
-async def _follow(process: asyncio.subprocess.Process, progress: OnProgress | None) -> IndexBuilt | None:
-    built: IndexBuilt | None = None
+async def _follow(process: asyncio.subprocess.Process, progress: OnProgress | None) -> _Line:
+    line = _Line()
     if process.stdout is not None:
         async for raw in process.stdout:
             line = msgspec.json.decode(raw, type=_Line)
-            built = line.built or built
             if progress is not None and line.stage:
                 progress(line.stage, line.done, line.total)
-    return built
+    return line
 
 
 async def _end(process: Process) -> None:

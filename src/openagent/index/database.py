@@ -77,6 +77,11 @@ class Database:
         ).fetchone()
         return None if row is None else (row[0], row[1], Stamp(*row[2:]))
 
+    def is_lines(self, path: str) -> bool:
+        """It was indexed without knowing its language."""
+        query = "SELECT 1 FROM files WHERE path = ? AND language = '' AND NOT left_out"
+        return self._connection.execute(query, (path,)).fetchone() is not None
+
     def restamp(self, file: int, stamp: Stamp) -> None:
         self._connection.execute(
             "UPDATE files SET size = ?, modified_ns = ?, changed_ns = ?, inode = ? WHERE id = ?", (*stamp, file)

@@ -5,6 +5,7 @@ Grammars load when their first file comes.
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from tree_sitter import Language, Parser, Query
@@ -198,6 +199,8 @@ _ENDINGS = {
 }
 _BY_ENDING = {ending: language for language, endings in _ENDINGS.items() for ending in endings.split()}
 _BY_NAME = {grammar.name: grammar for grammar in _GRAMMARS}
+_LATE = frozenset(("cpp", "php", "ruby"))
+"""The extra `grammars`: 8 MB that few need."""
 _SHELLS = (b"#!/bin/sh", b"#!/bin/bash", b"#!/usr/bin/env bash", b"#!/usr/bin/env sh")
 
 
@@ -209,6 +212,16 @@ def language_of(path: str, beginning: bytes) -> str:
     if beginning.startswith(_SHELLS):
         return "bash"
     return "python" if beginning.startswith(b"#!") and b"python" in beginning[:64].split(b"\n")[0] else ""
+
+
+def grammar_comes_later(path: str) -> str:
+    """The language of a file whose grammar is not installed with the rest; empty for all others."""
+    language = _BY_ENDING.get(path.rsplit(".", 1)[-1].lower(), "")
+    return language if language in _LATE else ""
+
+
+def has_grammar(language: str) -> bool:
+    return language not in _LATE or find_spec(_BY_NAME[language].module) is not None
 
 
 @cache

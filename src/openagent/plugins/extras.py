@@ -35,6 +35,12 @@ EXTRAS = {
     "index": _Extra(
         "find code by meaning", "code is found by its words", ("numpy", "onnxruntime", "tokenizers"), 43
     ),
+    "grammars": _Extra(
+        "know the symbols of C++, PHP and Ruby in the index",
+        "their files are indexed by lines",
+        ("tree_sitter_cpp", "tree_sitter_php", "tree_sitter_ruby"),
+        2,
+    ),
     "intent": _Extra("find out what a message is for", "messages go to the model as they are", ("dspy",), 4),
     "tokenizer": _Extra(
         "count tokens exactly where a provider tells none", "such counts are estimated", ("bpe_openai",), 40

@@ -262,4 +262,4 @@ def test_all_problems_come_in_one_error_that_says_what_to_do(place: Place) -> No
         place.load()
     assert caught.value.info.code == "config_error"
     assert caught.value.info.message.startswith("The configuration has 3 problems:\n")
-    assert "docs/configuration.md" in caught.value.info.hint
+    assert "openagent help configuration" in caught.value.info.hint

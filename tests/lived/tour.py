@@ -493,7 +493,7 @@ async def coming_in(root: Path, met: Met) -> None:
         (root / folder).mkdir(parents=True)
     async with AuthorizationServer() as server, Simulator([{"text": "Hi."}]) as sim:
         async with (
-            place(root / "logins", sim, oauth(server, sim), **NO_RETRIES) as h,
+            place(root / "logins", sim, oauth(server, sim) + provider("keyed", "compatible", sim), **NO_RETRIES) as h,
             await line_to(h.daemon.place.socket, met) as client,
         ):
             await say(client, "auth.add", name="anthropic", key="sk-ant-planted-0123456789abcdef")
@@ -509,6 +509,8 @@ async def coming_in(root: Path, met: Met) -> None:
             await visit(started.url)
             await say(client, "auth.login.finish", login=started.login)
             await say(client, "auth.refresh", provider="mine")
+            assert (await say(client, "setup.key", provider="keyed", key="a-key-of-the-tour")).model
+            assert (await say(client, "setup.use", provider="keyed")).model
             await say(client, "daemon.follow", on=True)
             server.refresh_tokens.clear()
             async with client.all_events() as everything, asyncio.timeout(20):

@@ -269,6 +269,7 @@ async def test_a_file_that_lies_there_packed_alone_is_served_to_whoever_cannot_u
 READING_YET_GUARDED = {
     *("config.show", "auth.list", "trust.list", "audit.list", "tokens.list", "grants.list"),  # not for everybody to see
     "models.test",  # it costs a token
+    *("setup.show", "setup.look"),  # what there is of keys
     "index.watch",  # it keeps the daemon at work
     *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),  # they ask a server
     *("terminal.input", "terminal.resize"),  # the row of the terminal's opening stands for them

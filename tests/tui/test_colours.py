@@ -89,5 +89,10 @@ def test_the_theme_follows_the_terminals_ground_and_nothing_typed_meanwhile_is_l
                 terminal.until("message, @file")
                 assert "48;5;235" in terminal.seen
                 assert not re.search(r"[34]8;2;", terminal.seen)
+                terminal.enter(LIGHT_ANSWER)  # too late
+                terminal.enter("later words" + LIGHT_ANSWER)
+                terminal.until("later words")
+                assert "rgb:" not in terminal.seen
+                assert "62;4c" not in terminal.seen
         finally:
             machine.run("stop")

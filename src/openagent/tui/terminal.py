@@ -35,9 +35,16 @@ _ESCAPED_TWICE = (
 )
 """iTerm and rxvt put an escape before the whole sequence for Alt. Taken apart, it would be Esc, and end a turn."""
 
+_ANSWERS = re.compile(r"\x1b\]1[01];[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[\?[0-9;]*c")
+"""What a slow terminal says of its colours and itself when nobody waits for it any longer: no keys."""
+
 
 class Parser(XTermParser):
     def feed(self, data: str) -> Iterable[Message]:
+        if (rest := _ANSWERS.sub("", data)) != data:
+            if not rest:
+                return ()
+            data = rest
         if data == "\\\r\n":  # what an older terminal setup binds to Shift+Enter: one new line, not two
             data = "\n"
         for pattern, plain in _ESCAPED_TWICE:

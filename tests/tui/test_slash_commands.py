@@ -58,7 +58,7 @@ def test_what_a_session_did_is_shown_taken_back_forked_and_written_down(machine:
         say(seen, "/fork another way", "2 another way", "This is the copy")
         say(seen, "/rename the copy", "2 the copy")
         say(seen, "/clear", "A new session.", "Say what to do.", gone="the copy")
-        names = {each["name"] for each in machine.json("sessions", "list")}
+        names = {each["name"] for each in machine.json("sessions", "list")["sessions"]}
         assert "the copy" in names
         say(seen, "/resume", "Sessions", "the copy")
         leave(seen, "Enter chooses")
@@ -66,7 +66,7 @@ def test_what_a_session_did_is_shown_taken_back_forked_and_written_down(machine:
 
 def test_what_a_session_may_do_is_chosen_by_name(machine: Machine) -> None:
     def settings() -> dict[str, object]:
-        return machine.json("sessions", "list")[0]["settings"]
+        return machine.json("sessions", "list")["sessions"][0]["settings"]
 
     with terminal(machine) as seen:
         say(seen, "/mode plan", "· plan ·")
@@ -102,9 +102,20 @@ def test_the_command_line_is_in_reach(machine: Machine) -> None:
         seen.write("sk-typed")
         seen.press("Enter")
         seen.until_shown("message, @file", "Done.")
-        stored = machine.json("auth", "list")
+        stored = machine.json("auth", "list")["entries"]
         assert [each["name"] for each in stored if each["source"] == "vault"] == ["compatible"]
         say(seen, "/logout compatible", "The key or login of compatible")
+
+
+def test_init_asks_the_agent_for_an_agents_file_and_never_replaces_one_unasked(tmp_path: Path) -> None:
+    wrote = {"tool_calls": [{"name": "write_file", "arguments": {"path": "AGENTS.md", "content": "# By the agent\n"}}]}
+    with ThreadedSimulator([wrote, {"text": "It is there."}]) as sim:
+        machine = Machine(tmp_path, sim, {"OPENAGENT_MODE": "full"})
+        with terminal(machine) as seen:
+            say(seen, "/init", "It is there.")
+            assert (machine.workspace / "AGENTS.md").read_text() == "# By the agent\n"
+            say(seen, "/init", "There is an AGENTS.md already.")
+            say(seen, "/logs --lines 5", " info ")
 
 
 def test_a_misspelt_command_gets_a_suggestion_and_names_are_completed(machine: Machine) -> None:

@@ -53,6 +53,8 @@ COMMANDS = (
     Command("tasks", "show the tasks on the board", line="tasks list", words=("todos",)),
     Command("grants", "what is allowed without asking, to be revoked", "grants", words=("permissions",)),
     Command("mcp", "switch MCP servers on and off", "mcp"),
+    Command("init", "write an AGENTS.md: what an agent must know here", takes="again", does="init"),
+    Command("logs", "show the daemon's log", line="logs"),
     Command("skills", "show the skills", line="skills list"),
     Command("hooks", "show the hooks", line="hooks list"),
     Command("plugins", "show the plugins", line="plugins list"),
@@ -76,6 +78,7 @@ COMMANDS = (
     Command("vim", "switch vim keys in the input on or off", "vim"),
     Command("keybindings", "show the keys, or read the key files again", "help", "reload", does="keybindings"),
     Command("help", "show the keys, or a page of the handbook", "help", "TOPIC", does="help_"),
+    Command("update", "tell whether there is a newer version", line="update --check"),
     Command("version", "show the version", line="version"),
     Command("quit", "leave; sessions go on", "exit", words=("exit", "q")),
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from msgspec.structs import asdict
 from textual.app import SuspendNotSupported
 
+from openagent.client import agents_file
 from openagent.client.text import clean, one_line
 from openagent.client.turns import newest_turn
 from openagent.protocol.context import ContextCollect
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from openagent.tui.app import OpenAgent
 
 Thinking = Literal["off", "low", "medium", "high"]
+_A_NOTE = 100
+"""Characters that are read at a glance."""
 _KEPT_BY_CLEAR = ("model", "mode", "thinking", "budget_usd", "disabled_tools", "disabled_mcp_servers")
 
 
@@ -157,6 +160,17 @@ async def keybindings(app: "OpenAgent", given: str) -> None:
         app.action_help()
 
 
+async def init(app: "OpenAgent", given: str) -> None:
+    """The agent looks through the folder and writes AGENTS.md; without a model, it gets headings to fill in."""
+    view, path = app.view, os.path.join(_folder(app), agents_file.FILE)
+    if given != "again" and not app.link.remote and await asyncio.to_thread(os.path.exists, path):
+        app.notify(f"There is an {agents_file.FILE} already. /init again lets the agent revise it.", markup=False)
+    elif app.link.remote or (view.info is not None and view.info.model):
+        view.say(agents_file.PROMPT)
+    else:
+        await shell(app, "init --scaffold --force", agents_file.FILE)
+
+
 # What the command line does, shown here
 
 
@@ -226,7 +240,7 @@ async def shell(app: "OpenAgent", line: str, title: str, *, above: str = "") -> 
         return
     said = await _run(app, words)
     text = above + said.text
-    if "\n" not in text:
+    if "\n" not in text and len(text) < _A_NOTE:
         app.notify(clean(text), severity="information" if said.code == 0 else "warning", markup=False)
     else:
         app.push_screen(Pager(title, text, app.keys))
@@ -278,7 +292,7 @@ def _warn(app: "OpenAgent", text: str) -> None:
 
 
 _ALL: tuple[Callable[["OpenAgent", str], Awaitable[None]], ...] = (
-    clear, model, mode, thinking, budget, rename, diff, undo, fork, compact, copy, theme, keybindings,
+    clear, model, mode, thinking, budget, rename, diff, undo, fork, compact, copy, theme, keybindings, init,
     usage, config, search, queue, help_, export, login, logout,
 )  # fmt: skip
 BY_NAME = {each.__name__: each for each in _ALL}

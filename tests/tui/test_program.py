@@ -205,3 +205,11 @@ def test_keys_are_written_as_other_programs_write_them() -> None:
         "f2",
         "q",
     ]
+
+
+async def test_everything_is_chosen_by_name_as_sessions_and_models_are(tmp_path: Path) -> None:
+    async with screens(tmp_path, []) as seen:
+        await seen.pilot.press("ctrl+x", "k")
+        await seen.until_shown("Everything, by name", "search", "Enter chooses", "^X n")
+        await seen.write("vim keys")
+        await seen.until(lambda: seen.app.liked.vim)

@@ -1,7 +1,7 @@
 """The program: its connection, its tabs, its keys, and what is done with keys, commands and clicks."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 from textual import on
 from textual.actions import SkipAction
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.content import Content
 from textual.events import Event, InputEvent, Key, Paste, Resize
@@ -44,7 +44,7 @@ from openagent.tui import keys, preferences
 from openagent.tui.attention import Attention, Shown
 from openagent.tui.banner import Banner
 from openagent.tui.bare import Rows, Sheets
-from openagent.tui.commands import COMMANDS, Command, named, nearest
+from openagent.tui.commands import Command, named, nearest
 from openagent.tui.diff import can_tint
 from openagent.tui.history import History
 from openagent.tui.keyboard import Keyboard, wants
@@ -561,9 +561,15 @@ class OpenAgent(App[None]):
         else:
             await self.run_action(command.action)
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        for command in COMMANDS:
-            yield SystemCommand(command.name, command.help, partial(self.perform, command))
+    def action_command_palette(self) -> None:
+        from openagent.tui import choices, picker
+
+        shortcuts = {action: self.keys.label(name) for name, action in _ACTIONS.items()}
+        load = choices.commands(self.view.completion.commands, shortcuts)
+        self._pick(picker.Picker("Everything, by name", load, empty=""), self._perform_named)
+
+    async def _perform_named(self, name: str) -> None:
+        self.view.post_message(SessionView.CommandGiven(name))
 
     def action_cancel(self) -> None:
         (self.focused or self).call_later(self._cancel)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from textual.content import Content
 
@@ -16,6 +16,7 @@ from openagent.protocol.search import FoundMessage, MessagesSearch
 from openagent.protocol.sessions import SessionInfo, SessionList
 from openagent.protocol.templates import TemplateInfo, TemplatesList
 from openagent.protocol.undo import ChangedFile, LeftAlone, SessionChanges
+from openagent.tui.commands import Command
 from openagent.tui.diff import coloured
 from openagent.tui.figures import money, tokens
 from openagent.tui.find import excerpt
@@ -97,6 +98,24 @@ def _model(entry: ModelEntry) -> Choice:
         (f"  {window:<12}  {price}  {clean(entry.note)}", "$foreground-muted"),
     )
     return Choice(entry.name, label, entry.name)
+
+
+def commands(known: Sequence[Command], keys: Mapping[str, str]) -> Load:
+    """All that can be done by name. `keys`: what does the same at once, by action."""
+
+    async def load() -> Sequence[Choice]:
+        return [_command(each, keys.get(each.action, "")) for each in known]
+
+    return load
+
+
+def _command(command: Command, key: str) -> Choice:
+    label = Content.assemble(
+        (f"{one_line(command.name, 16):<16}", "bold"),
+        (f"  {key:<6}", "$primary"),
+        (f"  {one_line(command.help, 56)}", "$foreground-muted"),
+    )
+    return Choice(command.name, label, " ".join((command.name, command.help, *command.words)))
 
 
 def modes() -> Load:

@@ -44,7 +44,10 @@ class Picker(ModalScreen[str | None]):
         background: $surface; padding: 0 1;
     }
     Picker Input, Picker Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    Picker OptionList { border: none; height: auto; max-height: 14; background: $surface; padding: 0; }
+    Picker OptionList {
+        border: none; height: auto; max-height: 14; background: $surface; padding: 0;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
     Picker .empty { color: $text-muted; display: none; }
     Picker .empty.shown { display: block; }
     Picker VerticalScroll { height: 12; border-top: solid $panel; display: none; scrollbar-size-vertical: 1; }

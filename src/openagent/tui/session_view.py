@@ -278,7 +278,10 @@ class SessionView(Rows):
                 op = make(client)
             return await client.request(op)
         except OpenAgentError as problem:
-            self.notify(clean(str(problem)), severity="error", markup=False)
+            if not self.session and problem.info.code == "not_found":
+                self.notify("Nothing was said here yet.")
+            else:
+                self.notify(clean(str(problem)), severity="error", markup=False)
             return None
 
     # What happens

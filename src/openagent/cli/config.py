@@ -1,18 +1,29 @@
 """`openagent config`"""
 
 import os
+from difflib import get_close_matches
 
 import click
 
 from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import clean
+from openagent.protocol import locations
 from openagent.protocol.configuration import ConfigShow
+from openagent.protocol.errors import OpenAgentError
 
 
-@group("config", epilog=examples("openagent config show"))
+@group(
+    "config",
+    epilog=examples(
+        "openagent config show",
+        "openagent config get model",
+        "openagent config set budget.day_usd 20",
+        "openagent config edit",
+    ),
+)
 def config() -> None:
-    """The settings."""
+    """Show and change the settings. `openagent help configuration` tells what each is for."""
 
 
 @command("show", "openagent config show", "openagent config show --cwd ~/project --json")
@@ -41,4 +52,59 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-config.add_command(show)
+@command("get", "openagent config get model", "openagent config get budget")
+@click.argument("key")
+@click.option("--cwd", default=".", metavar="DIR", help="The workspace whose settings count; this directory.")
+@as_json
+def get(key: str, cwd: str, as_json: bool) -> None:
+    """Print the value of a setting, or of all below a name."""
+    found = ask_daemon(ConfigShow(id="-", cwd=os.path.abspath(os.path.expanduser(cwd)))).values
+    chosen = [item for item in found if item.key == key or item.key.startswith(f"{key}.")]
+    if not chosen:
+        near = get_close_matches(key, [item.key for item in found], n=1)
+        guess = f"Did you mean {near[0]}?" if near else "`openagent config show` lists them."
+        raise OpenAgentError("not_found", f"There is no setting {key!r}.", hint=guess)
+    if as_json:
+        print_json({"values": plain(chosen)})
+    elif len(chosen) == 1 and chosen[0].key == key:
+        say(clean(_shown(chosen[0].value)))
+    else:
+        say(table(("KEY", "SOURCE", "VALUE"), [(item.key, item.source, _shown(item.value)) for item in chosen]))
+
+
+_project = click.option("--project", is_flag=True, help="This folder's .openagent/config.toml, not your own file.")
+
+
+@command("path", "openagent config path", "openagent config path --project")
+@_project
+@as_json
+def path(project: bool, as_json: bool) -> None:
+    """Print where your settings are kept."""
+    if as_json:
+        print_json({"path": _file(project)})
+    else:
+        say(_file(project))
+
+
+@command("edit", "openagent config edit", "EDITOR=nano openagent config edit --project")
+@_project
+def edit(project: bool) -> None:
+    """Open your settings in $VISUAL or $EDITOR, and check them afterwards."""
+    file = _file(project)
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    if not os.path.exists(file):
+        with open(file, "x", encoding="utf-8") as new:
+            new.write("# `openagent help configuration` tells what can stand here.\n")
+    click.edit(filename=file)
+    found = ask_daemon(ConfigShow(id="-", cwd=os.getcwd()))
+    for note in found.notes:
+        say(f"! {clean(note)}")
+    say(f"{file} is in order.")
+
+
+def _file(project: bool) -> str:
+    return os.path.abspath(os.path.join(".openagent", "config.toml") if project else locations.config_file(os.environ))
+
+
+for _command in (show, get, path, edit):
+    config.add_command(_command)

@@ -13,7 +13,7 @@ from devtools.simulator import ThreadedSimulator
 from ..cli.machine import Machine, shell
 from .bare_terminal import BareTerminal
 
-UP, TAB, ENTER = b"\x1b[A", b"\t", b"\r"
+UP, TAB, ENTER, ESC, CTRL_C = b"\x1b[A", b"\t", b"\r", b"\x1b", b"\x03"
 Visit = Callable[..., AbstractContextManager[BareTerminal]]
 
 
@@ -105,4 +105,138 @@ def test_approval_keys_work_after_typing_and_clearing_and_a_draft_answers_nothin
         time.sleep(0.4)  # the keys count a moment after the last that was written
         seen.send("a")
         seen.until_shown("It is done.")
+        assert (tmp_path / "workspace" / "made").exists()
+
+
+def test_escape_stops_the_turn_and_keeps_the_draft_and_nothing_erases_it_for_good(visit: Visit) -> None:
+    with visit([shell("sleep 60"), {"text": "Never said."}]) as seen:
+        seen.until_shown("Say what to do.")
+        seen.send("go\r")
+        seen.until_shown("running sleep 60")
+        seen.send("my draft")
+        seen.until_shown("█ my draft\n")
+        seen.send(ESC)
+        seen.until_shown("█ my draft\n", "ready", gone="running sleep 60")
+        seen.send(ESC)
+        seen.until_shown("Esc again puts the draft away.", "█ my draft\n")
+        seen.send(ESC)
+        seen.until_shown("message, @file", "The up key brings it back.")
+        seen.send(UP)
+        seen.until_shown("█ my draft\n")
+        seen.send(CTRL_C)
+        seen.until_shown("message, @file", "again leaves")
+        seen.send(UP)
+        seen.until_shown("█ my draft\n")
+
+
+def test_escape_at_a_permission_denies_and_stops_and_says_so(visit: Visit, tmp_path: Path) -> None:
+    with visit([shell("touch made"), {"text": "Never said."}], mode="ask") as seen:
+        seen.until_shown("Say what to do.")
+        seen.send("go\r")
+        seen.until_shown("approve?", "touch made")
+        seen.send(ESC)
+        seen.until_shown("Denied, and the turn is stopped: run touch made")
+        seen.until_shown("not run: run touch made", "Stopped", gone="approve?")
+        assert not (tmp_path / "workspace" / "made").exists()
+
+
+def test_ctrl_c_stops_first_and_leaves_when_pressed_twice(visit: Visit) -> None:
+    with visit([shell("sleep 60"), {"text": "Never said."}]) as seen:
+        seen.until_shown("Say what to do.")
+        seen.send("go\r")
+        seen.until_shown("running sleep 60")
+        seen.send(CTRL_C)
+        seen.until_shown("Stopped.", "again leaves", gone="running sleep 60")
+        seen.send(CTRL_C + CTRL_C)
+        assert seen.exit_code() == 0
+
+
+def test_ctrl_d_deletes_in_a_draft_and_leaves_from_an_empty_input(visit: Visit) -> None:
+    with visit([]) as seen:
+        seen.until_shown("Say what to do.")
+        seen.send(b"abc\x01\x04")
+        seen.until_shown("█ bc\n")
+        seen.send(b"\x04\x04")
+        seen.until_shown("message, @file")
+        seen.send(b"\x04")
+        assert seen.exit_code() == 0
+
+
+def test_the_keys_of_a_shells_line_are_the_persons(visit: Visit) -> None:
+    with visit([]) as seen:
+        seen.until_shown("Say what to do.")
+        for typed, shown in (
+            (b"one two\x17X\x19", "█ one Xtwo\n"),  # Ctrl+W cuts, Ctrl+Y puts back
+            (b"one two\x02\x02\x0bX", "█ one tX\n"),  # Ctrl+B twice, Ctrl+K
+            (b"one two\x01\x06X", "█ oXne two\n"),  # Ctrl+A, Ctrl+F
+            (b"one two\x01\x1bdX", "█ X two\n"),  # Alt+D
+            (b"one tow\x02\x14", "█ one two\n"),  # Ctrl+T
+            (b"one.two\x1b\x7fX", "█ one.X\n"),  # Alt+Backspace stops at the dot
+            (b"one.two\x17X", "█ X\n"),  # Ctrl+W does not
+            (b"one two\x15\x19\x19", "█ one twoone two\n"),
+        ):
+            seen.send(typed)
+            seen.until_shown(shown)
+            seen.send(b"\x05\x15")
+            seen.until_shown("message, @file")
+
+
+def test_history_lasts_is_searched_and_holds_no_secret(visit: Visit, tmp_path: Path) -> None:
+    with visit([{"text": "first answer"}, {"text": "second answer"}]) as seen:
+        seen.until_shown("Say what to do.")
+        seen.send("the red apple\r")
+        seen.until_shown("first answer", "ready")
+        seen.send("/login sk-very-secret-123456\r")
+        seen.send(b"\x1b")
+        seen.until(lambda _: (tmp_path / "data" / "input_history.jsonl").exists())
+    kept = tmp_path / "data" / "input_history.jsonl"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert "secret" not in kept.read_text()
+    with visit([]) as seen:
+        seen.until_shown("first answer", "ready")
+        seen.send(b"\x18n")
+        seen.until_shown("Say what to do.")
+        seen.send(UP)
+        seen.until_shown("█ the red apple\n")
+        seen.send(b"\x15")
+        seen.until_shown("message, @file")
+        seen.send(b"\x12red")
+        seen.until_shown("Typed before", "the red apple")
+        seen.send(ENTER)
+        seen.until_shown("█ the red apple\n", gone="Typed before")
+
+
+def test_the_draft_is_written_in_the_persons_editor_and_the_screen_comes_back_whole(
+    visit: Visit, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nstty -a | grep -q " icanon" && printf " from outside" >> "$1"\n')
+    editor.chmod(0o700)
+    with visit([{"text": "answered"}], EDITOR=str(editor)) as seen:
+        seen.until_shown("Say what to do.")
+        for keys in (b"\x07", b"\x18\x05"):
+            seen.send("draft")
+            seen.until_shown("█ draft\n")
+            seen.send(keys)
+            seen.until_shown("█ draft from outside\n", "Say what to do.", "? keys")
+            seen.send(b"\x15")
+            seen.until_shown("message, @file")
+        seen.send("go\r")
+        seen.until_shown("answered")
+
+
+def test_shift_tab_goes_through_the_modes_and_never_to_full(visit: Visit) -> None:
+    with visit([], mode="edits") as seen:
+        seen.until_shown("Say what to do.", "edits")
+        for mode in ("auto", "plan", "ask", "edits", "auto"):
+            seen.send(b"\x1b[Z")
+            seen.until_shown(f"Mode {mode}:", f"· {mode} ·")
+
+
+def test_a_command_of_ones_own_runs_unasked_and_shows_what_it_printed(visit: Visit, tmp_path: Path) -> None:
+    with visit([], mode="ask") as seen:
+        seen.until_shown("Say what to do.")
+        seen.send("!echo seen-$((40+2)) && touch made\r")
+        screen = seen.until_shown("seen-42", "ready")
+        assert "approve?" not in screen
         assert (tmp_path / "workspace" / "made").exists()

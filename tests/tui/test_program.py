@@ -131,7 +131,7 @@ async def test_a_message_has_as_many_lines_as_wanted(tmp_path: Path) -> None:
 
 
 async def test_question_mark_shows_what_is_bound(tmp_path: Path) -> None:
-    async with screens(tmp_path, [], env={"OPENAGENT_KEY_TOGGLE_PLAN": "f8"}) as seen:
+    async with screens(tmp_path, [], size=(100, 44), env={"OPENAGENT_KEY_TOGGLE_PLAN": "f8"}) as seen:
         await seen.pilot.press("question_mark")
         await seen.until_shown("Keys", "answer a permission")
         assert "f8" in seen.screen()

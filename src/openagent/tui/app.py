@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
     from openagent.tui.terminal import Driver
 
 SOURCES = ("model", "user", "tool")
+TWICE = 2.0
+"""Seconds in which pressing it again leaves."""
+CYCLED: tuple[Mode, ...] = ("plan", "ask", "edits", "auto")
 TOUR = "tour"
 """What the first screen is left with when somebody wants to look around."""
 WIDE, NARROW, SMALLEST = 116, 90, (40, 10)
@@ -92,11 +96,13 @@ _ACTIONS = {
     "previous_tab": "turn_tabs(-1)",
     "models": "models",
     "redraw": "redraw",
+    "editor": "editor",
+    "cycle_mode": "cycle_mode",
     "help": "help",
 }
 _OF_THE_HOUSE = {
     *("scroll", "panel", "files", "cycle_agents", "open_newest", "paste_image", "tab", "turn_tabs", "sessions"),
-    *("new_session", "close_tab", "models", "yank", "view_full", "find"),
+    *("new_session", "close_tab", "models", "yank", "view_full", "find", "editor", "cycle_mode"),
 }
 
 
@@ -178,6 +184,7 @@ class OpenAgent(App[None]):
         """Something is asked before the work begins."""
         self._place = clean(link.remote) or place(cwd)
         self.history = History(locations.data_home(env))
+        self._cancelled_at = -TWICE
         self._keyboard = Keyboard(self._do, self._whisper)
         self.views = [SessionView(link, self.keys, self.history, vim=self.liked.vim)]
         self._bar = TabBar(self._place)
@@ -525,7 +532,11 @@ class OpenAgent(App[None]):
 
     async def start_session(self, template: str = "") -> None:
         """In a tab of its own; the session is made when something is said in it."""
-        await self._know_the_place(self.link.client)
+        try:
+            await self._know_the_place(self.link.client)
+        except OpenAgentError as problem:  # not connected yet, or no more
+            self.notify(clean(str(problem)), severity="warning", markup=False)
+            return
         view = SessionView(self.link, self.keys, self.history, vim=self.liked.vim)
         view.jail = self.jail
         self.views.append(view)
@@ -582,12 +593,61 @@ class OpenAgent(App[None]):
             self.notify("What was selected was copied.")
         elif len(self.screen_stack) > 1:
             self.pop_screen()
-        elif view.prompt.text:
-            view.prompt.text = ""
-        elif view.running:
-            await view.cancel()
+        elif monotonic() - self._cancelled_at < TWICE:
+            self.exit()
         else:
-            self.notify(f"Nothing is running. {self.keys.label('exit')} leaves.", markup=False)
+            self._cancelled_at = monotonic()
+            again = f"{self.keys.label('cancel')} again leaves; sessions go on."
+            if view.running:
+                view.aside.say(f"Stopped. {again}", lasts=TWICE)
+                await view.cancel()
+            elif view.prompt.text:
+                view.prompt.put_away()
+                view.aside.say(f"Put away; the up key brings it back. {again}", lasts=TWICE)
+            else:
+                view.aside.say(again, lasts=TWICE)
+
+    async def action_cycle_mode(self) -> None:
+        """`full` is none of them: it is chosen by name."""
+        from openagent.tui.choices import MODES
+
+        if self.view.info is None:
+            return
+        now = self.view.info.settings.mode
+        mode = CYCLED[(CYCLED.index(now) + 1) % len(CYCLED)] if now in CYCLED else CYCLED[0]
+        await self.view.change(SettingsChange(mode=mode))
+        self.view.aside.say(f"Mode {mode}: {MODES[mode]}. {self.keys.label('cycle_mode')} goes on.")
+
+    @on(Prompt.SearchAsked)
+    def _search_history(self) -> None:
+        from openagent.tui.history_search import HistorySearch
+
+        prompt = self.view.prompt
+        past = [*reversed(prompt.typed_before())]
+
+        def chosen(place: str | None) -> None:
+            if place is not None:
+                prompt.write_anew(past[int(place)])
+
+        self.push_screen(HistorySearch(past, prompt.text), chosen)
+
+    async def action_editor(self) -> None:
+        from openagent.tui import outside_editor
+
+        prompt = self.view.prompt
+        before = after = prompt.pasted.expand(prompt.text)[0]
+        problem = ""
+        # Nothing is drawn meanwhile, the terminal is the editor's; what comes from the daemon is taken all the same.
+        with self.batch_update(), self.suspend():
+            try:
+                program = outside_editor.command(self.env)
+                after = await asyncio.to_thread(outside_editor.edit, before, program, self.env)
+            except outside_editor.NoEditor as told:  # here: without a resume, the terminal would stay the editor's
+                problem = str(told)
+        if problem:
+            self.notify(clean(problem), severity="warning", markup=False)
+        if after != before:
+            prompt.write_anew(after)
 
     def action_exit(self) -> None:
         # After what was typed before it: that may still be on its way.

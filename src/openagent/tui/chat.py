@@ -383,6 +383,12 @@ class Chat(VerticalScroll):
         if call := self._calls.get(call_id):
             call.asked(diff)
 
+    async def open(self, call_id: str) -> None:
+        """What a person ran themselves is there to be read."""
+        call = self._calls.get(call_id)
+        if call is not None and not call.opened:
+            await call.action_fold()
+
     def tool_output(self, call_id: str, text: str) -> None:
         if call := self._calls.get(call_id):
             call.add_output(text)

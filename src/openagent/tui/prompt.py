@@ -43,6 +43,9 @@ class Prompt(TextArea):
     class HelpAsked(Message):
         pass
 
+    class SearchAsked(Message):
+        """For something that was typed before."""
+
     class BackAsked(Message):
         """Esc twice with nothing written: to an earlier message."""
 
@@ -93,6 +96,11 @@ class Prompt(TextArea):
 
     def _as_shown(self, whole: str) -> str:
         return self._folded.get(whole, whole)
+
+    def typed_before(self) -> list[str]:
+        """Oldest first, each once, where it was typed last."""
+        newest_first = dict.fromkeys(reversed([*map(self._as_shown, self._history.texts), *self._said]))
+        return [*reversed(newest_first)]
 
     def _begin_anew(self) -> None:
         self._past, self._changed = [], {}
@@ -181,6 +189,8 @@ class Prompt(TextArea):
             self._put_away_and_tell()
         elif key == "escape":
             self._escape()
+        elif key in keys.keys_of("history_search"):
+            self.post_message(self.SearchAsked())
         elif key in keys.keys_of("nav_up"):
             self._up()
         elif key in keys.keys_of("nav_down"):
@@ -279,8 +289,7 @@ class Prompt(TextArea):
 
     def _recall(self, step: int) -> None:
         if not self._past:
-            newest_last = dict.fromkeys(reversed([*map(self._as_shown, self._history.texts), *self._said]))
-            self._past = [*reversed(newest_last)]
+            self._past = self.typed_before()
             self._at = len(self._past)
         at = min(max(self._at + step, 0), len(self._past))
         if at == self._at:

@@ -89,6 +89,8 @@ class Draft(NamedTuple):
     template: str = ""
 
 
+USERS_CALLS = "user-"
+"""How the daemon's names of calls begin that a person made."""
 _numbers = count(1)
 
 
@@ -144,6 +146,8 @@ class SessionView(Rows):
         """The newest error: when it is what ends the turn, once is enough."""
         self._runs: dict[str, str] = {}
         """Commands typed here, by op, and the calls they became."""
+        self._own_commands: list[str] = []
+        """Those that run."""
         self._takers: dict[type[e.Event], Callable[[Any], Awaitable[None]]] = {
             e.TextDelta: lambda event: self.chat.say(event.message_number, event.text),
             e.ThinkingDelta: lambda event: self.chat.think(event.message_number, event.text),
@@ -439,6 +443,8 @@ class SessionView(Rows):
         if event.op_id in self._runs:
             self._runs[event.op_id] = event.call_id
         await self.chat.tool_started(event)
+        if event.op_id in self._runs:
+            await self.chat.open(event.call_id)
 
     async def _tool_output(self, event: e.ToolOutput) -> None:
         self.chat.tool_output(event.call_id, event.text)
@@ -480,10 +486,18 @@ class SessionView(Rows):
     # What waits for the person
 
     async def _ask(self, ask: PermissionAsk | Question) -> None:
+        if isinstance(ask, PermissionAsk) and self._is_own(ask):
+            await self.answer(PermissionPanel.Answered(ask, "once"))
+            return
         await self.asks.add(ask)
         if isinstance(ask, PermissionAsk):
             self.chat.tool_asked(ask.call_id, ask.diff)
         self._focus_what_waits()
+
+    def _is_own(self, ask: PermissionAsk) -> bool:
+        """Who typed the command need not be asked for it. What it wants of the world outside the jail, they are."""
+        typed = ask.arguments.get("command") in self._own_commands
+        return typed and ask.tool == "shell" and ask.call_id.startswith(USERS_CALLS)
 
     async def _answered(self, id_: str) -> None:
         await self.asks.take_away(id_)
@@ -586,6 +600,7 @@ class SessionView(Rows):
             return
         await self._attached.wait()
         made: list[str] = []
+        self._own_commands.append(command)
 
         def make(client: Client) -> ToolRun:
             made.append(client.next_id())
@@ -593,6 +608,7 @@ class SessionView(Rows):
             return ToolRun(id=made[0], session=self.session, tool="shell", arguments={"command": command})
 
         ran = await self.ask(make)
+        self._own_commands.remove(command)
         call = self._runs.pop(made[0], "") if made else ""
         if ran is None:
             return
@@ -620,6 +636,9 @@ class SessionView(Rows):
 
     @on(Prompt.Escaped)
     async def escape(self) -> None:
+        """Ends the turn; what waits for a yes is denied with it. The draft stays."""
+        if waiting := self.asks.permission:
+            self.aside.say(f"Denied, and the turn is stopped: {one_line(waiting.title, 60)}")
         if self.running:
             await self.cancel()
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,27 @@ async def test_the_plan_the_tools_and_the_tokens_have_panels(tmp_path: Path) -> 
         await seen.pilot.press("ctrl+x", "t")
         await seen.until_shown("✓ shell")
         await seen.pilot.press("ctrl+x", "t", "ctrl+x", "p")
-        await seen.until(lambda: "repair" not in seen.screen())
+        await seen.until(lambda: "✓ reproduce" not in seen.screen())
+
+
+async def test_the_agents_task_list_lives_above_the_input_until_it_is_done(tmp_path: Path) -> None:
+    def todo(*states: str) -> dict[str, Any]:
+        texts = ("reproduce", "repair", "verify")
+        return call("todo", plan=[{"text": text, "state": state} for text, state in zip(texts, states, strict=True)])
+
+    script = [
+        todo("done", "active", "pending"),
+        {"text": "half done"},
+        todo("done", "done", "done"),
+        {"text": "all done"},
+    ]
+    async with screens(tmp_path, script) as seen:
+        await seen.write("go")
+        await seen.until_shown("half done", "☑☐☐  1/3  ▸ repair  then verify")
+        await seen.until_idle()
+        await seen.write("go on")
+        await seen.until_shown("all done")
+        await seen.until(lambda: "▸ repair" not in seen.screen())
 
 
 async def test_going_back_shows_what_would_be_undone_and_undoes_it(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from openagent.protocol.sessions import (
     GrantScope,
     Mode,
     PermissionAsk,
+    PlanItem,
     Question,
     QueuedMessage,
     SessionCreate,
@@ -63,6 +64,7 @@ from openagent.tui.history import History
 from openagent.tui.keys import Keys
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.place import branch_in, branch_of
+from openagent.tui.plan_line import PlanLine
 from openagent.tui.prompt import Prompt
 from openagent.tui.question import QuestionPanel
 from openagent.tui.side import SidePanel
@@ -132,6 +134,7 @@ class SessionView(Rows):
         self.jail = ""
         self._branch = ""
         self._pill = Static(markup=False, id="pill")
+        self._plan_line = PlanLine()
         self._link = link
         self._draft: Draft | None = None
         self._making = asyncio.Lock()
@@ -176,6 +179,7 @@ class SessionView(Rows):
             yield self.side
         yield self._pill
         yield self.asks
+        yield self._plan_line
         yield self.activity
         yield self.completion
         yield self.aside
@@ -346,7 +350,7 @@ class SessionView(Rows):
             await then()
         said = [message.text for message in snapshot.messages if message.role == "user" and message.text]
         self.prompt.start_history(said)
-        self.side.show_plan(snapshot.plan)
+        self._show_plan(snapshot.plan)
         self.agents.clear()
         self._attached.set()
         self.run_worker(partial(self._learn_more, snapshot.info.cwd), group="more", exclusive=True)
@@ -453,7 +457,11 @@ class SessionView(Rows):
         self.chat.tool_finished(event)
 
     async def _plan(self, event: e.PlanUpdated) -> None:
-        self.side.show_plan(event.plan)
+        self._show_plan(event.plan)
+
+    def _show_plan(self, plan: Sequence[PlanItem]) -> None:
+        self.side.show_plan(plan)
+        self._plan_line.show(plan)
 
     async def _context_shown(self, event: e.ContextShown) -> None:
         self.side.show_context(event.sections)

@@ -120,6 +120,16 @@ class BareTerminal:
             pass
         return str(self._screen)
 
+    def resize(self, width: int, height: int) -> None:
+        if self._screen.size == (width, height):
+            return  # nothing would be drawn anew
+        self.screen()
+        self._screen = Screen(width, height)
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
     def until(self, wanted: Callable[[str], object]) -> str:
         deadline = time.monotonic() + PATIENCE
         while not wanted(screen := self.screen()):

@@ -29,8 +29,8 @@ async def test_a_retry_is_announced_and_the_answer_comes_all_the_same(tmp_path: 
     assert (completed.reason, completed.text) == ("done", "At last.")
     retries = only(seen, e.RetryScheduled)
     assert [(retry.provider, retry.attempt, retry.max_attempts) for retry in retries] == [
-        ("mine", 1, 3),
         ("mine", 2, 3),
+        ("mine", 3, 3),
     ]
     assert all(retry.error.message and retry.delay_s < 1 for retry in retries)
 

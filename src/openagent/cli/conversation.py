@@ -8,7 +8,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from openagent.cli.asking import BECAUSE, DENY_SAYING_WHY, WHOLE, WHY, Answer, Asking
-from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, paint
+from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, columns, paint, use_colour
 from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
 from openagent.client.text import call_line, clean, one_line, plan_lines
@@ -40,6 +40,8 @@ class Conversation:
         """Messages typed here: the terminal has shown them already."""
         self._told: ErrorInfo | None = None
         """The newest error: when it is what ends the turn, once is enough."""
+        self._living = False
+        """The last line tells how things are now, and is gone when something else is told."""
         self._printing = ""
         """The call whose output was printed last."""
         self._live_number = 0
@@ -92,7 +94,9 @@ class Conversation:
             return
         self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
         for each in said(event.told, event):
-            self.note(each.whole, _STYLES[each.tone])
+            living = isinstance(event, e.RetryScheduled) and use_colour(sys.stdout)
+            self.note(one_line(each.whole, columns()) if living else each.whole, _STYLES[each.tone])
+            self._living = living
         if isinstance(event, e.CheckpointRestored) and event.undo:
             self.note(f"To bring it again: openagent redo {event.session} {event.undo}", DIM)
 
@@ -104,7 +108,13 @@ class Conversation:
             sys.stdout.write("\n")
             self._in_line = False
 
+    def _forget_waiting(self) -> None:
+        if self._living:
+            self._living = False
+            sys.stdout.write("\x1b[1A\x1b[2K")
+
     def _print(self, text: str) -> None:
+        self._forget_waiting()
         self.end_line()
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -124,6 +134,7 @@ class Conversation:
 
     def _stream(self, text: str) -> None:
         shown = clean(text)
+        self._forget_waiting()
         sys.stdout.write(shown)
         sys.stdout.flush()
         if shown:

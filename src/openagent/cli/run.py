@@ -31,7 +31,7 @@ from openagent.client.command_line import (
     wrong_use,
 )
 from openagent.client.launch import DaemonDidNotStart
-from openagent.client.text import call_line, clean, plan_lines
+from openagent.client.text import call_line, clean, one_line, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.telling import said_of
@@ -188,6 +188,8 @@ class Run:
         self._refused: list[Event] = []
         self._refusals: set[str] = set()
         self._problem = ""
+        self._living = False
+        """The last line tells how things are now, and no longer when something else is told."""
         self._started: dict[str, str] = {}
         self._shown = {
             "text.delta": self._show_text,
@@ -344,10 +346,24 @@ class Run:
     def _tell(self, kind: str, event: Event) -> None:
         """Between the words of an answer, and where only its end is wanted, no more than what a person should know."""
         for line in said_of(kind, event):
-            if line.tone != "plain":
+            if kind == "retry.scheduled":
+                self._tell_waiting(f"! {line.whole}")
+            elif line.tone != "plain":
                 self._note(f"! {line.whole}", True, within=True)
             elif self._arguments.output == "text":
                 self._note(f"· {line.whole}", False, within=True)
+
+    def _tell_waiting(self, line: str) -> None:
+        """On a terminal one line that changes, and is gone when it no longer holds."""
+        living = use_colour(sys.stderr)
+        self._note(one_line(line, columns()) if living else line, True, within=True)
+        self._living = living
+
+    def _forget_waiting(self) -> None:
+        if self._living:
+            self._living = False
+            sys.stderr.write("\x1b[1A\x1b[2K")
+            sys.stderr.flush()
 
     def _show_text(self, event: Event) -> None:
         if self._streams:
@@ -358,6 +374,8 @@ class Run:
             self._end_line()
 
     def _print(self, text: str) -> None:
+        if text:
+            self._forget_waiting()
         if self._noted and self._draw and text:
             self._noted, text = False, f"\n{text}"
         self._streamed += text
@@ -439,12 +457,14 @@ class Run:
 
     def _note(self, line: str, failed: bool, *, within: bool = False) -> None:
         """`within`: the answer goes on behind it. What is drawn stands in whole lines, and is not ended for that."""
+        self._forget_waiting()
         if not (within and self._draw):
             self._end_line()
             self._noted = True
         sys.stderr.write(paint(clean(line), RED if failed else DIM, sys.stderr) + "\n")
 
     def _finish(self, event: Event) -> int:
+        self._forget_waiting()
         self._over = True
         reason = event["reason"]
         text = event.get("text", "")

@@ -134,7 +134,7 @@ def call_line(
     tool: str, subject: str, *, ended: str, reason: str = "", summary: str = "", duration_ms: float = 0.0
 ) -> str:
     """One tool call: `✓ edited core/turn.py +12 −3 · 4 ms`, `✗ denied: edit core/turn.py (the user said no)`."""
-    mark, what = words.MARKS.get(ended, "✗"), words.call_ended(tool, subject, ended)
+    mark, what = words.call_mark(ended, summary), words.call_ended(tool, subject, ended)
     if ended not in ("done", "failed"):
         why = f" ({one_line(reason)})" if reason else ""
         return f"{mark} {one_line(what)}{why}"

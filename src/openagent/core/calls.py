@@ -49,7 +49,7 @@ from openagent.protocol.events import (
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import PermissionAsk, PlanItem, Question, Wall
-from openagent.protocol.words import subject_of
+from openagent.protocol.words import DENIED, subject_of
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -261,11 +261,14 @@ async def _run_decided(
 
 
 def _with_news(session: "Session", outcome: ToolOutcome) -> ToolOutcome:
-    """The model hears what was kept from leaving the jail meanwhile: programs have their own words for it."""
+    """The model hears what was kept from leaving the jail meanwhile: programs have their own words for it, and some say
+    that all went well. So do people."""
     if not (news := session.permits.leaving.news()):
         return outcome
-    told = "\n".join(f"[openagent: {each}]" for each in news)
-    return msgspec.structs.replace(outcome, text=f"{outcome.text}\n{told}")
+    told = "\n".join(f"[openagent: {each}]" for each in news.values())
+    before = f"{outcome.display.summary} · " if outcome.display.summary else ""
+    display = msgspec.structs.replace(outcome.display, summary=f"{before}{DENIED}{', '.join(news)}")
+    return msgspec.structs.replace(outcome, text=f"{outcome.text}\n{told}", display=display)
 
 
 def _ruled(decision: Decision, ruling: Ruling) -> Decision:

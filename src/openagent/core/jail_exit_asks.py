@@ -73,10 +73,10 @@ class Leaving:
             self._once = {}
             self.call_id = call_id
 
-    def news(self) -> list[str]:
-        """What was refused since the last time, for the model."""
-        told, self._news = list(self._news.values()), {}
-        return told
+    def news(self) -> dict[str, str]:
+        """What was refused since the last time: in a word for people, and as the model is told."""
+        told, self._news = self._news, {}
+        return {opening.subject: why for opening, why in told.items()}
 
     @property
     def openings(self) -> Openings:

@@ -169,7 +169,7 @@ class ModelCall:
             case RetryNotice():
                 event: Event = RetryScheduled(
                     provider=notice.provider,
-                    attempt=notice.attempt,
+                    attempt=notice.attempt + 1,
                     max_attempts=notice.max_attempts,
                     delay_s=notice.delay_s,
                     error=notice.error,

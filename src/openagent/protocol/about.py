@@ -59,6 +59,25 @@ def filled_in(subject: str, arguments: Mapping[str, Any]) -> str:
     return found.strip()
 
 
+_NAMES_A_FILE = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "--- ", "+++ ")
+
+
+def named_files(patch: str) -> list[str]:
+    """Those that a patch changes, in a unified diff or in the models' own form; it need not be a good one."""
+    found: dict[str, None] = {}
+    for line in patch.split("\n"):
+        if line.startswith(_NAMES_A_FILE):
+            name = line.partition(": ")[2] if line.startswith("***") else line[4:]
+            if not name.partition("\t")[0]:
+                continue
+            if line.startswith(("--- a/", "--- b/", "+++ a/", "+++ b/")) and name[2:].partition("\t")[0]:
+                name = name[2:]
+            name = name.partition("\t")[0].strip()
+            if name != "/dev/null":
+                found[name] = None
+    return list(found)
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(str(each) for each in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -486,7 +486,7 @@ class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
     """A request failed and is sent again."""
 
     told: ClassVar[Told] = (
-        Line("{error.message} Trying again in {delay_s:seconds} ({attempt} of {max_attempts}).", "warning"),
+        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning"),
     )
     provider: str
     """The provider, by its name."""

@@ -54,7 +54,7 @@ LINES = {
         Line("{note}", "plain", when="!used note"),
     ),
     "retry.scheduled": (
-        Line("{error.message} Trying again in {delay_s:seconds} ({attempt} of {max_attempts}).", "warning"),
+        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning"),
     ),
     "provider.failed_over": (Line("{to_model} goes on in place of {from_model}:", "warning", hint="{reason}"),),
     "model.routed": (Line("Answered by {model}:", "plain", hint="{reason}"),),

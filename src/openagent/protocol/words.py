@@ -6,7 +6,7 @@ Imports nothing but what tools say: `openagent run` lives on this too.
 
 from __future__ import annotations
 
-from openagent.protocol.about import About, filled_in
+from openagent.protocol.about import About, filled_in, named_files
 from openagent.protocol.known_tools import KNOWN
 
 TYPE_CHECKING = False
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 MARKS = {"done": "✓", "failed": "✗", "denied": "✗", "stopped": "■", "interrupted": "■", "not_run": "–"}
 """By how a call ended."""
+
+DENIED = "denied: "
+"""Begins, in the outcome of a call that ran, what of it was denied."""
 
 OPENINGS = {
     "network": About("other", ("connect to", "connecting to", "connected to")),
@@ -44,6 +47,8 @@ def is_known(tool: str) -> bool:
 
 def subject_of(tool: str, arguments: Mapping[str, object]) -> str:
     """What stands for a whole call on one line, where only its arguments are known."""
+    if tool == "apply_patch":
+        return ", ".join(named_files(str(arguments.get("patch", "")))) or tool
     if (known := KNOWN.get(tool)) is not None and (subject := filled_in(known.subject, arguments)):
         return subject
     named = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), None)
@@ -65,6 +70,13 @@ def call_ended(tool: str, subject: str, ended: str) -> str:
     if ended == "done":
         return _said(tool, 2, subject)
     return f"{ended.replace('_', ' ')}: {call_to_come(tool, subject)}"
+
+
+def call_mark(ended: str, summary: str = "") -> str:
+    """What was not let do all that it wanted is no plain success, whatever it says itself."""
+    if ended == "done" and DENIED in summary:
+        return MARKS["stopped"]
+    return MARKS.get(ended, "✗")
 
 
 def _said(tool: str, when: int, subject: str) -> str:

@@ -5,13 +5,14 @@ from typing import Annotated, Any, NamedTuple
 
 from openagent.plugins.files_read import Stamp
 from openagent.plugins.tool import ToolContext, ToolOutcome, Touched, tool
+from openagent.protocol.about import named_files
 from openagent.protocol.display import Display
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.beneath import Root, root_of
 from openagent.tools.changes import MAX_DIFF, change_display, previewed, refuse_outdated
 from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import explained, load
-from openagent.tools.patches import FilePatch, named_files, parse_patch
+from openagent.tools.patches import FilePatch, parse_patch
 from openagent.tools.patching import added_text, patched
 
 

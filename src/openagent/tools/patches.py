@@ -15,9 +15,6 @@ BEGIN, END = "*** Begin Patch", "*** End Patch"
 _SECTION = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _MOVE = re.compile(r"\*\*\* Move to: (.+)")
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
-_NAMED = re.compile(
-    r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]/)?)([^\t\n]+)", re.MULTILINE
-)
 _NOTHING = "/dev/null"
 
 
@@ -42,11 +39,6 @@ class FilePatch(Struct):
     path: str
     move_to: str = ""
     hunks: list[Hunk] = []
-
-
-def named_files(patch: str) -> list[str]:
-    """For the one line that stands for a patch; the patch need not be a good one."""
-    return list(dict.fromkeys(name.strip() for name in _NAMED.findall(patch) if name.strip() != _NOTHING))
 
 
 def parse_patch(patch: str) -> list[FilePatch]:

@@ -405,8 +405,11 @@ class Chat(VerticalScroll):
         """Shown until something is said."""
         await self._append([widget])
 
-    async def note(self, text: str, kind: str = "") -> None:
-        await self._append([Note(text, kind)])
+    async def note(self, text: str, kind: str = "", *, living: bool = False) -> None:
+        """`living`: it tells how things are now. The next of its kind takes its place, and so does what comes of it."""
+        note = Note(text, kind)
+        note.set_class(living, "living")
+        await self._append([note])
 
     async def wait(self, text: str) -> None:
         await self._append([Said(text, waiting=True)])
@@ -517,6 +520,8 @@ class Chat(VerticalScroll):
     async def _append(self, widgets: Sequence[Widget], number: int = 0) -> None:
         if not widgets or self.has_newer:
             return
+        if passed := [child for child in self.children[-1:] if child.has_class("living")]:
+            await self.remove_children(passed)
         if number:
             self._numbers.update(dict.fromkeys(widgets, number))
         if any(isinstance(widget, Said | LongSaid) and not widget.has_class("waiting") for widget in widgets):

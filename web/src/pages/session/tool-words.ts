@@ -40,6 +40,7 @@ function verbFor({ words: [todo, doing, done] }: ToolWords, phase: Phase): strin
 
 function telling(call: ToolCallPart, { subject }: ToolWords): string {
   const given = call.arguments ?? {}
+  if (call.name === 'apply_patch') return namedFiles(plain(given.patch)).join(', ') || call.name
   const filled = subject.includes('{')
     ? subject.replace(/\{(\w+)\}/g, (_, name: string) => plain(given[name])).trim()
     : plain(given[subject])
@@ -47,6 +48,14 @@ function telling(call: ToolCallPart, { subject }: ToolWords): string {
   for (const name of TELLING) if (typeof given[name] === 'string' && given[name]) return given[name]
   const first = Object.values(given).find((value) => typeof value === 'string')
   return typeof first === 'string' ? first : ''
+}
+
+const NAMED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]\/)?)([^\t\n]+)/gm
+
+/** The files that a patch changes (protocol/about.py). */
+function namedFiles(patch: string): string[] {
+  const names = [...patch.matchAll(NAMED)].map((found) => found[1].trim())
+  return [...new Set(names.filter((name) => name !== '/dev/null'))]
 }
 
 function plain(value: unknown): string {

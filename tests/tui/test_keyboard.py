@@ -240,3 +240,31 @@ def test_a_command_of_ones_own_runs_unasked_and_shows_what_it_printed(visit: Vis
         screen = seen.until_shown("seen-42", "ready")
         assert "approve?" not in screen
         assert (tmp_path / "workspace" / "made").exists()
+
+
+def test_vim_keys_are_read_byte_by_byte_and_escape_stops_from_normal_mode(visit: Visit) -> None:
+    with visit([shell("sleep 60"), {"text": "Never said."}], OPENAGENT_VIM="1") as seen:
+        seen.until_shown("Say what to do.")
+        seen.send("wrong words")
+        seen.send(ESC + b"ddi")  # Esc and a letter in one read are no Alt+D
+        seen.send("go\r")
+        seen.until_shown("running sleep 60", "█ go", gone="words")
+        seen.send("draft")
+        seen.until_shown("█ draft\n")
+        seen.send(ESC + b"x")
+        seen.until_shown("running sleep 60", "█ draf\n")
+        seen.send(ESC)
+        seen.until_shown("ready", "█ draf\n", gone="running sleep 60")
+
+
+def test_two_keys_after_one_another_say_what_may_follow_and_escape_forgets_the_first(visit: Visit) -> None:
+    with visit([]) as seen:
+        seen.until_shown("Say what to do.")
+        seen.send(b"\x18")
+        seen.until_shown("p plan", "n new", "1…9 tab")
+        seen.send(ESC)
+        seen.until_shown("message, @file", gone="1…9 tab")
+        seen.send("plain")
+        seen.until_shown("█ plain\n")
+        seen.send(b"\x18q")
+        seen.until_shown("ctrl+x q does nothing", "█ plain\n")

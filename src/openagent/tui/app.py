@@ -395,7 +395,7 @@ class OpenAgent(App[None]):
         if isinstance(event, InputEvent):
             self._attention.used()
         if isinstance(event, Key | Paste) and not event.is_forwarded and isinstance(self.screen, House):
-            if isinstance(event, Key) and await self._keyboard.takes_chord(event, self.keys):
+            if isinstance(event, Key) and await self._keyboard.takes_chord(event, self.keys, self.size.width - 4):
                 return
             if isinstance(event, Key) and self.view.goes_elsewhere(event.key):
                 return
@@ -629,7 +629,7 @@ class OpenAgent(App[None]):
             if place is not None:
                 prompt.write_anew(past[int(place)])
 
-        self.push_screen(HistorySearch(past, prompt.text), chosen)
+        self.push_screen(HistorySearch(past, "" if "\n" in prompt.text else prompt.text), chosen)
 
     async def action_editor(self) -> None:
         from openagent.tui import outside_editor

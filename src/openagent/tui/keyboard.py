@@ -21,15 +21,15 @@ class Keyboard:
         self._say = say
         self._first = ""
 
-    async def takes_chord(self, event: events.Key, keys: Keys) -> bool:
-        """Whether the key is part of two that belong together."""
+    async def takes_chord(self, event: events.Key, keys: Keys, width: int) -> bool:
+        """Whether the key is part of two that belong together. `width` is there to say what may follow."""
         if is_held(event):
             return bool(self._first)
         if not self._first:
             if event.key not in keys.chords:
                 return False
             self._first = event.key
-            self._say(_following(event.key, keys))
+            self._say(_following(event.key, keys, width))
             return True
         first, self._first = self._first, ""
         key = event.character if event.is_printable and event.character else event.key
@@ -61,10 +61,13 @@ def wants(widget: Widget | None, event: events.Key | events.Paste, bound: set[st
     return own or event.key in bound or event.key in ("escape", "tab") or is_held(event)
 
 
-def _following(first: str, keys: Keys) -> Content:
-    pairs = [(key, name) for key, name in keys.chords[first].items() if not key.startswith("ctrl+")]
-    listed = [
-        Content.assemble((ARROWS.get(key, key), "bold $primary"), f"\N{NO-BREAK SPACE}{ACTIONS[name].short}")
-        for key, name in pairs
-    ]
-    return Content("  ").join([*listed, Content.assemble(("1…9", "bold $primary"), "\N{NO-BREAK SPACE}tab")])
+def _following(first: str, keys: Keys, width: int) -> Content:
+    """No key is parted from its word."""
+    pairs = [(ARROWS.get(key, key), ACTIONS[name].short) for key, name in keys.chords[first].items()]
+    lines: list[list[Content]] = [[]]
+    for key, what in [*((key, what) for key, what in pairs if what), ("1…9", "tab")]:
+        shown = Content.assemble((key, "bold $primary"), f" {what}")
+        if sum(len(each) + 2 for each in lines[-1]) + len(shown) > width:
+            lines.append([])
+        lines[-1].append(shown)
+    return Content("\n").join([Content("  ").join(line) for line in lines])

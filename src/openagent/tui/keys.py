@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -105,7 +106,7 @@ class Keys:
         """How the first key is shown: ^O, or ^X P."""
         return " ".join(_short(key) for key in self.bound[action].split(",")[0].split())
 
-    @property
+    @cached_property
     def chords(self) -> Mapping[str, Mapping[str, str]]:
         """First key to second key to action. A key that does something by itself begins none."""
         alone = {key for name in self.bound for key in self.keys_of(name) if " " not in key}

@@ -32,6 +32,8 @@ def test_surfaces_are_distinct_and_text_is_seen_in_every_palette(place: tuple[st
     texts = [theme.foreground, theme.primary, theme.success, theme.warning, theme.error, theme.variables["gutter"]]
     assert not set(map(shown, texts)) & set(grounds)
     assert shown(theme.variables["added-word"]) != shown(theme.variables["removed-word"])
+    if (chosen := theme.variables.get("block-cursor-blurred-background")) is not None:
+        assert shown(chosen) != shown(theme.surface), "what is chosen in a list"
     assert shown(theme.variables["found"]) != shown(theme.variables["found-now"])
 
 

@@ -100,6 +100,7 @@ DARK_256 = _theme(
     veil="#121212 60%",
     scrollbar="#444444",
     border_blurred="#303030",
+    block_cursor_blurred_background="#444444",
 )
 LIGHT_256 = _theme(
     "light-256",
@@ -124,6 +125,7 @@ LIGHT_256 = _theme(
     veil="#ffffff 60%",
     scrollbar="#bcbcbc",
     border_blurred="#dddddd",
+    block_cursor_blurred_background="#d7d7ff",
 )
 # The sixteen, as they are numbered: what a terminal makes of them is its owner's choice. Rows of a diff keep the
 # ground, for sixteen colours have no quiet green.
@@ -154,6 +156,7 @@ DARK_16 = _theme(
     scrollbar=_DARK_GREY,
     scrollbar_background=_BLACK,
     border_blurred=_DARK_GREY,
+    block_cursor_blurred_background=_BLACK,
     block_cursor_background=_BLUE,
     block_cursor_foreground=_WHITE,
 )
@@ -181,6 +184,7 @@ LIGHT_16 = _theme(
     scrollbar=_GREY,
     scrollbar_background=_WHITE,
     border_blurred=_GREY,
+    block_cursor_blurred_background=_WHITE,
     block_cursor_background=_BLUE,
     block_cursor_foreground=_WHITE,
 )

@@ -74,7 +74,11 @@ def test_what_follows_two_dashes_is_a_prompt(two: Two) -> None:
     ("way", "problem"),
     [
         (["--connect"], "--connect needs a value."),
-        (["--connect", "127.0.0.1:9"], "No daemon answers at ws://127.0.0.1:9/ws"),
+        (["--connect", "127.0.0.1:9"], "No daemon answers at ws://127.0.0.1:9/ws: Connection refused."),
+        (
+            ["--connect", "http://127.0.0.1:9/login#abc"],
+            "No daemon answers at ws://127.0.0.1:9/ws: Connection refused.",
+        ),
         (["--connect", "x:1", "--token-file", "nowhere"], "The token in nowhere cannot be read: No such file"),
     ],
 )

@@ -204,6 +204,7 @@ def test_folders_are_named_from_where_one_is_and_missing_ones_are_said(machine: 
         assert ran.returncode == 1
         assert said in ran.stderr
         assert str(machine.workspace / given) in ran.stderr
+        assert said in machine.run("config", "show", "--cwd", given).stderr
 
 
 def test_a_config_named_by_a_relative_path_counts_here_while_a_daemon_runs(machine: Machine) -> None:

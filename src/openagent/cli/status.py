@@ -1,7 +1,10 @@
 """`openagent status`"""
 
+import os
+
 from openagent.cli.command import as_json, command, complete, daemon, plain, print_json, say
 from openagent.cli.process import daemon_pid
+from openagent.client import elsewhere
 from openagent.client.text import duration, size
 from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
@@ -20,10 +23,8 @@ def show_status(socket: str, as_json: bool) -> int:
     except OpenAgentError as problem:
         if not as_json:
             raise _with_pid(problem) from None
-        told = problem.info
-        print_json(
-            {"pid": daemon_pid(), "error": {"code": told.code, "message": told.message, "hint": told.hint}},
-        )
+        told, pid = problem.info, None if elsewhere.wanted(os.environ) else daemon_pid()
+        print_json({"pid": pid, "error": {"code": told.code, "message": told.message, "hint": told.hint}})
         return 1
     if as_json:
         print_json(plain(info))

@@ -37,6 +37,15 @@ def web_socket_url(url: str) -> str:
     return f"{scheme}://{place}/{'ws' if path in ('', 'login') else path}"
 
 
+def nobody_there(url: str, problem: Exception) -> dict[str, str]:
+    """Why a daemon elsewhere was not reached, as data of an error."""
+    said = str(problem)
+    if isinstance(problem, OSError) and problem.errno and problem.errno > 0:
+        said = os.strerror(problem.errno)
+    message = f"No daemon answers at {url}: {said}."
+    return {"code": "provider_error", "message": message, "hint": "Check the address and the token."}
+
+
 def machine(url: str) -> str:
     """For people: the host, and its port where it was named."""
     return web_socket_url(url).partition("://")[2].partition("/")[0] if url else ""

@@ -6,7 +6,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
-from openagent.client.elsewhere import token_for, wanted, web_socket_url
+from openagent.client.elsewhere import nobody_there, token_for, wanted, web_socket_url
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, reader_left
 
 _LOOK_UP = 1.0
@@ -20,8 +20,7 @@ class ThinClientElsewhere(ThinClient):
         try:
             self._line = connect(url, additional_headers=headers, max_size=None, proxy=None)
         except (OSError, WebSocketException) as problem:
-            hint = "Check the address and the token."
-            raise Refused({"message": f"No daemon answers at {url}: {problem}.", "hint": hint}) from None
+            raise Refused(nobody_there(url, problem)) from None
         self._waiting: list[str] = []
 
     def _passed_on(self) -> dict[str, Any]:

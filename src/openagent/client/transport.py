@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
+from openagent.client.elsewhere import nobody_there
 from openagent.protocol.codec import HEADER_SIZE, frame
 from openagent.protocol.errors import OpenAgentError
 
@@ -57,9 +58,8 @@ class WebSocketTransport:
         try:
             return cls(await connect(url, additional_headers=headers, max_size=None, proxy=None))
         except (OSError, WebSocketException) as problem:
-            raise OpenAgentError(
-                "provider_error", f"No daemon answers at {url}: {problem}.", hint="Check the address and the token."
-            ) from None
+            told = nobody_there(url, problem)
+            raise OpenAgentError("provider_error", told["message"], hint=told["hint"]) from None
 
     async def send(self, body: bytes) -> None:
         await self._socket.send(body.decode())

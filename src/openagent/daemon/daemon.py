@@ -17,6 +17,7 @@ from openagent.core.audit import Actor, acting, entry
 from openagent.daemon.bus import EventBus
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
+from openagent.daemon.folders import no_folder
 from openagent.daemon.live_metrics import LiveMetrics, rss_bytes
 from openagent.daemon.op_audit import OpAudit
 from openagent.daemon.reach_interface import Reach
@@ -404,6 +405,8 @@ class Daemon:
 
     async def _config_show(self, connection: Connection, op: ConfigShow) -> ConfigList:
         manager = await self._manager()
+        if op.cwd and not await asyncio.to_thread(os.path.isdir, op.cwd):
+            raise no_folder(op.cwd)
         shown = self._ready.result().show_config(op.cwd, connection.env)
         model = manager.runtime.answering("", connection.env, Path(op.cwd or self.place.home))
         # Where none is set, one answers all the same.

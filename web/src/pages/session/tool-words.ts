@@ -54,7 +54,7 @@ const NAMED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\
 
 /** The files that a patch changes (protocol/about.py). */
 function namedFiles(patch: string): string[] {
-  const names = [...patch.matchAll(NAMED)].map((found) => found[1].trim())
+  const names = [...patch.matchAll(NAMED)].map((found) => (found[1] ?? '').trim())
   return [...new Set(names.filter((name) => name !== '/dev/null'))]
 }
 

@@ -56,6 +56,7 @@ from openagent.safety.inherited import InheritedRules
 from openagent.safety.jail_exit_routing import JailExits
 from openagent.safety.jails import build_jail, jailed_starter, start_mcp_server
 from openagent.safety.service import Safety
+from openagent.sessions.config_change import ConfigChange
 from openagent.sessions.queues import QueueService
 from openagent.sessions.search import SearchService
 from openagent.sessions.settings_check import SettingsCheck
@@ -310,6 +311,7 @@ def assemble(
         *tasks.handlers(),
         *search.handlers(),
         *QueueService(manager).handlers(),
+        *ConfigChange(configs).handlers(),
         *ToolSwitch(configs, manager, team.own_tools).handlers(),
         *safety.handlers(store, manager),
         *grants.handlers(),

@@ -62,7 +62,7 @@ PLAIN = frozenset(
         *("messages", "method", "mode", "model", "name", "number", "on", "others", "owner", "parts", "path", "paths"),
         *("position", "protocol", "provider", "query", "question", "queued", "reason", "replace", "roots", "rows"),
         *("scope", "scopes", "server", "servers", "settings", "since", "state", "template", "text", "through", "title"),
-        *("token", "tool", "turn", "undo", "until", "uri", "url", "version"),
+        *("token", "tool", "turn", "undo", "until", "uri", "url", "value", "version"),
     )
 )
 """Fields that name no folder, session or the like: what they name lies in something that another field names, or is

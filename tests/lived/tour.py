@@ -136,6 +136,7 @@ async def looking(h: House, client: Client, session: str) -> None:
     cwd = str(h.workspace)
     assert (await say(client, "daemon.status")).sessions >= 1
     assert (await say(client, "config.show", cwd=cwd)).values
+    assert (await say(client, "config.set", key="budget.warn_at", value="80")).value == 80
     assert (await say(client, "audit.list", session=session)).entries
     assert (await say(client, "usage.report", by="model")).rows
     await say(client, "usage.failures")

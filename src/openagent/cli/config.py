@@ -9,7 +9,7 @@ from openagent.cli.command import as_json, ask_daemon, command, examples, group,
 from openagent.cli.terminal import table
 from openagent.client.text import clean
 from openagent.protocol import locations
-from openagent.protocol.configuration import ConfigShow
+from openagent.protocol.configuration import ConfigSet, ConfigShow
 from openagent.protocol.errors import OpenAgentError
 
 
@@ -106,5 +106,37 @@ def _file(project: bool) -> str:
     return os.path.abspath(os.path.join(".openagent", "config.toml") if project else locations.config_file(os.environ))
 
 
-for _command in (show, get, path, edit):
+@command(
+    "set",
+    "openagent config set model anthropic/claude-sonnet-5",
+    "openagent config set budget.day_usd 20",
+    "openagent config set --project mode plan",
+)
+@click.argument("key")
+@click.argument("value")
+@_project
+@as_json
+def set_(key: str, value: str, project: bool, as_json: bool) -> None:
+    """Write a setting into your file, after checking it. Comments and everything else in the file stay."""
+    done = ask_daemon(ConfigSet(id="-", key=key, value=value, cwd=os.getcwd() if project else ""))
+    if as_json:
+        print_json(plain(done))
+    else:
+        say(clean(f"{done.key} = {_shown(done.value)}, in {done.file}."))
+
+
+@command("unset", "openagent config unset budget.day_usd")
+@click.argument("key")
+@_project
+@as_json
+def unset(key: str, project: bool, as_json: bool) -> None:
+    """Take a setting out of your file; what counts then, `openagent config get` prints."""
+    done = ask_daemon(ConfigSet(id="-", key=key, cwd=os.getcwd() if project else ""))
+    if as_json:
+        print_json(plain(done))
+    else:
+        say(clean(f"{done.key} is no longer set in {done.file}."))
+
+
+for _command in (show, get, set_, unset, path, edit):
     config.add_command(_command)

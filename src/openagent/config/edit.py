@@ -31,6 +31,34 @@ def set_value(file: Path, path: tuple[str, ...], value: Value) -> None:
     raise _by_hand(file, path, value)
 
 
+def unset_value(file: Path, path: tuple[str, ...]) -> None:
+    """Takes a key out; nothing happens where it does not stand."""
+    text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
+    places = key_lines(text)
+    if path not in places:
+        return
+    lines = text.splitlines(keepends=True)
+    start = places[path] - 1
+    edited = "".join([*lines[:start], *lines[_end_of_value(lines, start) :]])
+    before, after = _read(text), _read(edited)
+    if before is None or after is None or after != _without(before, path):
+        *tables, key = path
+        where = f" under `[{dotted(tuple(tables))}]`" if tables else ""
+        raise OpenAgentError(
+            "config_error",
+            f"{file} is written in a way that cannot be changed safely, so it was left alone.",
+            hint=f"Take `{_name(key)}`{where} out yourself.",
+        )
+    _replace(file, edited)
+
+
+def _without(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    first, *rest = path
+    if not rest:
+        return {name: value for name, value in document.items() if name != first}
+    return {**document, first: _without(document[first], (*rest,))}
+
+
 def _edits(text: str, path: tuple[str, ...], value: Value) -> Iterator[str]:
     """Ways to write it, the nicest first; not each of them says the same in every document."""
     lines = [f"{line}\n" for line in text.split("\n")]

@@ -327,11 +327,27 @@ export interface CommandsList {
   cwd?: string
 }
 
+/** A setting that was written, or taken out. */
+export interface ConfigChanged {
+  key: string
+  file: string
+  value?: unknown
+}
+
 /** The settings. */
 export interface ConfigList {
   values: ConfigValue[]
   files?: string[]
   notes?: string[]
+}
+
+/** Write one setting into a file, or take it out. Everything else in the file stays as it is. The file is checked first: what would not be read is not written. Secrets are refused; the vault keeps those. */
+export interface ConfigSet {
+  op: "config.set"
+  id: string
+  key: string
+  value?: string | null
+  cwd?: string
 }
 
 /** The settings, and where each came from. */
@@ -1697,7 +1713,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | ConfigShow | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | ConfigShow | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch
 
 /** Allow or deny a waiting tool call. */
 export interface PermissionAnswer {
@@ -2105,6 +2121,7 @@ export interface Results {
   "setup.key": ModelChosen
   "setup.use": ModelChosen
   "config.show": ConfigList
+  "config.set": ConfigChanged
   "usage.failures": FailureReport
   "usage.report": UsageReport
   "metrics.agents": AgentsMetrics
@@ -3389,6 +3406,7 @@ export interface Ops {
   "setup.key": SetupKey
   "setup.use": SetupUse
   "config.show": ConfigShow
+  "config.set": ConfigSet
   "usage.failures": UsageFailures
   "usage.report": UsageAsk
   "metrics.agents": MetricsAgents

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from openagent import __version__
-from openagent.client.text import one_line
+from openagent.client.text import clean, one_line
 from openagent.protocol.sessions import SessionInfo
 from openagent.tui.keys import Keys
 from openagent.tui.place import from_home
@@ -15,6 +15,7 @@ TRY = (
     "!git log --oneline -5",
     "read @README.md and say what is out of date",
 )
+LONGEST_FOLDER = 56
 ROOM = 20
 """Lines of the screen below which only the first sentence is shown."""
 
@@ -33,12 +34,12 @@ class Welcome(Static):
             self.update(FIRST)
             return
         model = info.model or "no model yet: /login brings one"
-        place = from_home(info.cwd) + (f" ({one_line(branch, 24)})" if branch else "")
+        place = _end_of(clean(from_home(info.cwd))) + (f" ({one_line(branch, 24)})" if branch else "")
         lines = [
             Content.assemble(("OpenAgent", "bold $primary"), f" {__version__}"),
             Content(""),
             _row("model", Content.styled(one_line(model, 60), "$foreground" if info.model else "$warning")),
-            _row("folder", Content.styled(one_line(place, 60), "$foreground")),
+            _row("folder", Content.styled(place, "$foreground")),
             _row("mode", Content.styled(info.settings.mode, "$foreground")),
             Content(""),
             *(_row("try" if each is TRY[0] else "", Content(each)) for each in TRY),
@@ -53,6 +54,16 @@ class Welcome(Static):
         hints = (("sessions", "earlier sessions"), ("new_session", "another tab"), ("palette", "everything"))
         named = [Content.assemble((self._keys.label(action), "bold"), f" {what}") for action, what in hints]
         return Content("   ").join([*named, Content.assemble(("?", "bold"), " all keys")])
+
+
+def _end_of(folder: str) -> str:
+    """A long path is known by its last folders."""
+    if len(folder) <= LONGEST_FOLDER:
+        return folder
+    parts = folder.split("/")
+    while len(parts) > 1 and len("/".join(parts)) > LONGEST_FOLDER:
+        parts.pop(0)
+    return "…/" + one_line("/".join(parts), LONGEST_FOLDER)
 
 
 def _row(name: str, what: Content) -> Content:

@@ -225,3 +225,16 @@ def test_the_model_that_a_key_alone_gives_is_named_wherever_one_is(tmp_path: Pat
         assert [each["model"] for each in machine.json("sessions", "list")["sessions"]] == ["openai/gpt-5"]
     finally:
         machine.run("stop")
+
+
+def test_a_session_is_exported_as_one_page_in_which_nothing_runs(machine: Machine) -> None:
+    said = "**Bold** <script>alert(1)</script>\n\n[x](javascript:alert(2))"
+    session = machine.turn("Show it", script=[{"text": said}])
+    page = machine.run("sessions", "export", session, "--format", "html").stdout
+    assert page.startswith("<!doctype html>")
+    assert "<strong>Bold</strong>" in page
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    assert 'href="javascript' not in page
+    markdown = machine.run("sessions", "export", session, "--format", "md").stdout
+    assert markdown == machine.run("sessions", "export", session, "--format", "markdown").stdout

@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from html import escape
+from io import StringIO
 from typing import TextIO
 
 import click
@@ -141,15 +143,18 @@ async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
 @command(
     "export",
     "openagent sessions export 06gx > session.json",
-    "openagent sessions export 06gx --format markdown --output session.md",
+    "openagent sessions export 06gx --format md --output session.md",
+    "openagent sessions export 06gx --format html --output session.html",
 )
 @session_argument()
-@click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["json", "markdown", "md", "html"]), default="json", show_default=True
+)
 @click.option("--output", metavar="FILE", help="Write there instead of to the terminal.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def export(session: str, form: str, output: str | None, as_json: bool) -> None:
     """Write all of a session, with every message."""
-    complete(_export(session, _write_json if as_json or form == "json" else _write_markdown, output))
+    complete(_export(session, _write_json if as_json else _WRITERS[form], output))
 
 
 async def _export(session: str, write: "Writer", output: str | None = None) -> None:
@@ -194,7 +199,31 @@ async def _write_markdown(client: Client, info: SessionInfo, file: TextIO) -> No
     file.write(markdown.end())
 
 
+async def _write_html(client: Client, info: SessionInfo, file: TextIO) -> None:
+    """One file that needs no other. What was said is shown as text: nothing in it can run."""
+    from markdown_it import MarkdownIt
+
+    written = StringIO()
+    await _write_markdown(client, info, written)
+    body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(written.getvalue())
+    title = escape(one_line(info.name) or info.id)
+    file.write(f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>\n')
+    file.write(f"<style>{_STYLE}</style>\n<main>\n{body}</main></html>\n")
+
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;margin:0;color-scheme:light dark}main{max-width:80ch;margin:2rem auto;"
+    "padding:0 1rem}pre{overflow:auto;padding:.75rem;border-radius:6px;background:#8882}code{font-family:monospace}"
+    "table{border-collapse:collapse}td,th{border:1px solid #8886;padding:.2rem .6rem}blockquote{opacity:.75}"
+)
+
 Writer = Callable[[Client, SessionInfo, TextIO], Awaitable[None]]
+_WRITERS: dict[str, Writer] = {
+    "json": _write_json,
+    "markdown": _write_markdown,
+    "md": _write_markdown,
+    "html": _write_html,
+}
 
 
 @command("delete", "openagent sessions delete 06gx", "openagent sessions delete --yes 06gx 06gy")

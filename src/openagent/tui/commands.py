@@ -36,7 +36,7 @@ COMMANDS = (
     Command("compact", "shorten what the model is shown", takes="COLLECTOR", does="compact", words=("collect",)),
     Command("context", "show what fills the model's window", "context"),
     Command("usage", "show the tokens used and the money spent", does="usage", words=("cost", "stats")),
-    Command("export", "write the session to a file", takes="FILE.md|.json", does="export"),
+    Command("export", "write the session to a file", takes="FILE.md|.html|.json", does="export"),
     Command("rename", "give the session a name", takes="NAME", does="rename", words=("title",)),
     Command("cancel", "end the running turn", "cancel", words=("stop",)),
     Command("close", "close this tab; the session goes on", "close_tab"),

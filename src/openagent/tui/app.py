@@ -568,6 +568,7 @@ class OpenAgent(App[None]):
         elif command.line:
             from openagent.tui import slash
 
+            await self.view.attached()
             await slash.shell(self, f"{command.line} {rest}", command.help)
         else:
             await self.run_action(command.action)

@@ -1,5 +1,6 @@
 """What the pickers offer."""
 
+import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,8 @@ from openagent.tui.picker import Choice, Load, Preview, Search
 
 Current = Callable[[], Client]
 _MOST_FOUND = 50
+_AGAIN = 0.3
+"""Seconds until it is asked again, while the daemon still reads what was said."""
 MODES = {
     "plan": "reads only, and makes a plan",
     "ask": "asks before anything that changes something",
@@ -65,7 +68,11 @@ def said(client: Current) -> Search:
     """Sessions by what was said in them, each once, by the newest hit; chosen, the session opens there."""
 
     async def search(words: str) -> Sequence[Choice]:
-        found = await client().request(MessagesSearch(id=client().next_id(), query=words, limit=_MOST_FOUND))
+        while True:
+            found = await client().request(MessagesSearch(id=client().next_id(), query=words, limit=_MOST_FOUND))
+            if found.found or not found.unread:
+                break
+            await asyncio.sleep(_AGAIN)
         newest: dict[str, FoundMessage] = {}
         for each in found.found:
             newest.setdefault(each.session, each)

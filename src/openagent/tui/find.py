@@ -18,6 +18,8 @@ MOST = 200
 """Messages that are gone through, the newest first."""
 _PAUSE = 0.1
 """Seconds without a key until what was typed is searched for."""
+_AGAIN = 0.3
+"""Seconds until it is asked again, while the daemon still reads what was said."""
 _BEGIN, _END = "\x02", "\x03"
 Search = Callable[[str], Awaitable[FoundMessages | None]]
 Go = Callable[[int, list[str]], Awaitable[None]]
@@ -88,15 +90,22 @@ class Find(Horizontal):
             self._count.update("")
             await self._show(0, [])
             return
-        answer = await self._search(query)
-        if answer is None:
-            return
+        known = -1
+        while (answer := await self._search(query)) is not None:
+            if len(answer.found) != known or not (answer.found or answer.unread):
+                known = len(answer.found)
+                await self._take(answer)
+            if not answer.unread:
+                return
+            await asyncio.sleep(_AGAIN)
+
+    async def _take(self, answer: FoundMessages) -> None:
         self._found = sorted(answer.found, key=lambda found: found.number)
         self._at = len(self._found) - 1
         if self._found:
             await self._go()
         else:
-            reading = f" {answer.unread} messages are still being read." if answer.unread else ""
+            reading = " Still reading …" if answer.unread else ""
             self._count.update(f"Nothing that was said holds these words.{reading}")
             await self._show(0, [])
 

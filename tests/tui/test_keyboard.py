@@ -102,7 +102,7 @@ def test_approval_keys_work_after_typing_and_clearing_and_a_draft_answers_nothin
         seen.until_shown("█ andd\n", "approve?")
         seen.send(b"\x15")
         seen.until_shown("message, @file", "approve?")
-        time.sleep(0.4)  # the keys count a moment after the last that was written
+        time.sleep(1)  # the keys count a moment after the last that was written
         seen.send("a")
         seen.until_shown("It is done.")
         assert (tmp_path / "workspace" / "made").exists()

@@ -520,6 +520,8 @@ class SessionView(Rows):
         if waiting is None and self._find is not None:
             return
         if self.display and self.screen.is_current and not (waiting and waiting.has_focus_within):
+            if waiting is not None:
+                waiting.wait_again()  # from now on: a busy machine may show it long before it has the keys
             self.screen.set_focus(waiting if waiting is not None and not self.prompt.text else self.prompt)
 
     @on(Prompt.Changed)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openagent.cli.terminal import size, table
-from openagent.client.text import ago, call_line, clean, duration, one_line
+from openagent.cli.terminal import table
+from openagent.client.text import ago, call_line, clean, duration, one_line, size
 
 
 @given(st.text())

@@ -113,6 +113,8 @@ def test_plain_openagent_opens_asks_and_answers_in_a_terminal(tmp_path: Path) ->
             seen.tmux("set-option", "-s", "set-clipboard", "on")
             seen.press("C-x", "y")
             seen.until(lambda: seen.copied() == ANSWER)
+            seen.until_shown("The newest answer was copied.")
+            seen.until_shown("message, @file", gone="The newest answer was copied.")
             seen.press("?")
             seen.until_shown("answer a permission")
             seen.same("tmux-help")

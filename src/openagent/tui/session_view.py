@@ -423,7 +423,7 @@ class SessionView(Rows):
         await self.chat.welcome(Welcome(self.prompt.keys))
 
     def _show_info(self) -> None:
-        if self.info is None:
+        if self.info is None or not self.is_attached:  # closed while somebody was still looking something up
             return
         for welcome in self.chat.query(Welcome):
             welcome.show(self.info, self._branch)

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,26 +65,52 @@ def test_what_a_session_did_is_shown_taken_back_forked_and_written_down(machine:
         leave(seen, "Enter chooses")
 
 
-def test_what_a_session_may_do_is_chosen_by_name(machine: Machine) -> None:
-    def settings() -> dict[str, object]:
-        return machine.json("sessions", "list")["sessions"][0]["settings"]
+def test_what_a_session_may_do_is_chosen_by_name(tmp_path: Path) -> None:
+    with ThreadedSimulator([{"text": "I looked."}]) as sim:
+        machine = Machine(tmp_path, sim, {"OPENAGENT_MODE": "full"})
+        config = tmp_path / ".config" / "openagent" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text('[prices."compatible/other"]\ninput = 1\noutput = 1\n')
 
+        def sessions() -> list[dict[str, Any]]:
+            return machine.json("sessions", "list")["sessions"]
+
+        def settings() -> dict[str, object]:
+            return sessions()[0]["settings"]
+
+        with terminal(machine) as seen:
+            say(seen, "/mode plan", "· plan ·")
+            say(seen, "/mode wild", "There is no mode wild.")
+            say(seen, "/thinking high", "Thinking: high")
+            say(seen, "/budget 2.50", "It may spend $2.5 in all.")
+            say(seen, "/budget", "of $2.5")
+            say(seen, "/rename the parser", "1 the parser")
+            say(seen, "/model compatible/other", "other · plan")
+            assert sessions() == [], "what is chosen before anything was said stores no session"
+            say(seen, "look", "I looked.")
+            assert sessions()[0]["name"] == "the parser"
+            assert settings()["thinking"] == "high"
+            assert settings()["model"] == "compatible/other"
+            assert (settings()["mode"], settings()["budget_usd"]) == ("plan", 2.5)
+            say(seen, "/thinking", "How long the model thinks", "answers at once")
+            seen.write("medium")
+            seen.press("Enter")
+            seen.until(lambda: settings()["thinking"] == "medium")
+            say(seen, "/clear", "A new session.", "Say what to do.")
+            assert len(sessions()) == 1
+            say(seen, "look", "I looked.")
+            seen.until(lambda: len(sessions()) == 2)
+            assert {each["settings"]["model"] for each in sessions()} == {"compatible/other"}
+            assert {each["settings"]["mode"] for each in sessions()} == {"plan"}, "what was chosen stays chosen"
+
+
+def test_what_is_done_to_a_session_says_that_nothing_was_said_and_stores_none(machine: Machine) -> None:
     with terminal(machine) as seen:
-        say(seen, "/mode plan", "· plan ·")
-        say(seen, "/mode wild", "There is no mode wild.")
-        say(seen, "/thinking high", "Thinking: high")
-        say(seen, "/thinking", "How long the model thinks", "answers at once")
-        seen.write("medium")
-        seen.press("Enter")
-        seen.until(lambda: settings()["thinking"] == "medium")
-        say(seen, "/budget 2.50", "It may spend $2.5 in all.")
-        say(seen, "/budget", "of $2.5")
-        say(seen, "/model compatible/other", "other · plan")
-        seen.until(lambda: settings()["model"] == "compatible/other")
-        assert (settings()["mode"], settings()["budget_usd"]) == ("plan", 2.5)
-        say(seen, "/clear", "A new session.")
-        seen.until(lambda: settings()["model"] == "compatible/other")
-        assert settings()["mode"] == "plan", "what was chosen stays chosen"
+        for line in ("/compact", "/fork", "/export notes.html", "/undo", "/rewind", "/diff", "/queue"):
+            say(seen, line, "Nothing was said here yet.")
+            seen.until_shown("Say what to do.", gone="Nothing was said")
+        assert machine.json("sessions", "list")["sessions"] == []
+        assert list(machine.workspace.iterdir()) == []
 
 
 def test_the_command_line_is_in_reach(machine: Machine) -> None:

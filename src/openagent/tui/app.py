@@ -530,7 +530,7 @@ class OpenAgent(App[None]):
     async def action_new_session(self) -> None:
         await self.start_session()
 
-    async def start_session(self, template: str = "") -> None:
+    async def start_session(self, template: str = "", like: Draft | None = None) -> None:
         """In a tab of its own; the session is made when something is said in it."""
         try:
             await self._know_the_place(self.link.client)
@@ -541,7 +541,7 @@ class OpenAgent(App[None]):
         view.jail = self.jail
         self.views.append(view)
         await self._switcher.add_content(view)
-        await view.show_draft(self._usual._replace(template=template))
+        await view.show_draft(like or self._usual._replace(template=template))
         self._go_to(view)
 
     # Commands
@@ -875,18 +875,26 @@ class OpenAgent(App[None]):
     async def _switch_mcp(self, cwd: str, chosen: str) -> None:
         on_or_off, _, name = chosen.partition(" ")
         view = self.view
-        done = await view.ask(
-            lambda client: McpSwitch(
-                id=client.next_id(), name=name, on=on_or_off == "on", cwd=cwd, session=view.session
-            ),
-        )
-        if done is not None:
+        if view.is_draft and view.info is not None:
+            others = [each for each in view.info.settings.disabled_mcp_servers if each != name]
+            off = others if on_or_off == "on" else [*others, name]
+            done = await view.change(SettingsChange(disabled_mcp_servers=off))
+        else:
+            done = await view.ask(
+                lambda client: McpSwitch(
+                    id=client.next_id(), name=name, on=on_or_off == "on", cwd=cwd, session=view.session
+                ),
+            )
+        if done:
             self.notify(clean(f"{name} is {on_or_off}, from the next turn on."), markup=False)
 
     def action_rewind(self) -> None:
         from openagent.tui import choices, picker
 
         view = self.view
+        if view.is_draft:
+            view.say_that_nothing_was_said()
+            return
         self._pick(
             picker.Picker(
                 "Go back to before …",

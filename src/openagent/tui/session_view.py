@@ -89,6 +89,8 @@ class Draft(NamedTuple):
     settings: SettingsChange = SettingsChange()
     """What was chosen for it."""
     template: str = ""
+    name: str = ""
+    """Empty: it is called by its first message."""
 
 
 USERS_CALLS = "user-"
@@ -199,7 +201,7 @@ class SessionView(Rows):
         """A conversation that nothing was said in: the session is made with the first word."""
         self._draft = draft
         now = time.time()
-        info = SessionInfo("", "", draft.cwd, now, now, settings=Settings(mode=draft.mode), model=draft.model)
+        info = SessionInfo("", draft.name, draft.cwd, now, now, settings=Settings(mode=draft.mode), model=draft.model)
         self.info = _changed(info, draft.settings)
         await self._welcome()
         self._attached.set()
@@ -211,9 +213,14 @@ class SessionView(Rows):
             self.run_worker(self._made(), group="make")
 
     @property
+    def is_draft(self) -> bool:
+        """Nothing was said in it: there is no session yet."""
+        return not self.session and self._draft is not None
+
+    @property
     def is_untouched(self) -> bool:
         """Nothing was said in it, and nothing is being written."""
-        return not self.session and self._draft is not None and not self.prompt.text
+        return self.is_draft and not self.prompt.text
 
     async def _made(self) -> bool:
         try:
@@ -230,21 +237,36 @@ class SessionView(Rows):
                 return
             client, draft = self._link.client, self._draft
             info = await client.request(
-                SessionCreate(id=client.next_id(), cwd=draft.cwd, settings=draft.settings, template=draft.template)
+                SessionCreate(
+                    id=client.next_id(),
+                    name=draft.name,
+                    cwd=draft.cwd,
+                    settings=draft.settings,
+                    template=draft.template,
+                )
             )
             self._attached.clear()
             self.show_session(info.id)
         await self._attached.wait()
 
-    async def change(self, change: SettingsChange) -> None:
-        """Other settings for the next step; those of a draft begin with it."""
+    async def change(self, change: SettingsChange) -> bool:
+        """Other settings for the next step; those of a draft begin with it. Returns whether they count."""
         if not self.session and self._draft is not None and self.info is not None:
             given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
             self._draft = self._draft._replace(settings=replace(self._draft.settings, **given))
             self.info = _changed(self.info, change)
             self._show_info()
+            return True
+        done = await self.ask(lambda client: SessionUpdate(id=client.next_id(), session=self.session, settings=change))
+        return done is not None
+
+    async def rename(self, name: str) -> None:
+        if not self.session and self._draft is not None and self.info is not None:
+            self._draft = self._draft._replace(name=name)
+            self.info = replace(self.info, name=name)
+            self._show_info()
         else:
-            await self.ask(lambda client: SessionUpdate(id=client.next_id(), session=self.session, settings=change))
+            await self.ask(lambda client: SessionUpdate(id=client.next_id(), session=self.session, name=name))
 
     async def on_show(self) -> None:
         await self.chat.wake()
@@ -280,17 +302,24 @@ class SessionView(Rows):
         try:
             client = self._link.client
             op = make(client)
-            if not self.session and getattr(op, "session", None) == "" and _makes_a_session(op):
+            if not self.session and getattr(op, "session", None) == "" and not isinstance(op, ReadingOp):
+                if not isinstance(op, MessageSend | ToolRun):
+                    self.say_that_nothing_was_said()
+                    return None
                 await self._make()
                 client = self._link.client
                 op = make(client)
             return await client.request(op)
         except OpenAgentError as problem:
             if not self.session and problem.info.code == "not_found":
-                self.notify("Nothing was said here yet.")
+                self.say_that_nothing_was_said()
             else:
                 self.notify(clean(str(problem)), severity="error", markup=False)
             return None
+
+    def say_that_nothing_was_said(self) -> None:
+        """What is done to a session has none here; nothing is stored for its sake."""
+        self.notify("Nothing was said here yet.")
 
     # What happens
 
@@ -805,11 +834,6 @@ class SessionView(Rows):
         page = await self._messages(before=self.chat.oldest or None)
         if page is not None:
             await self.chat.prepend(page.messages, has_more=page.has_more, ends=page.turns)
-
-
-def _makes_a_session(op: Op) -> bool:
-    """Who only looks at a draft leaves it one."""
-    return not isinstance(op, ReadingOp | SessionCreate)
 
 
 def _changed(info: SessionInfo, change: SettingsChange) -> SessionInfo:

@@ -15,9 +15,10 @@ from openagent.client import agents_file
 from openagent.client.text import clean, one_line
 from openagent.client.turns import newest_turn
 from openagent.protocol.context import ContextCollect
-from openagent.protocol.sessions import MODES, SessionCreate, SessionFork, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import MODES, SessionFork, SettingsChange
 from openagent.protocol.undo import SessionChanges
 from openagent.tui.pager import Pager
+from openagent.tui.session_view import Draft
 
 if TYPE_CHECKING:
     from openagent.tui.app import OpenAgent
@@ -29,25 +30,23 @@ _KEPT_BY_CLEAR = ("model", "mode", "thinking", "budget_usd", "disabled_tools", "
 
 
 async def clear(app: "OpenAgent", _: str) -> None:
-    """A new session in the place of this one, with what was chosen for it."""
+    """A new conversation in the place of this one, with what was chosen for it."""
     old = app.view
     if old.info is None:
         return
-    folder, template, chosen = old.info.cwd, old.info.template, asdict(old.info.settings)
+    chosen = asdict(old.info.settings)
     kept = {name: chosen[name] for name in _KEPT_BY_CLEAR if chosen[name] not in (None, "", [])}
-    made = await old.ask(
-        lambda client: SessionCreate(
-            id=client.next_id(), cwd=folder, template=template, settings=SettingsChange(**kept)
-        )
-    )
-    if made is None:
+    draft = Draft(old.info.cwd, old.info.model, old.info.settings.mode, SettingsChange(**kept), old.info.template)
+    before = len(app.views)
+    await app.start_session(like=draft)
+    if len(app.views) == before:
         return
-    await app.open_session(made.id)
     new = app.view
     app.action_tab(app.views.index(old) + 1)
     await app.action_close_tab()
     app.action_tab(app.views.index(new) + 1)
-    app.notify(f"A new session. /resume finds the old one ({old.session[:8]}).", markup=False)
+    where = f" /resume finds the old one ({old.session[:8]})." if old.session else ""
+    app.notify(f"A new session.{where}", markup=False)
 
 
 async def model(app: "OpenAgent", name: str) -> None:
@@ -89,17 +88,14 @@ async def budget(app: "OpenAgent", given: str) -> None:
 
 
 async def _change(app: "OpenAgent", change: SettingsChange) -> bool:
-    view = app.view
-    done = await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, settings=change))
-    return done is not None
+    return await app.view.change(change)
 
 
 async def rename(app: "OpenAgent", name: str) -> None:
-    view = app.view
     if not name:
         app.notify("Write the name after it: /rename The parser", markup=False)
     else:
-        await view.ask(lambda client: SessionUpdate(id=client.next_id(), session=view.session, name=name))
+        await app.view.rename(name)
 
 
 async def diff(app: "OpenAgent", turn: str) -> None:
@@ -122,6 +118,9 @@ async def diff(app: "OpenAgent", turn: str) -> None:
 
 async def undo(app: "OpenAgent", _: str) -> None:
     view = app.view
+    if view.is_draft:
+        view.say_that_nothing_was_said()
+        return
     turn = await newest_turn(app.link.client, view.session)
     if not turn:
         app.notify("There is no turn to take back.", markup=False)
@@ -139,7 +138,8 @@ async def fork(app: "OpenAgent", name: str) -> None:
 
 async def compact(app: "OpenAgent", collector: str) -> None:
     view = app.view
-    app.notify("Compacting …", timeout=2, markup=False)
+    if not view.is_draft:
+        app.notify("Compacting …", timeout=2, markup=False)
     done = await view.ask(lambda client: ContextCollect(id=client.next_id(), session=view.session, collector=collector))
     if done is not None and not done.hidden and not done.shortened:
         app.notify(f"There is nothing to leave out yet: {done.tokens_before:,} tokens.", markup=False)
@@ -200,7 +200,10 @@ async def search(app: "OpenAgent", words: str) -> None:
 
 
 async def queue(app: "OpenAgent", words: str) -> None:
-    await shell(app, f"sessions queue {app.view.session} {words}", "Waiting messages")
+    if app.view.is_draft:
+        app.view.say_that_nothing_was_said()
+    else:
+        await shell(app, f"sessions queue {app.view.session} {words}", "Waiting messages")
 
 
 async def help_(app: "OpenAgent", topic: str) -> None:
@@ -209,6 +212,9 @@ async def help_(app: "OpenAgent", topic: str) -> None:
 
 async def export(app: "OpenAgent", file: str) -> None:
     view = app.view
+    if view.is_draft:
+        view.say_that_nothing_was_said()
+        return
     path = _place(app.cwd, file or f"session-{view.session[:8]}.md")
     form = {".json": "json", ".html": "html"}.get(os.path.splitext(path)[1].lower(), "markdown")
     said = await _run(app, ["sessions", "export", view.session, "--format", form, "--output", path])

@@ -22,9 +22,11 @@ def test_the_file_is_named_and_edited_and_checked_afterwards(machine: Machine) -
     wrong = writing.run("config", "edit")
     assert wrong.returncode == 1
     assert "max_steps_typo" in wrong.stderr
-    right = replace(machine, extra={"EDITOR": 'sh -c \'echo "# mine" > "$0"\''}).run("config", "edit")
+    editing = replace(machine, extra={"EDITOR": 'sh -c \'echo "# mine" > "$0"\''})
+    right = editing.run("config", "edit")
     assert (right.returncode, file.read_text()) == (0, "# mine\n")
     assert "is in order" in right.stdout
+    assert editing.json("config", "edit") == {"path": str(file), "notes": []}
 
 
 def test_a_setting_is_written_after_it_was_checked_and_comments_stay(fresh: Machine) -> None:

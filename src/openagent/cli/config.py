@@ -88,7 +88,8 @@ def path(project: bool, as_json: bool) -> None:
 
 @command("edit", "openagent config edit", "EDITOR=nano openagent config edit --project")
 @_project
-def edit(project: bool) -> None:
+@as_json
+def edit(project: bool, as_json: bool) -> None:
     """Open your settings in $VISUAL or $EDITOR, and check them afterwards."""
     file = _file(project)
     os.makedirs(os.path.dirname(file), exist_ok=True)
@@ -97,6 +98,9 @@ def edit(project: bool) -> None:
             new.write("# `openagent help configuration` tells what can stand here.\n")
     click.edit(filename=file)
     found = ask_daemon(ConfigShow(id="-", cwd=os.getcwd()))
+    if as_json:
+        print_json({"path": file, "notes": found.notes})
+        return
     for note in found.notes:
         say(f"! {clean(note)}")
     say(f"{file} is in order.")

@@ -48,6 +48,16 @@ async def test_words_are_found_in_the_whole_session_and_lit(tmp_path: Path, monk
         assert seen.view.prompt.text == "nothing is lost"
 
 
+async def test_the_word_that_was_found_is_in_sight_however_much_stands_before_it(tmp_path: Path) -> None:
+    many = "Sentences of many ordinary words stand before it and some stand below, "
+    async with screens(tmp_path, [{"text": f"{many * 4}then the needle. {many}"}], size=(80, 24)) as seen:
+        await seen.write("go")
+        await seen.until_shown("then the needle")
+        await seen.pilot.press("ctrl+s")
+        await seen.write("needle", send=False)
+        await seen.until(lambda: any("1/1" in line and line.count("needle") == 2 for line in seen.screen().split("\n")))
+
+
 async def test_what_a_command_printed_is_found_at_its_call(tmp_path: Path) -> None:
     async with screens(tmp_path, [shell("echo needle in a haystack; true"), {"text": "over"}]) as seen:
         await seen.write("go")

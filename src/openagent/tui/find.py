@@ -21,13 +21,19 @@ _PAUSE = 0.1
 _AGAIN = 0.3
 """Seconds until it is asked again, while the daemon still reads what was said."""
 _BEGIN, _END = "\x02", "\x03"
+_BEFORE = 20
+"""Characters shown before the first word that was found: what follows may be cut, the word may not."""
 Search = Callable[[str], Awaitable[FoundMessages | None]]
 Go = Callable[[int, list[str]], Awaitable[None]]
 """To a message, with these words lit; 0: there is none."""
 
 
-def excerpt(found: FoundMessage) -> Content:
+def excerpt(found: FoundMessage, before: int = 2 * _BEFORE) -> Content:
+    """With so many characters before the first word that was found."""
     pieces = [piece.partition(_END) for piece in found.excerpt.split(_BEGIN)]
+    if len(pieces) > 1 and len(text := _flat(pieces[0][0])) > before:
+        kept = text[-before:]
+        pieces[0] = (f"…{kept.partition(' ')[2] or kept}", "", "")
     marked = [
         Content.assemble((_flat(hit), "bold $primary"), _flat(rest)) if end else Content(_flat(hit))
         for hit, end, rest in pieces
@@ -113,7 +119,7 @@ class Find(Horizontal):
         found = self._found[self._at]
         more = "+" if len(self._found) >= MOST else ""
         place = Content.styled(f"{self._at + 1}/{len(self._found)}{more}  ", "bold $foreground")
-        self._count.update(place + excerpt(found))
+        self._count.update(place + excerpt(found, _BEFORE))
         await self._show(found.number, words_of(self._query))
 
     async def step(self, by: int) -> None:

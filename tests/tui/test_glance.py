@@ -1,5 +1,6 @@
 """What is always in sight, in the real program in a real terminal."""
 
+import re
 import shutil
 import time
 from pathlib import Path
@@ -45,6 +46,21 @@ def test_what_runs_since_when_and_how_to_stop_it_is_in_sight_on_any_screen(tmp_p
             seen.until_shown("● working", "scripted · full · ctx", "· $0", "esc to interrupt", gone="bwrap")
             (machine.workspace / "go").touch()
             seen.until_shown("All done.", "○ ready", gone="to interrupt")
+
+
+def test_the_seconds_of_what_runs_are_told_apart_from_those_of_the_turn(tmp_path: Path) -> None:
+    waits = "until [ -e go ]; do sleep 0.05; done"
+    with ThreadedSimulator([shell("sleep 2.2"), shell(waits), {"text": "All done."}]) as sim:
+        machine = Machine(tmp_path, sim, {"OPENAGENT_MODE": "full"})
+        with terminal(machine) as seen:
+            seen.until_shown("○ ready")
+            seen.write("go on")
+            seen.press("Enter")
+            seen.until(
+                lambda: bool(re.search(r"running until .* … 1 s · turn [3-9] s · .*esc to interrupt", seen.screen()))
+            )
+            (machine.workspace / "go").touch()
+            seen.until_shown("All done.", "○ ready")
 
 
 def test_a_lost_connection_is_told_on_every_tab_and_so_is_its_return(tmp_path: Path) -> None:
@@ -109,7 +125,7 @@ def test_the_last_session_is_told_on_leaving_and_all_tabs_come_back_here(tmp_pat
             seen.until_shown("An answer.", "2 second ○")
             session = machine.json("sessions", "list")["sessions"][0]["id"]
             seen.press("C-d")
-            seen.until_shown(f"Session {session} (second): go on with `openagent resume {session}`, and 1 more")
+            seen.until_shown(f"Session {session} (second): go on with\n  openagent resume {session}\nand with 1 more")
             seen.tmux("respawn-pane", "-k")
             seen.until_shown("1 first ○", "2 second ○", "An answer.")
         with terminal(machine, "resume", session[:10]) as seen:
@@ -146,6 +162,6 @@ def test_who_looks_elsewhere_is_called_when_it_waits_and_when_it_ends(tmp_path: 
             seen.enter(CTRL_D)
             last = seen.until("\x1b[23;0t")
             assert "\x1b]9;" not in last  # nobody is called who is looking
-            seen.until("go on with `openagent resume ")
+            seen.until("go on with\n  openagent resume ")
             assert seen.exit_code() == 0
         machine.run("stop")

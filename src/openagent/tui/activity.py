@@ -17,6 +17,8 @@ FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 BEAT = 0.125
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_DOING, _SHORTEST_DOING = 60, 8
+_APART = 2.0
+"""Seconds from which a turn is said to last longer than what it is doing."""
 
 
 class Activity(Static):
@@ -30,7 +32,8 @@ class Activity(Static):
         self.interrupt = "esc"
         """The key that ends the turn, as people write it."""
         self._doing = ""
-        self._calls: dict[str, str] = {}
+        self._calls: dict[str, tuple[str, float]] = {}
+        """What each is doing, and since when."""
         self._since = 0.0
         self._before = 0
         """Tokens answered before this turn."""
@@ -38,6 +41,7 @@ class Activity(Static):
         self._streamed = 0
         """Characters of the answer that is coming: nobody has counted its tokens yet."""
         self._waits = False
+        self._waits_since = 0.0
         self._timer: Timer | None = None
 
     def begin(self, info: SessionInfo, since: float) -> None:
@@ -58,7 +62,8 @@ class Activity(Static):
                 self._streamed = 0
                 self._counted = event.usage.tokens.output_tokens
             case e.ToolStarted():
-                self._calls[event.call_id] = one_line(call_going_on(event.tool, event.summary), _LONGEST_DOING)
+                doing = one_line(call_going_on(event.tool, event.summary), _LONGEST_DOING)
+                self._calls[event.call_id] = doing, event.at
             case e.ToolFinished():
                 self._calls.pop(event.call_id, None)
                 self._doing = "thinking"
@@ -72,7 +77,10 @@ class Activity(Static):
     def follow(self, info: SessionInfo) -> None:
         """Shown while the session is at work; what waits for the person does not spin."""
         runs = info.status in ("thinking", "executing_tool", "waiting_approval")
-        self._waits = info.status == "waiting_approval"
+        waits = info.status == "waiting_approval"
+        if waits and not self._waits:
+            self._waits_since = time.time()
+        self._waits = waits
         if runs != self.has_class("shown"):
             self.set_class(runs, "shown")
             if runs and self._timer is None:
@@ -98,7 +106,9 @@ class Activity(Static):
         mark = "◆" if self._waits else "●" if still else FRAMES[int(seconds / BEAT) % len(FRAMES)]
         colour = "$warning" if self._waits else "$primary"
         answered = self._counted - self._before + self._streamed // _CHARACTERS_PER_TOKEN
-        facts = [_span(seconds), *([f"↓ {tokens(answered)} tokens"] if answered > 0 else [])]
+        own = self._own(seconds)
+        spans = [_span(own), *([f"turn {_span(seconds)}"] if seconds - own >= _APART and not self._waits else [])]
+        facts = [*spans, *([f"↓ {tokens(answered)} tokens"] if answered > 0 else [])]
         rest = Content.assemble(
             (f" … {' · '.join(facts)} · ", "$text-muted"),
             (self.interrupt, "bold $text-muted"),
@@ -112,8 +122,14 @@ class Activity(Static):
         if self._waits:
             return "waiting for your answer"
         if len(self._calls) > 1:
-            return f"{next(iter(self._calls.values()))} and {len(self._calls) - 1} more"
-        return next(iter(self._calls.values()), self._doing)
+            return f"{next(iter(self._calls.values()))[0]} and {len(self._calls) - 1} more"
+        return next((doing for doing, _ in self._calls.values()), self._doing)
+
+    def _own(self, seconds: float) -> float:
+        """Those of what is told, out of all the seconds of the turn."""
+        begun = next((at for _, at in self._calls.values() if at), self._since)
+        since = self._waits_since if self._waits else begun
+        return min(max(time.time() - since, 0.0), seconds)
 
 
 def _span(seconds: float) -> str:

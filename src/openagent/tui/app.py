@@ -465,9 +465,10 @@ class OpenAgent(App[None]):
             return ""
         last = self.view if self.view in said else said[-1]
         name = f" ({one_line(last.info.name, 40)})" if last.info and last.info.name else ""
-        working = f" It is still at work: `openagent attach {last.session}` follows it." if last.running else ""
-        others = f", and {len(said) - 1} more with `openagent` in this folder" if len(said) > 1 else ""
-        return clean(f"Session {last.session}{name}: go on with `openagent resume {last.session}`{others}.{working}")
+        working = f"\nIt is still at work: `openagent attach {last.session}` follows it." if last.running else ""
+        others = f"\nand with {len(said) - 1} more: openagent, in this folder" if len(said) > 1 else ""
+        # On a line of its own, so that it can be copied from a narrow terminal.
+        return clean(f"Session {last.session}{name}: go on with\n  openagent resume {last.session}{others}{working}")
 
     @property
     def view(self) -> SessionView:

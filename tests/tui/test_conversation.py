@@ -46,7 +46,31 @@ async def test_an_edit_opens_as_a_diff(tmp_path: Path) -> None:
         await seen.write("go")
         await seen.until_shown("✓ wrote a.py +1 −0", "done")
         await seen.pilot.press("ctrl+o")
-        await seen.until_shown("1 + one = 1")
+        await seen.until_shown("1 + one = 1", "▌ a.py +1")
+
+
+async def test_an_edit_shows_how_it_begins_and_how_much_more_there_is(tmp_path: Path) -> None:
+    lines = "".join(f"value_{number} = {number}\n" for number in range(1, 31))
+    write = {"tool_calls": [{"name": "write_file", "arguments": {"path": "a.py", "content": lines}}]}
+    async with screens(tmp_path, [write, {"text": "done"}], size=(80, 40)) as seen:
+        await seen.write("go")
+        await seen.until_shown(
+            "✓ wrote a.py +30 −0", "1 + value_1 = 1", "12 + value_12 = 12", "⋯ 18 more lines", "done"
+        )
+        assert "value_13" not in seen.screen()
+        await seen.pilot.press("ctrl+o")
+        await seen.until_shown("13 + value_13 = 13")
+        assert "more lines" not in seen.screen(), "opened, it is there once"
+        await seen.pilot.press("ctrl+o")
+        await seen.until_shown("⋯ 18 more lines")
+
+
+async def test_an_edit_that_was_denied_shows_none_of_it_as_if_it_were_there(tmp_path: Path) -> None:
+    write = {"tool_calls": [{"name": "write_file", "arguments": {"path": "a.py", "content": "one = 1\n"}}]}
+    async with screens(tmp_path, [write, {"text": "a pity"}], mode="plan") as seen:
+        await seen.write("go")
+        await seen.until_shown("✗ denied: write a.py", "a pity")
+        assert "one = 1" not in seen.screen()
 
 
 async def test_thinking_is_one_line(tmp_path: Path) -> None:

@@ -194,9 +194,12 @@ def _path(name: str) -> str:
 # Laid out
 
 
-def laid_out(patch: str, width: int, *, path: str = "", headed: bool = True) -> list[Line]:
-    """`path` is that of a change without a header. `headed`: with a line for each file."""
+def laid_out(patch: str, width: int, *, path: str = "", headed: bool = True, most: int = 0) -> list[Line]:
+    """`path` is that of a change without a header. `headed`: with a line for each file. `most`: so many lines of the
+    screen, and below them how much of the change is left."""
     rows = read(patch)
+    whole = len(rows)
+    rows = rows[: most + 1] if most else rows  # the rest is neither compared nor coloured
     digits = len(str(max((max(row.old, row.new) for row in rows), default=0)))
     numbered = any(row.old or row.new for row in rows)
     gutter = _Gutter(digits if numbered else 0, both=width >= _BOTH_NUMBERS)
@@ -215,6 +218,10 @@ def laid_out(patch: str, width: int, *, path: str = "", headed: bool = True) -> 
             pieces = _pieces(row.text, looks.get(place, []), changed.get(place, []))
             for number, part in enumerate(_broken(pieces, room)):
                 lines.append(Line(row.kind, [*gutter.of(row, first=number == 0), *part]))
+        if most and len(lines) >= most and (len(lines) > most or place + 1 < whole):
+            left = whole - place - (len(lines) == most)
+            told = f"⋯ {left:,} more line{'s' if left > 1 else ''}"
+            return [*lines[:most], Line("gap", [Piece(gutter.gap), Piece(told, "quiet")])]
     return lines
 
 

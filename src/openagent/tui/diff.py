@@ -69,12 +69,14 @@ class DiffView(ScrollView):
     DiffView { scrollbar-color: $panel; scrollbar-background: transparent; }
     """
 
-    def __init__(self, patch: str, *, path: str = "", headed: bool = True, classes: str = "") -> None:
+    def __init__(self, patch: str, *, path: str = "", headed: bool = True, most: int = 0, classes: str = "") -> None:
+        """`most`: its first lines alone, and how many more there are."""
         super().__init__(classes=classes)
         self.can_focus = False
         self._patch = patch
         self._path = path
         self._headed = headed
+        self._most = most
         self._lines: Sequence[Line] = ()
         self._width = 0
 
@@ -87,7 +89,7 @@ class DiffView(ScrollView):
     def _fit(self, width: int) -> None:
         if width > 0 and width != self._width:
             self._width = width
-            self._lines = laid_out(self._patch, width, path=self._path, headed=self._headed)
+            self._lines = laid_out(self._patch, width, path=self._path, headed=self._headed, most=self._most)
             self.virtual_size = Size(width, len(self._lines))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

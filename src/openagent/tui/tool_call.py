@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
+from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.events import Click
 from textual.widget import Widget
 from textual.widgets import Static
 
+from openagent.client.diff import counted
 from openagent.client.text import call_line, clean, one_line
 from openagent.protocol.events import ToolFinished
 from openagent.protocol.messages import CallEnd, ToolResultPart
@@ -19,6 +22,8 @@ TAIL = 20_000
 """Characters of live output that are kept and shown; the full view has all of a result."""
 MOST_LINES = 400
 """Lines of a result that are shown when it is opened."""
+GLANCE = 12
+"""Lines of a change that are shown without opening it."""
 _COLOURS: dict[str, str] = {
     "done": "$success",
     "stopped": "$warning",
@@ -31,6 +36,8 @@ class ToolCall(Foldable):
     DEFAULT_CSS = """
     ToolCall > .head { color: $text-muted; }
     ToolCall.running > .head { color: $foreground; }
+    ToolCall > .glance { margin: 0 0 0 2; border-left: outer $panel; padding: 0 1; overflow: hidden; }
+    ToolCall.rewound > .glance { display: none; }
     """
 
     def __init__(self, tool: str, arguments: dict[str, Any], subject: str = "") -> None:
@@ -44,6 +51,11 @@ class ToolCall(Foldable):
         self._ended: CallEnd = "done"
         self._asked_diff = ""
         self._shown: Static | None = None
+        self._glance: DiffView | None = None
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        yield from self._at_a_glance()
 
     def headline(self) -> Content:
         if not self._line:
@@ -62,6 +74,29 @@ class ToolCall(Foldable):
         if self._tool == "shell":  # how it went stands at the end
             self.call_after_refresh(body.scroll_end, animate=False)
         return body
+
+    def _at_a_glance(self) -> list[DiffView]:
+        """What was changed is seen without opening the call; what was only asked for is not."""
+        if self._glance is not None or self._result is None or not (diff := self._result.display.diff):
+            return []
+        if self._result.ended != "done":
+            return []
+        self._glance = DiffView(diff, headed=len(counted(diff)) > 1, most=GLANCE, classes="glance")
+        self._glance.display = not self.opened
+        return [self._glance]
+
+    async def _show_glance(self) -> None:
+        await self.mount_all(self._at_a_glance())
+
+    async def action_fold(self) -> None:
+        await super().action_fold()
+        if self._glance is not None:
+            self._glance.display = not self.opened
+
+    async def on_click(self, event: Click) -> None:
+        await super().on_click(event)
+        if event.widget is self._glance is not None:
+            await self.action_fold()
 
     @property
     def _diff(self) -> str:
@@ -111,6 +146,8 @@ class ToolCall(Foldable):
 
     def take_result(self, result: ToolResultPart) -> None:
         self._result = result
+        if self.is_running:
+            self.call_later(self._show_glance)
         if not self._line:
             self._end(result.display.summary, result.ended, result.reason, result.duration_ms)
         else:

@@ -18,7 +18,7 @@ _PACKED = Path(__file__).parent.parent / "handbook"
 """Where the build puts docs/*.md."""
 _BESIDE = Path(__file__).parents[3] / "docs"
 """Where they are in a checkout."""
-_NOT_FOR_READERS = ("README", "TASKS", "status")
+_NOT_FOR_READERS = ("README", "TASKS", "comparison", "status")
 
 
 class Topic(NamedTuple):

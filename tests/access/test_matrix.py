@@ -63,6 +63,7 @@ PLAIN = frozenset(
         *("position", "protocol", "provider", "query", "question", "queued", "reason", "replace", "roots", "rows"),
         *("scope", "scopes", "server", "servers", "settings", "since", "state", "template", "text", "through", "title"),
         *("token", "tool", "turn", "undo", "until", "uri", "url", "value", "version"),
+        *("again", "created_at", "origin", "rewound", "turns", "usage"),
     )
 )
 """Fields that name no folder, session or the like: what they name lies in something that another field names, or is
@@ -112,6 +113,7 @@ def least(op: type[Op]) -> dict[str, Any]:
         "template": {"name": "x"},
         "columns": 1,
         "rows": 1,
+        "messages": [{"number": 1, "turn": 1, "role": "user", "parts": [{"type": "text", "text": "x"}]}],
     }
     return {
         field.encode_name: samples.get(field.type, special.get(field.name, {}))

@@ -112,6 +112,10 @@ async def conversing(root: Path, met: Met) -> None:
             assert (await say(client, "messages.search", query="Looking")).found
             fork = await say(client, "session.fork", session=session, through=answer - 1)
             await say(client, "session.delete", session=fork.id)
+            brought = {"cwd": str(h.workspace), "messages": msgspec.to_builtins(page.messages), "origin": session}
+            copy = (await say(client, "session.import", **brought)).info
+            assert (await say(client, "session.import", **brought)).was_here
+            await say(client, "session.delete", session=copy.id)
             rewound = await say(client, "session.rewind", session=session, turn=1)
             assert not (h.workspace / "made.txt").exists()
             await say(client, "session.unrewind", session=session, undo=rewound.undo)

@@ -26,6 +26,7 @@ from openagent.protocol.sessions import (
     Mode,
     SessionCreate,
     SessionFork,
+    SessionImport,
     SessionInfo,
     SessionUpdate,
     SettingsChange,
@@ -102,7 +103,7 @@ class CallersReach:
             raise refuse_as_workspace(given, problem)
         if self._places.opens_a_home(folder) and not (caller.everywhere and caller.may("admin")):
             raise refuse_as_workspace(given, "is a home, or holds one, with all that is hidden there")
-        if isinstance(op, SessionCreate):
+        if isinstance(op, SessionCreate | SessionImport):
             self._check_mode(caller, op.settings, folder, "ask")
 
     async def _check_session(self, caller: Caller, op: Op, name: str) -> None:

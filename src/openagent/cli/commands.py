@@ -29,7 +29,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
     EVERYDAY: {
         "run": Entry("openagent.cli.run_help:run", "Ask an agent for one thing and print its answer"),
         "resume": Entry("openagent.cli.tui:resume", "Go on with an earlier session"),
-        "sessions": Entry("openagent.cli.sessions:sessions", "List, search, fork, export and delete sessions"),
+        "sessions": Entry("openagent.cli.sessions:sessions", "List, search, fork, export, import and delete sessions"),
         "diff": Entry("openagent.cli.undo:diff", "Show what a session changed in your files"),
         "undo": Entry("openagent.cli.undo:undo", "Take back what a session changed"),
         "usage": Entry("openagent.cli.usage:usage", "Show the tokens used and the money spent"),

@@ -28,6 +28,7 @@ from openagent.cli.command import (
 from openagent.cli.completion import session_argument
 from openagent.cli.queue import queue
 from openagent.cli.search import search
+from openagent.cli.session_import import VERSION, import_session
 from openagent.cli.session_settings import raw, rename, set_settings
 from openagent.cli.synonyms import silently
 from openagent.cli.terminal import table
@@ -175,7 +176,7 @@ def _open(output: str | None) -> AbstractContextManager[TextIO]:
 
 async def _write_json(client: Client, info: SessionInfo, file: TextIO) -> None:
     """Page by page, so that the longest session needs little memory."""
-    file.write(f'{{"session": {json.dumps(plain(info))},\n"messages": [')
+    file.write(f'{{"version": {VERSION},\n"session": {json.dumps(plain(info))},\n"messages": [')
     separator = "\n"
     rewound: list[tuple[int, int]] = []
     ends: dict[int, EndedTurn] = {}
@@ -293,6 +294,7 @@ for each in (
     queue,
     fork,
     export,
+    import_session,
     delete,
 ):
     sessions.add_command(each)

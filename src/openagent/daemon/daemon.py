@@ -44,6 +44,7 @@ from openagent.protocol.messages import TextPart, UserPart
 from openagent.protocol.op import Done, Handled, Op
 from openagent.protocol.sessions import (
     Attached,
+    ImportedSession,
     Mode,
     SessionAttach,
     SessionCreate,
@@ -51,6 +52,7 @@ from openagent.protocol.sessions import (
     SessionDetach,
     SessionFork,
     SessionGet,
+    SessionImport,
     SessionInfo,
     SessionList,
     SessionPage,
@@ -137,6 +139,7 @@ class Daemon:
                 SessionUpdate.handled_by(self._session_update),
                 SessionDelete.handled_by(self._session_delete),
                 SessionFork.handled_by(self._session_fork),
+                SessionImport.handled_by(self._session_import),
                 MessageSend.handled_by(self._message_send),
                 TurnCancel.handled_by(self._turn_cancel),
                 SessionRewind.handled_by(self._session_rewind),
@@ -347,6 +350,13 @@ class Daemon:
         most = self.most(connection.caller, Path(source.cwd))
         fork = await manager.fork(op, connection.env, most=most)
         return manager.told(fork.info, connection.env)
+
+    async def _session_import(self, connection: Connection, op: SessionImport) -> ImportedSession:
+        manager = await self._manager()
+        imported = await manager.bring(op, connection.env, most=self.most(connection.caller, Path(op.cwd)))
+        if imported.was_here:
+            await self._check_reach(connection, SessionGet(id=op.id, session=imported.info.id))
+        return msgspec.structs.replace(imported, info=manager.told(imported.info, connection.env))
 
     async def _message_send(self, connection: Connection, op: MessageSend) -> Sent:
         parts = message_parts(op.text, op.parts)

@@ -16,18 +16,21 @@ from openagent.core.runtime import Runtime
 from openagent.core.session import Session
 from openagent.daemon.bus import EventBus
 from openagent.daemon.folders import no_folder
+from openagent.daemon.imported import check_conversation, imported
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.roster import Roster
 from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
-from openagent.protocol.ids import new_session_id
+from openagent.protocol.ids import new_session_id, session_id_of
 from openagent.protocol.sessions import (
     MODES,
+    ImportedSession,
     Mode,
     SessionCreate,
     SessionFork,
+    SessionImport,
     SessionInfo,
     SessionList,
     Settings,
@@ -103,13 +106,7 @@ class SessionManager:
 
     async def create(self, op: SessionCreate, env: Mapping[str, str], *, most: Mode = WIDEST) -> Session:
         """In no wider a mode than `most`, whatever the settings or a template say."""
-        given = Path(op.cwd)
-        await self.runtime.open_workspace(given)
-        workspace = Path(_real(op.cwd))
-        if not workspace.is_absolute() or not await asyncio.to_thread(os.path.isdir, workspace):
-            raise no_folder(op.cwd)
-        if isinstance(self.runtime.jail, PreparedJail):
-            self.runtime.jail.prepare(workspace)
+        workspace = await self._opened(op.cwd)
         parent = await self.get(op.parent) if op.parent else None
         settings = self._settings_for(workspace, env)
         if op.template:
@@ -136,6 +133,15 @@ class SessionManager:
         session = await self.get(info.id)
         session.post(audit=[entry("session", "created", cwd=info.cwd, mode=info.settings.mode, parent=info.parent)])
         return session
+
+    async def _opened(self, cwd: str) -> Path:
+        await self.runtime.open_workspace(Path(cwd))
+        workspace = Path(_real(cwd))
+        if not workspace.is_absolute() or not await asyncio.to_thread(os.path.isdir, workspace):
+            raise no_folder(cwd)
+        if isinstance(self.runtime.jail, PreparedJail):
+            self.runtime.jail.prepare(workspace)
+        return workspace
 
     def usual(self, workspace: Path, env: Mapping[str, str]) -> Settings:
         """What a session made there starts with, its model the one that will answer."""
@@ -310,6 +316,49 @@ class SessionManager:
         session = await self.get(fork.id)
         session.post(audit=[entry("session", "forked", source=source.id, through=op.through, mode=fork.settings.mode)])
         return session
+
+    async def bring(self, op: SessionImport, env: Mapping[str, str], *, most: Mode = WIDEST) -> ImportedSession:
+        """A conversation that was had elsewhere. The same one twice is found again by its id, which is made of it."""
+        check_conversation(op)
+        first = session_id_of(msgspec.json.encode((op.origin, op.messages)))
+        if not op.again:
+            try:
+                return ImportedSession((await self.get(first)).info, was_here=True)
+            except OpenAgentError as problem:
+                if problem.info.code != "not_found":
+                    raise
+        workspace = await self._opened(op.cwd)
+        usual = self._settings_for(workspace, env)
+        settings = msgspec.structs.replace(usual, **await self._possible(op.settings, workspace, env))
+        info = SessionInfo(
+            id=new_session_id() if op.again else first,
+            name=op.name,
+            cwd=str(workspace),
+            created_at=op.created_at or op.messages[0].created_at,
+            updated_at=self.runtime.clock.now(),
+            settings=_at_most(settings, most),
+            forked_from=op.origin or None,
+        )
+        created = SessionCreated(session=info.id, seq=1, op_id=op.id, at=time.time(), info=info)
+        batch = imported(op, info, created)
+        await self.runtime.store.import_session(batch, paid_as=[first, *([op.origin] if op.origin else [])])
+        session = await self.get(info.id)
+        self._bus.publish(msgspec.structs.replace(created, info=self.told(session.info, env)))
+        said = {"messages": len(op.messages), "mode": info.settings.mode}
+        session.post(audit=[entry("session", "imported", origin=op.origin, cwd=info.cwd, **said)])
+        return ImportedSession(session.info)
+
+    async def _possible(self, change: SettingsChange, workspace: Path, env: Mapping[str, str]) -> dict[str, Any]:
+        """What of it can be had here."""
+        possible: dict[str, Any] = {}
+        for name, value in msgspec.structs.asdict(change).items():
+            if value is not UNSET:
+                try:
+                    await self.check_settings(SettingsChange(**{name: value}), workspace, env)
+                    possible[name] = value
+                except OpenAgentError as problem:
+                    _log.info("a setting stays as configured", extra={"setting": name, "reason": str(problem)})
+        return possible
 
     async def _counters_through(self, source: Session, through: int) -> dict[str, Any]:
         """A fork may end only where no call waits for its result."""

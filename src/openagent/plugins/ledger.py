@@ -9,7 +9,7 @@ from openagent.plugins.provider import ModelRequest
 from openagent.protocol.messages import Part
 from openagent.protocol.usage import SessionUsage, Usage
 
-Activity = Literal["conversation", "tool_use", "summarizing", "intent", "sampling", "subagent"]
+Activity = Literal["conversation", "tool_use", "summarizing", "intent", "sampling", "subagent", "imported"]
 
 
 class Charge(Struct, frozen=True):

@@ -276,6 +276,11 @@ class Store(Protocol):
         """Copies the messages up to `through` and what belongs to them, not the events."""
         ...
 
+    async def import_session(self, batch: Batch, *, paid_as: Sequence[str]) -> None:
+        """A new session with all that the batch says of it, stored whole or not at all. Its usage is left out when
+        that of one of these sessions is known: it is the same money. Raises 'conflict' when the id is taken."""
+        ...
+
     async def commit(self, batch: Batch) -> None:
         """A TurnCompleted among its events is also kept as the turn's end.
 

@@ -456,3 +456,47 @@ class SessionFork(
     """The last message the fork keeps; all when not given."""
     name: str = ""
     """What to call the fork; empty: like the original."""
+
+
+class ImportedSession(Struct, frozen=True, omit_defaults=True):
+    """What became of a conversation that was brought here."""
+
+    info: SessionInfo
+    """The session it is here."""
+    was_here: bool = False
+    """The same conversation had been brought before: this is that session, and nothing was made."""
+
+
+class SessionImport(
+    Op[ImportedSession],
+    tag="session.import",
+    needs="chat",
+    works_there=True,
+    tells=True,
+    routes=POST("/api/agents/import", status=201),
+):
+    """Make a session of a conversation that was had elsewhere, all of it or nothing."""
+
+    cwd: str
+    """The workspace it goes on in: a folder on the daemon's machine."""
+    messages: list[Message]
+    """What was said, oldest first, numbered from 1, with the dates of then."""
+    origin: str = ""
+    """What it is a copy of: the session's id where it was had."""
+    name: str = ""
+    """What to call it; empty: by its first message."""
+    created_at: float = 0.0
+    """When it was begun, in seconds since 1970; 0: with its first message."""
+    turns: list[EndedTurn] = []
+    """How its turns ended, as far as that is known."""
+    rewound: list[tuple[int, int]] = []
+    """Ranges of message numbers that were taken back."""
+    usage: SessionUsage | None = None
+    """What it had used; null: the sum of what its messages say."""
+    settings: SettingsChange = SettingsChange()
+    """What was chosen for it. What cannot be had here, such as a model without a key, is left as configured."""
+    again: bool = False
+    """Make another session when the same conversation was brought before."""
+
+    def needed(self) -> frozenset[Scope]:
+        return super().needed() | _freedom(self.settings)

@@ -28,6 +28,11 @@ def insert_usage(into: Connection | Gathering, session: str, records: Sequence[U
     _insert_usage.run(into, [rows.usage_row(session, record) for record in records])
 
 
+def any_usage(connection: Connection, sessions: Sequence[str]) -> bool:
+    found = select(token_usage.c.id).where(token_usage.c.session_id.in_(sessions)).limit(1)
+    return connection.execute(found).first() is not None
+
+
 def totals(connection: Connection, since: float) -> tuple[Usage, float, int]:
     row = connection.execute(_totals, {"since": since}).mappings().one()
     tokens = {name: int(row[name]) for name in _SUMMED}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection
 
 from openagent.plugins.store import Batch, Holder
@@ -69,6 +70,14 @@ def _commit_one(
     if batch.raw is None:
         return None
     return raw.insert_exchange(connection, often, batch.session, batch.raw, previous)
+
+
+def import_session(connection: Connection, batch: Batch, paid_as: Sequence[str], holder: Holder | None) -> None:
+    if accounts.any_usage(connection, paid_as):
+        batch = msgspec.structs.replace(batch, usage=())
+    assert batch.info is not None
+    sessions.create(connection, batch.info, (), holder)
+    _commit_one(connection, connection, batch, None, holder)
 
 
 def _session_columns(batch: Batch) -> dict[str, Any]:

@@ -49,7 +49,7 @@ from openagent.store import (
     turns,
 )
 from openagent.store import engine as engines
-from openagent.store.commit import commit
+from openagent.store.commit import commit, import_session
 from openagent.store.threads import DatabaseThreads
 from openagent.store.writer import SqliteWriter, Writer
 
@@ -161,6 +161,9 @@ class SqlStore:
 
     async def fork_session(self, source: str, fork: SessionInfo, through: int | None, events: Sequence[Event]) -> None:
         await self._write(fork.id, sessions.fork, source, fork, through, events)
+
+    async def import_session(self, batch: Batch, *, paid_as: Sequence[str]) -> None:
+        await self._write(batch.session, import_session, batch, paid_as, self._holder)
 
     async def commit(self, batch: Batch) -> None:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -131,6 +131,7 @@ def _special(name: str) -> object:
     return {
         "decision": "allow",
         "scopes": ["read"],
+        "messages": [],
         "server": {},
         "template": {"name": "x"},
         "columns": 1,

@@ -100,7 +100,7 @@ async def test_outside_its_project_it_says_what_it_can_do(tmp_path: Path):
     history = [user("Write me a poem.")]
     assert await run_tour(tmp_path, history) == ["read_file", "read_file"]
     assert "There is no file test_pages.py" in history[-1].text
-    assert "make demo" in history[-1].text
+    assert "`openagent demo`" in history[-1].text
 
 
 @pytest.mark.parametrize("tool", ["read_file", "shell", "edit_file"])

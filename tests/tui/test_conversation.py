@@ -193,7 +193,6 @@ async def test_a_command_after_an_exclamation_mark_runs_in_the_sessions_shell(tm
     async with screens(tmp_path, []) as seen:
         await seen.write("!echo from the shell")
         await seen.until_shown("✓ ran echo from the shell")
-        await seen.pilot.press("ctrl+o")
         await seen.until(lambda: seen.screen().count("from the shell") == 2)
 
 

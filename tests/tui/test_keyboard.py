@@ -268,3 +268,13 @@ def test_two_keys_after_one_another_say_what_may_follow_and_escape_forgets_the_f
         seen.until_shown("█ plain\n")
         seen.send(b"\x18q")
         seen.until_shown("ctrl+x q does nothing", "█ plain\n")
+
+
+def test_a_command_typed_faster_than_it_is_drawn_is_the_one_that_runs(visit: Visit) -> None:
+    with visit([]) as seen:
+        seen.send(b"/mode plan\r")
+        seen.until_shown("· plan ·")
+        seen.send(b"".join(f"/nope{number}\r".encode() for number in range(12)))
+        screen = seen.until_shown("There is no command /nope11.")
+        assert "/nope8." not in screen
+        seen.until_shown("· plan ·", gone="There is no command")

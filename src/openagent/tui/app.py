@@ -143,6 +143,9 @@ class House(Screen[None]):
                 await view.chat.wake()
 
 
+_MOST_NOTES = 3
+
+
 class OpenAgent(App[None]):
     CSS = """
     #tiny { display: none; color: $warning; }
@@ -517,6 +520,12 @@ class OpenAgent(App[None]):
 
     def action_redraw(self) -> None:
         self.refresh(layout=True)
+
+    def _refresh_notifications(self) -> None:
+        """The newest alone: more than fit on the screen would never be drawn away again, and would cover the input."""
+        for old in [*self._notifications][:-_MOST_NOTES]:
+            del self._notifications[old]
+        super()._refresh_notifications()
 
     async def action_close_tab(self) -> None:
         if len(self.views) == 1:

@@ -44,13 +44,18 @@ class Completion(OptionList, can_focus=False):
         self.files: Sequence[str] = ()
         self.commands: Sequence[Command] = COMMANDS
         self._start = 0
+        self._before = ""
+        """What was looked at last."""
 
     @property
     def shown(self) -> bool:
         return self.has_class("shown")
 
     def look(self, before_cursor: str) -> None:
-        """Offer what fits the text before the cursor."""
+        """Offer what fits the text before the cursor. What was chosen or put away for the same text stays so."""
+        if before_cursor == self._before:
+            return
+        self._before = before_cursor
         options = self._fitting(before_cursor)
         if not options and not self.shown:
             return

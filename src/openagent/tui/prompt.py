@@ -14,6 +14,7 @@ from openagent.tui.paste import Pasted, TooLarge
 from openagent.tui.readline import Readline
 from openagent.tui.vim import Vim
 
+_CHOOSING = frozenset(("up", "ctrl+p", "down", "ctrl+n", "escape", "tab", "enter"))
 TWICE = 0.6
 """Seconds between two presses that belong together."""
 
@@ -124,6 +125,9 @@ class Prompt(TextArea):
         self.focus()
 
     def on_text_area_changed(self) -> None:
+        self._look()
+
+    def _look(self) -> None:
         row, column = self.cursor_location
         lines = self.text.split("\n")
         before = "\n".join([*lines[:row], lines[row][:column]])
@@ -162,6 +166,8 @@ class Prompt(TextArea):
 
     def _press(self, key: str) -> bool:
         keys = self.keys
+        if key in _CHOOSING:  # the message that the text has changed may come after keys that were typed quickly
+            self._look()
         if self._completion.shown and self._completing(key):
             return True
         if key in keys.keys_of("newline"):

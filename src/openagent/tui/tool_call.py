@@ -94,7 +94,7 @@ class ToolCall(Foldable):
             self._glance.display = not self.opened
 
     async def on_click(self, event: Click) -> None:
-        await super().on_click(event)
+        # Textual calls the handlers of all classes: the one above folds on a click on the line.
         if event.widget is self._glance is not None:
             await self.action_fold()
 

@@ -473,10 +473,11 @@ class SessionView(Rows):
             await self.chat.note("Held back since you stopped: they follow the next message you send.", "warning")
 
     async def _tool_started(self, event: e.ToolStarted) -> None:
-        if event.op_id in self._runs:
+        own = event.op_id in self._runs  # its answer may come while its line is being drawn
+        if own:
             self._runs[event.op_id] = event.call_id
         await self.chat.tool_started(event)
-        if event.op_id in self._runs:
+        if own:
             await self.chat.open(event.call_id)
 
     async def _tool_output(self, event: e.ToolOutput) -> None:

@@ -547,7 +547,7 @@ class SessionView(Rows):
     def _focus_what_waits(self) -> None:
         """A permission takes the keys, unless somebody is writing or looks at another tab."""
         waiting = self.asks.permission
-        if waiting is None and self._find is not None:
+        if (waiting is None and self._find is not None) or not self.is_attached:  # a tab may be closed meanwhile
             return
         if self.display and self.screen.is_current and not (waiting and waiting.has_focus_within):
             if waiting is not None:

@@ -37,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     replaying = evaluations.add_parser("replay", help="recorded sessions of Claude Code and codex (JSONL)")
     replaying.add_argument("recordings", type=Path, nargs="+", metavar="FILE")
     replaying.add_argument("--wire", choices=[*WIRES, "all"], default="chat", help="the format the model speaks")
+    replaying.add_argument("--model", default="scripted", help="its name: that of a family gets that family's tools")
+    replaying.add_argument("--as-recorded", action="store_true", help="calls with the names they had there")
     start = replaying.add_mutually_exclusive_group()
     start.add_argument("--files", type=Path, help="a folder to start from (default: an empty one)")
     start.add_argument("--history", type=Path, help="a git directory; starts from the commit of the recording's time")
@@ -88,9 +90,9 @@ async def _replay_one(there: Stage, path: Path, wire: str, given: argparse.Names
         lay_out, there.workspace, files=given.files, history=given.history, began=began_at(recording, path)
     )
     recording = placed(recording, there.workspace)
-    await there.play(script_of(recording))
+    await there.play(script_of(recording, as_recorded=given.as_recorded))
     info = await client.create_session(
-        str(there.workspace), model=f"{WIRES[wire][0]}/scripted", mode=given.mode, max_steps=10_000
+        str(there.workspace), model=f"{WIRES[wire][0]}/{given.model}", mode=given.mode, max_steps=10_000
     )
     return await replay(client, recording, info.id, patience=given.patience, scope=given.answer)
 

@@ -4,16 +4,20 @@ Claude Code writes JSONL in two ways: `--output-format stream-json --verbose`, a
 codex writes `~/.codex/sessions/…/rollout-….jsonl`. Calls of one answer belong together: they were made side by side.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
 
-from devtools.evals.their_tools import mapped
+from openagent.dialects.families import DIALECTS
 from openagent.protocol.errors import OpenAgentError
 
+LONGEST_COMMAND = 20.0
+"""Seconds. What a recorded command waited for (a server, a container) is mostly not there."""
+_TIMEOUTS = {"timeout": 1000, "timeout_ms": 1000}
+"""Arguments of theirs that say how long a command may take, and how many of them are a second."""
 GO = "Go on."
 """What a person is taken to have said where the recording does not tell."""
 
@@ -23,6 +27,8 @@ class Call(Struct, frozen=True):
     """Ours."""
     arguments: dict[str, Any]
     theirs: str = ""
+    given: dict[str, Any] = {}
+    """Its arguments as they were recorded."""
     failed: bool | None = None
     """There; None when the recording ends before."""
     result: str = ""
@@ -119,12 +125,13 @@ def _put_together(path: Path, parsed: "_Claude | _Codex", known: frozenset[str])
     left_out: dict[str, int] = {}
 
     def call(use: _Use) -> Call | None:
-        found = mapped(use.name, use.given, known)
+        found = _ours(use.name, use.given, known)
         if found is None:
             left_out[use.name] = left_out.get(use.name, 0) + 1
             return None
         outcome = parsed.outcomes.get(use.id)
-        return Call(*found, use.name, outcome.failed if outcome else None, outcome.text if outcome else "")
+        failed, text = (outcome.failed, outcome.text) if outcome else (None, "")
+        return Call(*found, use.name, _in_time(use, found[0]), failed, text)
 
     turns: list[Turn] = []
     for prompt, heard in _split(entry for entry in parsed.heard if not entry.below):
@@ -135,6 +142,27 @@ def _put_together(path: Path, parsed: "_Claude | _Codex", known: frozenset[str])
         below[task] = _steps([entry for entry in parsed.heard if entry.below == parent], call)
     turns = [turn for turn in turns if turn.steps or turn.answer]
     return Recording(str(path), turns, below, parsed.root, parsed.began, left_out)
+
+
+def _ours(name: str, given: Mapping[str, Any], known: Collection[str]) -> tuple[str, dict[str, Any]] | None:
+    """The call as one of ours; None when nothing here does the like."""
+    for dialect in DIALECTS.values():
+        if made := dialect.understood(name, given):
+            tool, arguments = made
+            if tool == "shell":
+                arguments["timeout"] = min(arguments.get("timeout") or LONGEST_COMMAND, LONGEST_COMMAND)
+            return tool, {} if tool == "shell_output" else arguments  # what was in the background has another name here
+    return (name, dict(given)) if name in known else None
+
+
+def _in_time(use: _Use, tool: str) -> dict[str, Any]:
+    """As it was recorded, but for how long a command may take."""
+    if tool != "shell":
+        return use.given
+    of_codex = "cmd" in use.given or not isinstance(use.given.get("command"), str)
+    key = next((key for key in _TIMEOUTS if key in use.given), "timeout_ms" if of_codex else "timeout")
+    longest = LONGEST_COMMAND * _TIMEOUTS[key]
+    return {**use.given, key: min(use.given.get(key) or longest, longest)}
 
 
 def _split(heard: Iterable[_Heard]) -> list[tuple[str, list[_Heard]]]:
@@ -233,7 +261,8 @@ class _Codex:
 def _codex_use(item: Mapping[str, Any]) -> _Use:
     call = str(item.get("call_id") or item.get("id"))
     if item["type"] == "local_shell_call":
-        return _Use(call, "shell", _object(item.get("action")))
+        action = _object(item.get("action"))
+        return _Use(call, "shell", {name: action[name] for name in ("command", "timeout_ms") if action.get(name)})
     if item["type"] == "custom_tool_call":
         return _Use(call, str(item["name"]), {"input": item.get("input")})
     try:

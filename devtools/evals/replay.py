@@ -27,6 +27,7 @@ _TEMPLATE = re.compile(r"\{(last_result|last_user|first_user|model|step)\}")
 _SHOWN = 400
 """Characters of a result in a report."""
 _PATHS = ("path", "command", "patch", "pattern", "task")
+_THEIR_PATHS = ("file_path", "cmd", "workdir", "input", "prompt", *_PATHS)
 """Arguments in which the recording's own folder stands for the workspace; file contents are left as they are."""
 
 
@@ -91,31 +92,40 @@ def placed(recording: Recording, workspace: Path) -> Recording:
 
 def _moved(step: Step, move: Callable[[str], str]) -> Step:
     def arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value(each, movable=name in _PATHS) for name, each in given.items()}
+        return {name: value(each, movable=name in _THEIR_PATHS) for name, each in given.items()}
 
     def value(given: Any, *, movable: bool = False) -> Any:
         if isinstance(given, dict):
             return arguments(cast("dict[str, Any]", given))
         if isinstance(given, list):
-            return [value(each) for each in cast("list[Any]", given)]
+            return [value(each, movable=movable) for each in cast("list[Any]", given)]
         return move(given) if movable and isinstance(given, str) else given
 
-    return Step([msgspec.structs.replace(call, arguments=arguments(call.arguments)) for call in step.calls])
+    return Step(
+        [
+            msgspec.structs.replace(call, arguments=arguments(call.arguments), given=arguments(call.given))
+            for call in step.calls
+        ]
+    )
 
 
-def script_of(recording: Recording) -> dict[str, Any]:
-    """For the simulator."""
-    main = [scripted for turn in recording.turns for scripted in _scripted(turn.steps, turn.answer)]
+def script_of(recording: Recording, *, as_recorded: bool = False) -> dict[str, Any]:
+    """For the simulator. `as_recorded`: with the names and arguments that the calls had there."""
+    main = [scripted for turn in recording.turns for scripted in _scripted(turn.steps, turn.answer, as_recorded)]
     below = [
-        {"name": f"below {number}", "match": {"said": task}, "steps": _scripted(steps, "Done.")}
+        {"name": f"below {number}", "match": {"said": task}, "steps": _scripted(steps, "Done.", as_recorded)}
         for number, (task, steps) in enumerate(recording.below.items())
         if task
     ]
     return {"conversations": [*below, {"name": "main", "steps": main}]}
 
 
-def _scripted(steps: Sequence[Step], answer: str) -> list[dict[str, Any]]:
-    calls = [[{"name": call.tool, "arguments": _as_it_is(call.arguments)} for call in step.calls] for step in steps]
+def _scripted(steps: Sequence[Step], answer: str, as_recorded: bool) -> list[dict[str, Any]]:
+    def call(made: Call) -> dict[str, Any]:
+        name, given = (made.theirs, made.given) if as_recorded and made.theirs else (made.tool, made.arguments)
+        return {"name": name, "arguments": _as_it_is(given)}
+
+    calls = [list(map(call, step.calls)) for step in steps]
     return [*({"tool_calls": those} for those in calls), {"text": _TEMPLATE.sub(r"(\1)", answer) or "Done."}]
 
 

@@ -59,7 +59,8 @@ async def stage(script: Mapping[str, Any], config: str, *, jail: str = "host") -
             settings = root / "config.toml"
             providers = "".join(
                 f'[providers.{kind}]\nkind = "{kind}"\nbase_url = "{url}{ending}"\napi_key = "scripted"\n'
-                for kind, ending in WIRES.values()
+                + ('api = "responses"\n' if wire == "responses" else "")
+                for wire, (kind, ending) in WIRES.items()
             )
             settings.write_text(f'{config}\n[jail]\nkind = "{jail}"\n{providers}')
             env = {"PATH": os.environ["PATH"], "HOME": folder, "OPENAGENT_HOME": str(root / "home")}

@@ -33,6 +33,12 @@ class Call(msgspec.Struct):
         except msgspec.DecodeError:
             return {}
 
+    @property
+    def text(self) -> str:
+        """For tools that take plain text: the only argument, or what the script gives as it is."""
+        values = list(self.arguments_object().values())
+        return values[0] if len(values) == 1 and isinstance(values[0], str) else self.arguments
+
 
 class Reply(msgspec.Struct):
     serial: int

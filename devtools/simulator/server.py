@@ -43,7 +43,9 @@ class Simulator:
     ) -> None:
         self.script = load_script(script)
         self.requests = RecordLog()
-        """Every request to a provider's endpoint, oldest first; the control plane's own are not in it."""
+        """Every request to a model, oldest first; the control plane's own are not in it."""
+        self.looks = RecordLog()
+        """Every question about the server itself, such as for its list of models."""
         self._host = host
         self._port = port
         self._require_key = require_key
@@ -94,6 +96,7 @@ class Simulator:
         if script is not None:
             self.script = load_script(script)
         self.requests.forget()
+        self.looks.forget()
         self._next_faults.clear()
         self._struck.clear()
         self._notify()
@@ -143,7 +146,7 @@ class Simulator:
         path, query = split_target(head.target)
         if path.startswith("/_sim/"):
             return Answer(self._control.answer(head.method, path, request.body), record)
-        self.requests.remember(record)
+        (self.looks if head.method == "GET" else self.requests).remember(record)
         self._notify()
         call = Call(
             method=head.method,

@@ -37,6 +37,9 @@ def test_usage_tells_nothing_then_everything(machine: Machine) -> None:
     assert "conversation" in printed
     assert "1,000" in printed
     assert "without a known price" in printed
+    told = machine.run("usage", "cost").stdout
+    assert [line.split()[-1] for line in told.splitlines()[1:5]] == ["$?"] * 4, "no price is not no cost"
+    assert machine.run("sessions", "list").stdout.splitlines()[1].count("$?") == 1
     report = machine.json("usage", "--by", "session", "--days", "1")
     assert report["total"]["usage"]["input_tokens"] == 1000
     assert machine.run("usage", "--by", "colour").returncode == 2

@@ -112,6 +112,7 @@ async def test_structs_that_carry_secrets_do_not_show_them(tmp_path: Path) -> No
         facts=ModelFacts(),
         offline=tmp_path / "models",
         plugins=PluginLoader(),
+        look_again=configs.forget,
     )
     place = Place(tmp_path, {"ANTHROPIC_API_KEY": STORED})
     provider = catalog.provider("written", place)

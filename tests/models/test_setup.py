@@ -4,14 +4,27 @@ import asyncio
 import socket
 import tomllib
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from devtools.simulator import Simulator
-from openagent.protocol.auth import AuthList
+from openagent.protocol.auth import AuthAdd, AuthList
+from openagent.protocol.configuration import ConfigSet
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.models import ModelsList
 from openagent.protocol.safety import TrustAdd, TrustDecline
-from openagent.protocol.setup import LocalServer, ServedModel, SetupKey, SetupLook, SetupShow, SetupUse
+from openagent.protocol.setup import (
+    LocalServer,
+    ProvidersAdd,
+    ProvidersRemove,
+    ServedModel,
+    SetupKey,
+    SetupLook,
+    SetupShow,
+    SetupTour,
+    SetupUse,
+)
 
 from ..interaction.doing import ask
 from .ollama import ollama
@@ -62,6 +75,42 @@ async def test_a_key_of_a_vendor_that_speaks_anothers_format_is_enough(tmp_path:
         assert (await ask(client, SetupShow)).model == "openrouter/openrouter/auto"
         (entry,) = (await ask(client, AuthList)).entries
         assert (entry.name, entry.source) == ("openrouter", "environment")
+
+
+@pytest.mark.parametrize(
+    ("env", "answers", "hint"),
+    [
+        ({"GITHUB_TOKEN": "ghp_1234567890"}, "", "the model github/openai/gpt-4.1 would answer"),
+        ({"AZURE_OPENAI_ENDPOINT": "https://x.test"}, "", "set AZURE_OPENAI_API_KEY"),
+        ({"AZURE_OPENAI_API_KEY": "k"}, "", "set AZURE_OPENAI_ENDPOINT"),
+        ({"AZURE_OPENAI_ENDPOINT": "https://x.test", "AZURE_OPENAI_KEY": "k"}, "", "name the deployment"),
+        (
+            {"AZURE_OPENAI_ENDPOINT": "https://x.test", "AZURE_OPENAI_KEY": "k", "AZURE_OPENAI_DEPLOYMENT": "d"},
+            "azure/d",
+            "",
+        ),
+        ({"OLLAMA_HOST": "127.0.0.1:1"}, "", "choose one of its models"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "", "OPENAI_MODEL"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "qwen3"}, "compatible/qwen3", ""),
+        ({"ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_MODEL": "claude-opus-5"}, "anthropic/claude-opus-5", ""),
+        ({"DEEPSEEK_API_KEY": "k"}, "deepseek/deepseek-chat", ""),
+    ],
+    ids=lambda value: "+".join(map(str, cast("dict[str, str]", value))) if isinstance(value, dict) else "",
+)
+async def test_what_people_export_answers_or_says_what_is_missing(
+    tmp_path: Path, env: dict[str, str], answers: str, hint: str
+) -> None:
+    async with (
+        Simulator([]) as sim,
+        place(tmp_path, sim, "", **NOWHERE, **env) as house,
+        await house.client() as client,
+    ):
+        assert (await ask(client, SetupShow)).model == answers
+        if hint:
+            one = (await client.create_session(str(house.workspace))).id
+            ended, _ = await turn(client, one)
+            assert ended.error is not None
+            assert hint in ended.error.hint
 
 
 async def test_a_wrong_key_is_not_kept_and_a_right_one_answers(tmp_path: Path) -> None:
@@ -162,3 +211,67 @@ async def test_a_folder_says_whether_it_was_asked_about(tmp_path: Path) -> None:
         folder = (await ask(client, SetupShow, cwd=cwd)).folder
         assert folder is not None
         assert folder.trusted
+
+
+async def test_a_second_key_is_tried_before_it_is_kept_and_leaves_the_model_as_it_is(tmp_path: Path) -> None:
+    async with Simulator([], require_key=GOOD) as sim:
+        config = provider("anthropic", "anthropic", sim)
+        async with place(tmp_path, sim, config, **NO_RETRIES, **NOWHERE) as house, await house.client() as client:
+            with pytest.raises(OpenAgentError, match="invalid x-api-key"):
+                await ask(client, AuthAdd, name="anthropic", key=WRONG, test=True)
+            assert (await ask(client, AuthList)).entries == []
+            await ask(client, AuthAdd, name="anthropic", key=GOOD, test=True)
+            with pytest.raises(OpenAgentError, match="invalid x-api-key"):
+                await ask(client, AuthAdd, name="anthropic", key=WRONG, test=True, replace=True)
+            (entry,) = (await ask(client, AuthList)).entries
+            assert (entry.name, entry.source) == ("anthropic", "vault")
+            assert not (await ask(client, SetupShow)).chosen
+
+
+async def test_a_provider_of_ones_own_is_tried_kept_used_and_taken_out_again(tmp_path: Path) -> None:
+    key = "office-key-0123456789"
+    async with (
+        Simulator([{"text": "From the office."}], require_key=key) as sim,
+        place(tmp_path, sim, "# mine\n", **NOWHERE, **NO_RETRIES) as house,
+        await house.client() as client,
+    ):
+        url, settings = f"{sim.base_url}/v1", house.home / "config.toml"
+        for wrong in ({"base_url": "office:8000"}, {"base_url": "http://127.0.0.1:1/v1"}, {"base_url": url}):
+            with pytest.raises(OpenAgentError):
+                await ask(client, ProvidersAdd, name="office", **wrong)
+        assert "office" not in settings.read_text()
+        added = await ask(client, ProvidersAdd, name="office", base_url=url, key=key)
+        assert added.models
+        assert key not in settings.read_text()
+        with pytest.raises(OpenAgentError, match="already"):
+            await ask(client, ProvidersAdd, name="office", base_url=url)
+        assert await ask(client, ProvidersAdd, name="office", base_url=url, replace=True) == added
+        await ask(client, SetupUse, provider="office", model=added.models[0])
+        said, _ = await turn(client, await session(house, client, ""))
+        assert said.reason == "done"
+        await ask(client, ProvidersRemove, name="office")
+        assert "office" not in settings.read_text()
+        assert settings.read_text().startswith("# mine")
+        assert (await ask(client, AuthList)).entries == []
+        assert (await ask(client, SetupShow)).model == ""
+
+
+async def test_a_provider_set_up_meanwhile_has_prices_without_a_restart(tmp_path: Path) -> None:
+    async with Simulator([]) as sim, place(tmp_path, sim, "", **NOWHERE) as house, await house.client() as client:
+        added = await ask(client, ProvidersAdd, name="office", base_url=f"{sim.base_url}/v1")
+        model = f"office/{added.models[0]}"
+        assert {each.input_usd for each in (await ask(client, ModelsList, provider="office")).models} == {None}
+        with (house.home / "config.toml").open("a") as settings:
+            settings.write(f'\n[prices."{model}"]\ninput = 3.0\noutput = 15.0\n')
+        await ask(client, ConfigSet, key="budget.warn_at", value="70")  # and the file is read again
+        priced = {each.name: each.input_usd for each in (await ask(client, ModelsList, provider="office")).models}
+        assert priced[model] == 3
+
+
+async def test_the_tour_lies_ready_with_what_to_say(tmp_path: Path) -> None:
+    async with Simulator([]) as sim, place(tmp_path, sim, "", **NOWHERE) as house, await house.client() as client:
+        tour = await ask(client, SetupTour)
+        assert list(Path(tour.cwd).glob("*.py"))
+        assert "scripted" in tour.label
+        said, _ = await turn(client, await session(house, client, tour.model), tour.prompt)
+        assert said.reason == "done"

@@ -1,7 +1,9 @@
 """Settings and environment to providers: what people have works unasked."""
 
+import re
 import tomllib
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,8 +13,10 @@ from devtools.simulator import Simulator
 from openagent.config.settings import ProviderKind, ProviderSettings
 from openagent.plugins.provider import ModelInfo, ProviderError, RequestRejected
 from openagent.protocol.errors import OpenAgentError
-from openagent.providers.build import build_provider, default_providers
+from openagent.protocol.locations import FORWARDED_ENV
+from openagent.providers.build import build_provider, default_providers, key_variables
 from openagent.providers.http import HttpProvider
+from openagent.providers.variables import VARIABLES
 from openagent.providers.wire import AUTH, WireProfile
 
 from .harness import answer_to, ask, canned, items_of, text_of
@@ -106,6 +110,21 @@ def test_ollama_host_may_be_written_as_ollama_allows(host: str, url: str):
             "/openai/deployments/d/chat/completions?api-version=2024-10-21",
             ("api-key", "k"),
         ),
+        (
+            "azure",
+            "d",
+            {"AZURE_OPENAI_ENDPOINT": "@", "AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_API_VERSION": "2025-04-01"},
+            "/openai/deployments/d/chat/completions?api-version=2025-04-01",
+            ("api-key", "k"),
+        ),
+        ("compatible", "m", {"OPENAI_API_BASE": "@/v1"}, "/v1/chat/completions", ("Authorization", None)),
+        (
+            "gemini",
+            "gemini-2.5-pro",
+            {"GOOGLE_GEMINI_BASE_URL": "@", "GEMINI_API_KEY": "k"},
+            "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+            ("x-goog-api-key", "k"),
+        ),
     ],
 )
 async def test_what_the_environment_says_is_enough(
@@ -115,6 +134,18 @@ async def test_what_the_environment_says_is_enough(
     await talk(default_providers(env)[name], env, model)
     assert sim.requests[0].target == path
     assert sim.requests[0].header(header[0]) == header[1]
+
+
+def test_every_variable_is_passed_on_and_in_the_documentation() -> None:
+    passed_on = {variable.name for variable in VARIABLES if variable.read_by == "client"}
+    assert passed_on == {name for name in FORWARDED_ENV if not name.startswith("OPENAGENT_")}
+    assert set(key_variables()) <= passed_on
+    page = (Path(__file__).parents[2] / "docs" / "providers.md").read_text()
+    assert [v.name for v in VARIABLES if f"| `{v.name}` |" not in page] == []
+    sources = Path(__file__).parents[2] / "src" / "openagent" / "providers"
+    read = "".join(file.read_text() for file in sources.glob("*.py"))
+    named = set(re.findall(r'env(?:\.get\(|\[)"([A-Z][A-Z_]+)"', read))
+    assert named <= passed_on, "whatever is read is listed"
 
 
 @pytest.mark.parametrize("name", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])

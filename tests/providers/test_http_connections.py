@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openagent.config.settings import ProviderSettings
-from openagent.plugins.provider import ConnectionFailed, Provider, ProviderTimeout, RequestRejected
+from openagent.plugins.provider import CertificateRefused, ConnectionFailed, Provider, ProviderTimeout, RequestRejected
 from openagent.providers.build import build_provider
 from openagent.providers.framing import Response, read_response
 from openagent.providers.http import certificates
@@ -273,12 +273,14 @@ async def test_a_secure_server_must_show_a_certificate_we_trust(
         async with server(always(SIZED), secure) as (port, seen):
             if trusted:
                 await with_provider(f"https://localhost:{port}/v1", fine)
-                with pytest.raises(ConnectionFailed, match="Could not connect"):
+                with pytest.raises(CertificateRefused, match="cannot be verified") as refused:
                     await with_provider(f"https://127.0.0.1:{port}/v1", fine)
             else:
-                with pytest.raises(ConnectionFailed, match="Could not connect"):
+                with pytest.raises(CertificateRefused, match="cannot be verified") as refused:
                     await with_provider(f"https://localhost:{port}/v1", fine)
         assert len(seen) == trusted
+        assert "SSL_CERT_FILE" in refused.value.info.hint
+        assert not refused.value.retryable
     finally:
         certificates.cache_clear()
 

@@ -164,7 +164,25 @@ def _items_with_deltas(reply: Reply, call: Call) -> Iterator[tuple[Json, list[st
         }
         yield item, reply.text
         index += 1
+    custom = {
+        string(tool.get("name")) for tool in map(obj, arr(call.body.get("tools"))) if tool.get("type") == "custom"
+    }
     for tool in reply.calls:
+        if tool.name in custom:
+            text = tool.text
+            yield (
+                {
+                    "id": f"ctc_{tail()}",
+                    "type": "custom_tool_call",
+                    "status": "completed",
+                    "call_id": tool.id or f"call_{tool.tail}",
+                    "input": text,
+                    "name": tool.name,
+                },
+                [text],
+            )
+            index += 1
+            continue
         item = {
             "id": f"fc_{tail()}",
             "type": "function_call",
@@ -179,7 +197,7 @@ def _items_with_deltas(reply: Reply, call: Call) -> Iterator[tuple[Json, list[st
 
 def _opened(item: Json) -> Json:
     """The item as output_item.added shows it: everything that deltas bring is still empty."""
-    empty: Json = {"summary": [], "content": [], "arguments": "", "status": "in_progress"}
+    empty: Json = {"summary": [], "content": [], "arguments": "", "input": "", "status": "in_progress"}
     return {key: empty.get(key, value) for key, value in item.items()}
 
 
@@ -212,7 +230,18 @@ def _speak_call(stream: _Sequence, item: Json, deltas: list[str], where: Json) -
     stream.add("response.function_call_arguments.done", **where, arguments=item["arguments"], name=item["name"])
 
 
-_SPEAK = {"reasoning": _speak_reasoning, "message": _speak_message, "function_call": _speak_call}
+def _speak_text_call(stream: _Sequence, item: Json, deltas: list[str], where: Json) -> None:
+    for delta in deltas:
+        stream.add("response.custom_tool_call_input.delta", **where, delta=delta)
+    stream.add("response.custom_tool_call_input.done", **where, input=item["input"])
+
+
+_SPEAK = {
+    "reasoning": _speak_reasoning,
+    "message": _speak_message,
+    "function_call": _speak_call,
+    "custom_tool_call": _speak_text_call,
+}
 
 
 def _echo(call: Call) -> Json:

@@ -78,6 +78,8 @@ def _check_tools(body: Json) -> None:
         kind = tool.get("type")
         if kind is None:
             raise shared.missing(f"tools[{index}].type")
+        if kind == "custom":
+            _check_custom(tool, f"tools[{index}]")
         if kind != "function":
             continue
         shared.check_function_name(f"tools[{index}].name", tool.get("name"))
@@ -87,6 +89,19 @@ def _check_tools(body: Json) -> None:
             tool.get("parameters"),
             strict=tool.get("strict") is True,
         )
+
+
+def _check_custom(tool: Json, where: str) -> None:
+    """A tool that takes text: its grammar must be given whole."""
+    shared.check_function_name(f"{where}.name", tool.get("name"))
+    form = obj(tool.get("format"))
+    if form.get("type") not in (None, "text", "grammar"):
+        raise shared.wrong_value(f"{where}.format.type", form.get("type"), ["text", "grammar"])
+    if form.get("type") == "grammar":
+        if form.get("syntax") not in ("lark", "regex"):
+            raise shared.wrong_value(f"{where}.format.syntax", form.get("syntax"), ["lark", "regex"])
+        if not string(form.get("definition")):
+            raise shared.missing(f"{where}.format.definition")
 
 
 def _check_item(item: Json, index: int) -> None:
@@ -132,6 +147,10 @@ def _check_call_fields(item: Json, kind: str, where: str) -> None:
         shared.check_function_name(f"{where}.name", item.get("name"))
         if not isinstance(item.get("arguments"), str):
             raise shared.wrong_type(f"{where}.arguments", "a string", item.get("arguments"))
+    elif kind == "custom_tool_call":
+        shared.check_function_name(f"{where}.name", item.get("name"))
+        if not isinstance(item.get("input"), str):
+            raise shared.wrong_type(f"{where}.input", "a string", item.get("input"))
     elif kind.endswith("_output") and not isinstance(item.get("output"), str | list):
         raise shared.missing(f"{where}.output")
 
@@ -147,23 +166,23 @@ def _check_unique_ids(items: list[Json]) -> None:
 
 def _check_calls(items: list[Json]) -> None:
     """Every call has exactly one output somewhere after it, and every output its call before it."""
-    open_calls: list[str] = []
+    open_calls: dict[str, str] = {}
     closed_calls: set[str] = set()
     for item in items:
         kind, call_id = item.get("type"), string(item.get("call_id"))
         if kind in _CALL_TO_OUTPUT:
             if call_id in open_calls or call_id in closed_calls:
                 raise refuse(f"Duplicate tool call found with call_id {call_id}.", param="input")
-            open_calls.append(call_id)
+            open_calls[call_id] = string(kind)
         elif kind in _CALL_TO_OUTPUT.values():
             if call_id in closed_calls:
                 raise refuse(f"Duplicate tool output found for call_id {call_id}.", param="input")
-            if call_id not in open_calls:
+            if _CALL_TO_OUTPUT.get(open_calls.get(call_id, "")) != kind:
                 raise refuse(f"No tool call found for function call output with call_id {call_id}.", param="input")
-            open_calls.remove(call_id)
+            del open_calls[call_id]
             closed_calls.add(call_id)
     if open_calls:
-        raise refuse(f"No tool output found for function call {open_calls[0]}.", param="input")
+        raise refuse(f"No tool output found for function call {next(iter(open_calls))}.", param="input")
 
 
 def _check_reasoning(items: list[Json], *, stored: bool, own_signatures: frozenset[str]) -> None:

@@ -15,6 +15,7 @@ from openagent import config
 from openagent.config.problems import did_you_mean
 from openagent.config.settings import ProviderSettings
 from openagent.core.runtime import ResolvedModel
+from openagent.models.model_facts import ServedModels, configured
 from openagent.plugins.loading import PluginLoader, ProviderOptions
 from openagent.plugins.provider import (
     AuthenticationFailed,
@@ -31,15 +32,18 @@ from openagent.providers.build import (
     build_provider,
     default_providers,
     key_variables,
+    key_variables_of,
     make_resilient,
 )
 from openagent.providers.cache import CachingProvider
+from openagent.providers.chat import ChatProvider
 from openagent.providers.failover import FailoverPolicy, FailoverProvider, ModelChoice
-from openagent.providers.http import Credential
+from openagent.providers.http import Credential, HttpProvider
 from openagent.providers.local import LocalProvider, installed_models
 from openagent.providers.retry import RetryPolicy
 from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule
-from openagent.providers.vendors import VENDORS
+from openagent.providers.variables import chosen_model, what_is_missing
+from openagent.providers.vendors import BY_NAME, vendor_of_model
 from openagent.providers.wire import AUTH, WireProfile
 from openagent.telemetry.windows import ModelFacts
 
@@ -91,8 +95,10 @@ class ModelCatalog:
         facts: ModelFacts,
         offline: Path,
         plugins: PluginLoader,
+        look_again: Callable[[], None],
     ) -> None:
-        """`offline` is where offline models are installed."""
+        """`offline` is where offline models are installed; `look_again` has settings read anew."""
+        self._look_again = look_again
         self._load = load
         self._environment = environment
         self._credentials = credentials
@@ -100,6 +106,7 @@ class ModelCatalog:
         self._facts = facts
         self._offline = offline
         self._plugins = plugins
+        self._served = ServedModels()
         self._plain: dict[tuple[str, bytes], Provider] = {}
         self._wrapped: dict[bytes, Provider] = {}
         self._resolved: dict[tuple[str, str, tuple[tuple[str, str], ...]], tuple[object, int, ResolvedModel]] = {}
@@ -117,6 +124,54 @@ class ModelCatalog:
         self._resolved[key] = (loaded, self._credentials.version, resolved)
         return resolved
 
+    async def learn(self, model: str, *, env: Mapping[str, str], cwd: Path) -> None:
+        """Servers that speak OpenAI's format are asked what their models can, so that `resolve` knows it. Whatever goes
+        wrong is left to the turn to tell."""
+        place = Place(cwd, env)
+        try:
+            settings = self._load(cwd, env).settings
+            name = self._name(model, place)
+            asked = self._auto_pair(settings, place) if name == "auto" else [name]
+            pairs = [_split(each) for each in asked]
+            servers = [(self.provider(one, place), other) for one, other in pairs if self._is_open(one, other, place)]
+        except OpenAgentError:
+            return
+        if any([await self._served.learn(server, model) for server, model in servers]):
+            self.forget()
+
+    def _is_open(self, provider: str, model: str, place: Place) -> bool:
+        """Nothing but its server knows the model's window."""
+        settings = self._find(provider, place)
+        if settings.kind != "compatible":
+            return False
+        return provider not in BY_NAME or not self._facts.window(settings.kind, model)
+
+    def described(self, name: str, told: ModelInfo, place: Place) -> ModelInfo:
+        """All that is known of a model that its provider told this of."""
+        provider, model = _split(name)
+        given = configured(self._load(place.cwd, place.env).settings.models, name)
+        return ModelInfo(
+            told.name,
+            given.context_window or told.context_window or self._facts.window(self._find(provider, place).kind, model),
+            given.max_output_tokens or told.max_output_tokens or self._facts.longest_answer(model) or 0,
+            told.tools if given.tools is None else given.tools,
+            told.images,
+        )
+
+    def check(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
+        """Like `resolve`, for a name that somebody just chose: a provider that has no key yet is refused, too."""
+        place = Place(cwd, env)
+        resolved = self.resolve(model, env=env, cwd=cwd)
+        for name in self.providers_of(model, place) if model == "auto" else {_split(model)[0]}:
+            if name not in self.known(place) and name != "local":
+                variables = key_variables_of(self._find(name, place).kind, name)
+                where = f", or set {variables[0]}" if variables else ""
+                raise AuthenticationFailed(
+                    f"There is no API key for {name}, so {model} cannot answer.",
+                    hint=f"Add one with `openagent auth add {name}`{where}, or choose another model.",
+                )
+        return resolved
+
     def answering(self, model: str, env: Mapping[str, str], cwd: Path | None) -> str:
         """The name of what answers who chose this model, or none; empty: nothing is set up."""
         try:
@@ -125,7 +180,7 @@ class ModelCatalog:
             return ""
 
     def _name(self, model: str, place: Place) -> str:
-        return model or self._load(place.cwd, place.env).settings.model or _first_available(self.known(place))
+        return model or self._load(place.cwd, place.env).settings.model or self._first_available(place)
 
     def forget(self) -> None:
         """Something outside the settings changed: an offline model was installed, or the price list loaded."""
@@ -165,7 +220,10 @@ class ModelCatalog:
 
     def trial(self, name: str, key: str, place: Place) -> Provider:
         """The provider as it would be with this key, which is kept nowhere. Whoever asks for it closes it."""
-        settings = msgspec.structs.replace(self._find(name, place), api_key=key, auth="key")
+        return self.trial_of(name, msgspec.structs.replace(self._find(name, place), api_key=key, auth="key"), place)
+
+    def trial_of(self, name: str, settings: ProviderSettings, place: Place) -> Provider:
+        """The same, of settings that are not kept either."""
         if settings.kind in ("plugin", "local", "demo"):
             raise OpenAgentError("invalid_argument", f"{name} takes no key.", hint="Name another provider.")
         profiles = self._load(place.cwd, place.env).settings.wire_profiles
@@ -196,16 +254,17 @@ class ModelCatalog:
             provider, _, model = full_name.partition("/")
             if provider == name and model:
                 return model
-        return DEFAULT_MODELS.get(self._find(name, place).kind, "")
+        return _usual_model(name, self._find(name, place).kind, self._environment(place.env))
 
     def providers_of(self, model: str, place: Place) -> set[str]:
         """The names of all providers that a session with this model may ask."""
         settings = self._load(place.cwd, place.env).settings
         name = self._name(model, place)
-        asked = [settings.auto.strong, settings.auto.cheap] if name == "auto" else [name]
+        asked = self._auto_pair(settings, place) if name == "auto" else [name]
         return {full_name.partition("/")[0] for full_name in (*asked, *settings.fallback.chain)}
 
     async def close(self) -> None:
+        await self._served.close()
         for provider in self._plain.values():
             await provider.close()
 
@@ -213,30 +272,41 @@ class ModelCatalog:
         if name == "auto":
             return self._auto(settings, place)
         choice = self._choice(name, settings, place)
+        told = self._served.known(self.provider(_split(name)[0], place), choice.model)
+        known = self.described(name, told or ModelInfo(choice.model), place)
+        given = configured(settings.models, name)
         return ResolvedModel(
             choice.provider,
             choice.model,
             name,
-            context_window=self._facts.window(self._find(choice.provider.name, place).kind, choice.model),
-            max_output_tokens=self._facts.longest_answer(choice.model),
+            context_window=known.context_window,
+            max_output_tokens=known.max_output_tokens or None,
+            temperature=given.temperature,
+            thinking=given.thinking,
+            tools=known.tools is not False,
         )
 
     def _auto(self, settings: config.Settings, place: Place) -> ResolvedModel:
-        auto = settings.auto
-        if not auto.strong or not auto.cheap:
-            raise OpenAgentError(
-                "config_error",
-                'The model is "auto", but [auto] names no models to choose from.',
-                hint="Set `strong` and `cheap` under [auto] in the config.",
-            )
-        strong, cheap = self._resolve(auto.strong, settings, place), self._resolve(auto.cheap, settings, place)
-        rules = [msgspec.convert(msgspec.to_builtins(rule), RoutingRule) for rule in auto.rules] or DEFAULT_RULES
+        strong, cheap = (self._resolve(each, settings, place) for each in self._auto_pair(settings, place))
+        given = settings.auto.rules
+        rules = [msgspec.convert(msgspec.to_builtins(rule), RoutingRule) for rule in given] or DEFAULT_RULES
         provider = RoutingProvider(
             ModelChoice(strong.provider, strong.model), ModelChoice(cheap.provider, cheap.model), rules
         )
         windows = [each.context_window for each in (strong, cheap) if each.context_window]
         # Under the dearer one's name, so that enough money is set aside before the choice is made.
-        return ResolvedModel(provider, strong.model, strong.name, context_window=min(windows, default=0))
+        return msgspec.structs.replace(
+            strong, provider=provider, context_window=min(windows, default=0), tools=strong.tools and cheap.tools
+        )
+
+    def _auto_pair(self, settings: config.Settings, place: Place) -> tuple[str, str]:
+        """The strong one and the cheap one. What [auto] leaves out is the model that answers without it, and the
+        smaller one of the same vendor."""
+        usual = settings.model if settings.model != "auto" else ""
+        strong = settings.auto.strong or usual or self._first_available(place)
+        vendor = BY_NAME.get(strong.partition("/")[0])
+        small = f"{vendor.name}/{vendor.small}" if vendor and vendor.small else strong
+        return strong, settings.auto.cheap or small
 
     def _choice(self, full_name: str, settings: config.Settings, place: Place) -> ModelChoice:
         name, model = _split(full_name)
@@ -267,6 +337,9 @@ class ModelCatalog:
 
     def _find(self, name: str, place: Place) -> ProviderSettings:
         known = self.known(place)
+        if name not in known and name not in DEFAULT_SETTINGS:
+            self._look_again()  # it may have been written a moment ago
+            known = self.known(place)
         if name in known:
             return known[name]
         if name in DEFAULT_SETTINGS:
@@ -282,6 +355,14 @@ class ModelCatalog:
             hint=f"{guess}Configured are: {', '.join(sorted(known)) or 'none'}. Add it under [providers.{name}] in the "
             "config.",
         )
+
+    def _first_available(self, place: Place) -> str:
+        known, env = self.known(place), self._environment(place.env)
+        for kind in ("anthropic", "openai", "gemini", "azure", "compatible", "local"):
+            for name, each in known.items():
+                if each.kind == kind and (model := _usual_model(name, kind, env)):
+                    return f"{name}/{model}"
+        raise OpenAgentError("model_not_found", "No model is set up.", hint=what_is_missing(env) or NO_MODEL)
 
     def _remember(self, name: str, identity: bytes, build: Callable[[], Provider]) -> Provider:
         key = (name, identity)
@@ -322,6 +403,19 @@ class RedactingProvider:
             self._mask(problem)
             raise
 
+    async def describe(self, model: str) -> ModelInfo | None:
+        """Only servers that speak OpenAI's format tell more than the names of their models."""
+        return await self._inner.describe(model) if isinstance(self._inner, ChatProvider) else None
+
+    async def get(self, path: str) -> None:
+        """Asks for one thing of a provider that is spoken to over HTTP, and sees whether it is refused."""
+        if isinstance(self._inner, HttpProvider):
+            try:
+                await self._inner.get(path, dict)
+            except ProviderError as problem:
+                self._mask(problem)
+                raise
+
     def _mask(self, problem: ProviderError) -> None:
         info = problem.info
         problem.info = ErrorInfo(info.code, self._redact(info.message), self._redact(info.hint), info.recoverable)
@@ -336,7 +430,13 @@ class RedactingProvider:
 def _split(full_name: str) -> tuple[str, str]:
     provider, _, model = full_name.partition("/")
     if not model:
-        raise OpenAgentError("config_error", f"{full_name!r} is not a model.", hint="Write it as provider/model.")
+        vendor = vendor_of_model(full_name)
+        meant = f", such as {vendor.name}/{full_name}" if vendor else ""
+        raise OpenAgentError(
+            "config_error",
+            f"{full_name!r} does not say whose model it is.",
+            hint=f"Write it as provider/model{meant}. `openagent models list` shows what there is.",
+        )
     return provider, model
 
 
@@ -350,13 +450,9 @@ def _header(line: str) -> tuple[str, str]:
     return name, value.strip()
 
 
-def _first_available(known: Mapping[str, ProviderSettings]) -> str:
-    for kind, model in DEFAULT_MODELS.items():
-        for name, each in known.items():
-            if each.kind == kind:
-                return f"{name}/{model}"
-        if kind == "gemini":  # before the offline model: the vendors that speak another one's format
-            for vendor in VENDORS:
-                if vendor.name in known and vendor.base_url:
-                    return f"{vendor.name}/{vendor.model}"
-    raise OpenAgentError("model_not_found", "No model is set up.", hint=NO_MODEL)
+def _usual_model(name: str, kind: str, env: Mapping[str, str]) -> str:
+    """What answers when nobody chose. What the environment names is meant for the server that it names."""
+    vendor = BY_NAME.get(name)
+    if kind == "compatible" and name != "compatible":
+        return vendor.model if vendor else ""
+    return chosen_model(kind, env) or DEFAULT_MODELS.get(kind, "")

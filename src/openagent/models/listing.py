@@ -30,7 +30,6 @@ from openagent.protocol.models import (
 )
 from openagent.providers.local import NOTE
 from openagent.telemetry.prices import Price, PriceBook
-from openagent.telemetry.windows import ModelFacts
 
 T = TypeVar("T")
 PATIENCE = 30.0
@@ -41,13 +40,10 @@ _SCRIPTED = "scripted: a tour, nothing it says comes from a model"
 
 
 class ModelsService:
-    def __init__(
-        self, catalog: ModelCatalog, ledger: Ledger, prices: PriceBook, facts: ModelFacts, offline: Path
-    ) -> None:
+    def __init__(self, catalog: ModelCatalog, ledger: Ledger, prices: PriceBook, offline: Path) -> None:
         self._catalog = catalog
         self._ledger = ledger
         self._prices = prices
-        self._facts = facts
         self._offline = offline
         self._pulling: dict[str, asyncio.Task[Path]] = {}
 
@@ -82,9 +78,10 @@ class ModelsService:
             return ProviderProblem(provider=name, error=problem.info)
         kind = self._catalog.kind_of(name, place)
         note = _SCRIPTED if provider.scripted else NOTE if kind == "local" else ""
-        return await asyncio.to_thread(self._entries, name, kind, models, note)
+        known = [self._catalog.described(f"{name}/{model.name}", model, place) for model in models]
+        return await asyncio.to_thread(self._entries, name, known, note)
 
-    def _entries(self, name: str, kind: str, models: list[ModelInfo], note: str) -> list[ModelEntry]:
+    def _entries(self, name: str, models: list[ModelInfo], note: str) -> list[ModelEntry]:
         entries: list[ModelEntry] = []
         for model in sorted(models, key=lambda model: model.name):
             full_name = f"{name}/{model.name}"
@@ -92,11 +89,11 @@ class ModelsService:
             entries.append(
                 ModelEntry(
                     name=full_name,
-                    context_window=model.context_window or self._facts.window(kind, model.name),
+                    context_window=model.context_window,
                     max_output_tokens=model.max_output_tokens,
                     input_usd=_dollars(price, "input"),
                     output_usd=_dollars(price, "output"),
-                    note=note,
+                    note=note or _cannot(model),
                 )
             )
         return entries
@@ -166,6 +163,10 @@ class ModelsService:
 
 def _place(connection: Connection, cwd: str) -> Place:
     return Place(Path(cwd) if cwd else None, connection.env)
+
+
+def _cannot(model: ModelInfo) -> str:
+    return "it cannot call tools" if model.tools is False else ""
 
 
 def _dollars(price: Price | None, field: str) -> float | None:

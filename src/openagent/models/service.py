@@ -15,6 +15,7 @@ from openagent.models.listing import ModelsService
 from openagent.models.logins import AuthService
 from openagent.models.provider_credentials import CredentialBook
 from openagent.models.setup import SetupService
+from openagent.models.trials import Trials
 from openagent.plugins.ledger import Ledger
 from openagent.plugins.loading import PluginLoader
 from openagent.protocol.errors import OpenAgentError
@@ -57,10 +58,12 @@ class Models:
             facts=self._facts,
             offline=offline,
             plugins=plugins,
+            look_again=configs.forget,
         )
-        self._logins = AuthService(self._credentials, self.catalog, configs.load)
-        self._setup = SetupService(configs, self.catalog, self._credentials, offline)
-        self._listing = ModelsService(self.catalog, ledger, prices, self._facts, offline)
+        trials = Trials(self.catalog, self._credentials)
+        self._logins = AuthService(self._credentials, self.catalog, configs.load, trials)
+        self._setup = SetupService(configs, self.catalog, self._credentials, trials, offline)
+        self._listing = ModelsService(self.catalog, ledger, prices, offline)
 
     def handlers(self) -> list[Handler]:
         return [*self._logins.handlers(), *self._listing.handlers(), *self._setup.handlers()]

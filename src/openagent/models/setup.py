@@ -11,10 +11,12 @@ from openagent.config.settings import ProviderSettings
 from openagent.config.trust import governed_files
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.filesystem import tour
 from openagent.models import local_servers
 from openagent.models.catalog import ModelCatalog, Place
+from openagent.models.own_providers import OwnProviders
 from openagent.models.provider_credentials import CredentialBook
-from openagent.plugins.provider import AuthenticationFailed, ModelNotFound, Provider, ProviderTimeout
+from openagent.models.trials import Trials, tried
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.setup import (
@@ -31,28 +33,29 @@ from openagent.protocol.setup import (
     SetupLook,
     SetupShow,
     SetupState,
+    SetupTour,
     SetupUse,
+    Tour,
 )
-from openagent.providers.build import key_variables_of
-from openagent.providers.http import HttpProvider
+from openagent.providers.build import address_of, key_variables_of
 from openagent.providers.local import NOTE, OFFLINE_MODELS, installed_models
-from openagent.providers.vendors import BY_NAME, VENDORS, Vendor, model_to_begin_with, vendor_of
-from openagent.vault.entries import ApiKey
-from openagent.vault.secret import Secret
+from openagent.providers.vendors import BY_NAME, VENDORS, model_to_begin_with, vendor_of
 
-PATIENCE = 20.0
-"""Seconds a provider has to say what it thinks of a key."""
 ASKED_IN_PASSING = 2.0
 """Seconds a configured server has to list its models while somebody waits for all there is."""
 
 
 class SetupService:
-    def __init__(self, configs: ConfigCache, catalog: ModelCatalog, book: CredentialBook, offline: Path) -> None:
+    def __init__(
+        self, configs: ConfigCache, catalog: ModelCatalog, book: CredentialBook, trials: Trials, offline: Path
+    ) -> None:
         self._configs = configs
+        self._trials = trials
         self._catalog = catalog
         self._book = book
         self._offline = offline
         self._writing = asyncio.Lock()
+        self._own = OwnProviders(configs, catalog, trials, self._writing)
 
     def handlers(self) -> list[Handler]:
         return [
@@ -60,7 +63,12 @@ class SetupService:
             SetupLook.handled_by(self._look),
             SetupKey.handled_by(self._key),
             SetupUse.handled_by(self._use),
+            SetupTour.handled_by(self._tour),
+            *self._own.handlers(),
         ]
+
+    async def _tour(self, connection: Connection, op: SetupTour) -> Tour:
+        return Tour(str(await asyncio.to_thread(tour.put_project)), tour.MODEL, tour.PROMPT, tour.LABEL)
 
     # What there is
 
@@ -102,7 +110,7 @@ class SetupService:
 
     async def _ask(self, name: str, settings: ProviderSettings, place: Place) -> LocalServer | None:
         """One that somebody configured, with the key that belongs to it."""
-        url = settings.base_url or self._catalog.environment(place.env).get("OPENAI_BASE_URL", "")
+        url = settings.base_url or address_of("compatible", self._catalog.environment(place.env))
         try:
             async with asyncio.timeout(ASKED_IN_PASSING):
                 models = await self._catalog.provider(name, place).models()
@@ -115,7 +123,9 @@ class SetupService:
         env, kept = self._catalog.environment(place.env), set(self._book.names())
         for vendor in VENDORS:
             settings = known.get(vendor.name)
-            if settings is None or settings.auth == "oauth" or (vendor.name == "openai" and env.get("OPENAI_BASE_URL")):
+            if settings is None or settings.auth == "oauth":
+                continue
+            if vendor.name == "openai" and address_of("openai", env):
                 continue
             found = FoundKey(vendor.name, vendor.title, f"{vendor.name}/{vendor.model}", "environment")
             variable = next((name for name in key_variables_of(settings.kind, vendor.name) if env.get(name)), "")
@@ -143,24 +153,10 @@ class SetupService:
     # A key
 
     async def _key(self, connection: Connection, op: SetupKey) -> ModelChosen:
-        place, key = _place(connection, ""), op.key.strip()
-        if not key or not key.isascii() or not key.isprintable() or " " in key:
-            raise OpenAgentError(
-                "invalid_argument",
-                "That is empty or holds spaces or special characters, so it is no API key.",
-                hint="Paste the key alone.",
-            )
-        self._book.learn(key)
+        place, key = _place(connection, ""), self._trials.checked(op.key)
         name = op.provider or _whose(key)
-        trial = self._catalog.trial(name, key, place)
-        try:
-            listed = await _tried(trial, BY_NAME.get(name))
-        except AuthenticationFailed as refusal:
-            raise _refused(name, refusal.said) from None
-        finally:
-            await trial.close()
-        info = await asyncio.to_thread(self._book.vault.add, name, ApiKey(Secret(key)), {}, replace=True)
-        self._book.added(info)
+        listed = await self._trials.of_key(name, key, place)
+        await self._trials.keep(name, key)
         return await self._keep(name, self._first(name, listed, place), "")
 
     # The choice
@@ -169,7 +165,7 @@ class SetupService:
         place = _place(connection, "")
         if op.url:
             return await self._use_server(op)
-        listed = await _tried(self._catalog.provider(op.provider, place), BY_NAME.get(op.provider))
+        listed = await tried(self._catalog.provider(op.provider, place), BY_NAME.get(op.provider))
         return await self._keep(op.provider, op.model or self._first(op.provider, listed, place), "")
 
     async def _use_server(self, op: SetupUse) -> ModelChosen:
@@ -228,27 +224,6 @@ def _whose(key: str) -> str:
             hint="Name the provider: `openagent auth add PROVIDER`.",
         )
     return vendor.name
-
-
-def _refused(name: str, said: str) -> OpenAgentError:
-    vendor = BY_NAME.get(name)
-    words = f": {said.rstrip('.')}." if said else "."
-    return AuthenticationFailed(f"{vendor.title if vendor else name} refused the key{words}", hint="Nothing was kept.")
-
-
-async def _tried(provider: Provider, vendor: Vendor | None) -> list[str]:
-    """The models it lists. Raises what the provider says of the key, or that it cannot be reached."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            if vendor and vendor.key_path and isinstance(provider, HttpProvider):
-                await provider.get(vendor.key_path, dict)
-            return [model.name for model in await provider.models()]
-    except ModelNotFound:
-        return []  # it lists none, and had nothing against the key
-    except TimeoutError:
-        raise ProviderTimeout(
-            f"{provider.name} did not answer within {PATIENCE:g} seconds.", hint="Check the network and base_url."
-        ) from None
 
 
 def _without(server: LocalServer, model: str) -> OpenAgentError:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from openagent.dialects.dialect import OfferedTool
 from openagent.plugins.provider import (
     Answer,
     CallChunk,
@@ -15,6 +16,7 @@ from openagent.plugins.provider import (
     StreamItem,
     TextChunk,
     ThinkingChunk,
+    ToolSchema,
 )
 from openagent.protocol.messages import (
     ImagePart,
@@ -53,11 +55,12 @@ _OUTPUT_LIMIT = 32_000
 
 class AnthropicProvider(HttpProvider):
     wire_format = "anthropic"
+    vendor_tools = True
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         self._base_url = self._base_url.removesuffix("/v1")
-        self._messages = TranscriptEncoder(_encode_exchange, id_limit=64)
+        self._messages = TranscriptEncoder(_encode_exchange, id_limit=64, tongue=self.tongue)
 
     def path(self, request: ModelRequest) -> str:
         return "/v1/messages"
@@ -71,10 +74,7 @@ class AnthropicProvider(HttpProvider):
         # Marks the last block of the conversation without changing a byte of the messages from step to step.
         fixed["cache_control"] = _CACHED
         if request.tools:
-            fixed["tools"] = [
-                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-                for tool in request.tools
-            ]
+            fixed["tools"] = list(map(_tool, request.tools))
         if request.system:
             # A second mark, where all sessions with the same tools and prompt agree.
             fixed["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
@@ -96,6 +96,12 @@ class _Model(Struct):
 
 class _ModelList(Struct):
     data: list[_Model]
+
+
+def _tool(tool: ToolSchema) -> dict[str, Any]:
+    if isinstance(tool, OfferedTool) and tool.vendor_type:
+        return {"type": tool.vendor_type, "name": tool.name}
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 def _thinking(request: ModelRequest) -> dict[str, Any]:

@@ -1,21 +1,13 @@
 """From settings to providers. Data comes in; nothing here reads configuration or the process's environment by itself.
 
-`env` is the environment people already have:
-
-    anthropic    ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN as a bearer; ANTHROPIC_BASE_URL
-    openai       OPENAI_API_KEY, OPENAI_ORG_ID; OPENAI_BASE_URL
-    gemini       GEMINI_API_KEY or GOOGLE_API_KEY; else Vertex with GOOGLE_APPLICATION_CREDENTIALS
-                 (GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION)
-    azure        AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_KEY
-    github       GITHUB_TOKEN
-    compatible   OPENAI_BASE_URL with OPENAI_API_KEY; OLLAMA_HOST
-    openrouter, groq, xai    OPENROUTER_API_KEY, GROQ_API_KEY, XAI_API_KEY
+`env` is the environment people already have; `variables.py` lists what counts of it.
 """
 
 from collections.abc import Mapping
 from typing import get_args
 
 from openagent.config.settings import ProviderKind, ProviderSettings
+from openagent.dialects.tongue import Tongues
 from openagent.plugins.provider import Provider
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers import vendors
@@ -41,6 +33,7 @@ _BASE_URLS: Mapping[ProviderKind, str] = {
 _BASE_URL_VARIABLES: Mapping[ProviderKind, str] = {
     "anthropic": "ANTHROPIC_BASE_URL",
     "openai": "OPENAI_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
     "azure": "AZURE_OPENAI_ENDPOINT",
     "compatible": "OPENAI_BASE_URL",
 }
@@ -48,7 +41,7 @@ _KEY_VARIABLES: Mapping[ProviderKind, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "azure": ("AZURE_OPENAI_KEY", "AZURE_OPENAI_API_KEY"),
+    "azure": ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_KEY"),
     "github": ("GITHUB_TOKEN",),
 }
 _AZURE_CHAT_VERSION = "2024-10-21"
@@ -88,7 +81,7 @@ def default_providers(env: Mapping[str, str]) -> dict[str, ProviderSettings]:
         found["gemini"] = ProviderSettings(kind="gemini")
     if env.get("AZURE_OPENAI_ENDPOINT") and _key_from(env, "azure"):
         found["azure"] = ProviderSettings(kind="azure")
-    if env.get("OPENAI_BASE_URL"):
+    if address_of("compatible", env):
         found["compatible"] = ProviderSettings(kind="compatible")
     if env.get("OLLAMA_HOST"):
         found["ollama"] = ProviderSettings(kind="compatible", base_url=_ollama_url(env["OLLAMA_HOST"]))
@@ -121,17 +114,17 @@ def build_provider(
     profile = _profile(name, settings, profiles or {})
     if settings.kind == "gemini" and (account := _service_account(name, settings, env, credential)):
         return _vertex(name, settings, env, profile, account)
-    return _adapter(settings, _endpoint(name, settings, env, profile, credential))
+    return _adapter(settings, _endpoint(name, settings, env, profile, credential), env)
 
 
-def _adapter(settings: ProviderSettings, endpoint: Endpoint) -> Provider:
+def _adapter(settings: ProviderSettings, endpoint: Endpoint, env: Mapping[str, str]) -> Provider:
     match settings.kind:
         case "anthropic":
             return AnthropicProvider(endpoint)
         case "gemini":
             return GeminiProvider(endpoint)
         case "azure":
-            return _azure(settings, endpoint)
+            return _azure(settings, endpoint, env)
         case "github":
             return GithubProvider(endpoint)
         case _:
@@ -145,11 +138,11 @@ def _openai(settings: ProviderSettings, endpoint: Endpoint) -> Provider:
     return ChatProvider(endpoint, echo_reasoning=not own, legacy_max_tokens=not own)
 
 
-def _azure(settings: ProviderSettings, endpoint: Endpoint) -> Provider:
+def _azure(settings: ProviderSettings, endpoint: Endpoint, env: Mapping[str, str]) -> Provider:
     if settings.api == "responses":
         query = f"?api-version={settings.api_version}" if settings.api_version else ""
         return ResponsesProvider(endpoint, prefix="/openai/v1", query=query)
-    version = settings.api_version or _AZURE_CHAT_VERSION
+    version = settings.api_version or env.get("AZURE_OPENAI_API_VERSION") or _AZURE_CHAT_VERSION
     return ChatProvider(endpoint, query=f"?api-version={version}", deployment_paths=True)
 
 
@@ -177,6 +170,7 @@ def _vertex(
         profile=profile,
         headers=tuple(settings.headers.items()),
         stall_timeout=settings.timeout,
+        tongues=Tongues(settings.dialect, settings.dialects),
     )
     return GeminiProvider(endpoint, place=lambda: f"projects/{account.project}/locations/{location}")
 
@@ -209,12 +203,13 @@ def _endpoint(
         headers=tuple(settings.headers.items()),
         needs_key=settings.kind != "compatible",
         stall_timeout=settings.timeout,
+        tongues=Tongues(settings.dialect, settings.dialects),
     )
 
 
 def _base_url(name: str, settings: ProviderSettings, env: Mapping[str, str]) -> str:
     variable = _BASE_URL_VARIABLES.get(settings.kind, "")
-    base_url = settings.base_url or env.get(variable, "") or _BASE_URLS.get(settings.kind, "")
+    base_url = settings.base_url or address_of(settings.kind, env) or _BASE_URLS.get(settings.kind, "")
     if not base_url:
         raise OpenAgentError(
             "config_error",
@@ -222,6 +217,12 @@ def _base_url(name: str, settings: ProviderSettings, env: Mapping[str, str]) -> 
             hint=f"Set base_url in [providers.{name}], or {variable}.",
         )
     return base_url
+
+
+def address_of(kind: ProviderKind, env: Mapping[str, str]) -> str:
+    """What the environment says of it."""
+    variable = _BASE_URL_VARIABLES.get(kind, "")
+    return env.get(variable, "") or (env.get("OPENAI_API_BASE", "") if variable == "OPENAI_BASE_URL" else "")
 
 
 def _key_from(env: Mapping[str, str], kind: ProviderKind) -> str:

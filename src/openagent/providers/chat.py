@@ -22,6 +22,7 @@ from openagent.providers.answer_check import Count, tokens
 from openagent.providers.errors import Who, from_stream
 from openagent.providers.http import Endpoint, HttpProvider
 from openagent.providers.openai_models import always_reasons, reasoning_effort
+from openagent.providers.served_models import served_models
 from openagent.providers.transcript import (
     Exchange,
     TranscriptEncoder,
@@ -57,7 +58,7 @@ class ChatProvider(HttpProvider):
         self._legacy_max_tokens = legacy_max_tokens
         self._query = query
         self._deployment_paths = deployment_paths
-        self._messages = TranscriptEncoder(_MessageEncoder(echo_reasoning).encode, id_limit=40)
+        self._messages = TranscriptEncoder(_MessageEncoder(echo_reasoning).encode, id_limit=40, tongue=self.tongue)
 
     def path(self, request: ModelRequest) -> str:
         if self._deployment_paths:
@@ -89,16 +90,12 @@ class ChatProvider(HttpProvider):
         return ChatReader(who)
 
     async def models(self) -> list[ModelInfo]:
-        listed = await self.get(f"/models{self._query}", _ModelList)
-        return [ModelInfo(name=model.id) for model in listed.data]
+        return await served_models(self, self._query)
 
-
-class _Model(Struct):
-    id: str
-
-
-class _ModelList(Struct):
-    data: list[_Model]
+    async def describe(self, model: str) -> ModelInfo | None:
+        """What the server says of one model it serves; None: it does not list it."""
+        found = await served_models(self, self._query, only=model)
+        return next((each for each in found if each.name == model), found[0] if len(found) == 1 else None)
 
 
 class _MessageEncoder:

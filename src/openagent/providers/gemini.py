@@ -61,7 +61,7 @@ class GeminiProvider(HttpProvider):
         super().__init__(endpoint)
         self._base_url = self._base_url.removesuffix("/v1beta")
         self._place = place
-        self._contents = TranscriptEncoder(_encode_exchange, id_limit=64)
+        self._contents = TranscriptEncoder(_encode_exchange, id_limit=64, tongue=self.tongue)
 
     def path(self, request: ModelRequest) -> str:
         prefix = f"/v1/{self._place()}/publishers/google" if self._place else "/v1beta"

@@ -12,9 +12,12 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from openagent.dialects.tongue import Tongue, Tongues
 from openagent.plugins.provider import (
     Answer,
     AuthenticationFailed,
+    CallChunk,
+    CertificateRefused,
     ConnectionFailed,
     MalformedAnswer,
     ModelInfo,
@@ -39,6 +42,11 @@ if TYPE_CHECKING:
 Shape = TypeVar("Shape")
 Credential = str | Callable[[], Awaitable[str]]
 """A key, or what to ask for a token that may have been refreshed since the last request."""
+
+CERTIFICATE_HINT = (
+    "If a proxy of your company stands between, set SSL_CERT_FILE to the file with its certificate and end the daemon "
+    "with `openagent stop`; otherwise check base_url."
+)
 
 MAX_EVENT = 16 * 1024 * 1024
 """No event of an answer is longer: pictures and whole answers come in one."""
@@ -69,6 +77,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     connect_timeout: float = 10.0
     stall_timeout: float = 300.0
     """How long a server may stay silent, before its answer and within it."""
+    tongues: Tongues = Tongues("own")
+    """The names under which models there know tools."""
 
     def __repr__(self) -> str:
         return f"Endpoint(name={self.name!r}, base_url={self.base_url!r}, auth={self.auth!r})"
@@ -93,6 +103,10 @@ class HttpProvider(ABC):
 
     wire_format: WireFormat
     scripted = False
+    text_tools = False
+    """The format has tools that take plain text."""
+    vendor_tools = False
+    """The format has tools that the vendor defines."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.name = endpoint.name
@@ -103,6 +117,7 @@ class HttpProvider(ABC):
         self._base_path = ""
         self._base_url = endpoint.base_url.rstrip("/")
         self._host = _host_of(self._base_url, endpoint)
+        self._tongues: dict[str, Tongue] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.endpoint!r})"
@@ -116,9 +131,16 @@ class HttpProvider(ABC):
     @abstractmethod
     def reader(self, who: Who) -> AnswerReader: ...
 
+    def tongue(self, model: str) -> Tongue:
+        if model not in self._tongues:
+            wire = {"text_tools": self.text_tools, "vendor_tools": self.vendor_tools}
+            self._tongues[model] = self.endpoint.tongues.of(model, **wire)
+        return self._tongues[model]
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         who = self.endpoint.who(request.model)
-        body = self.encode(request)
+        tongue = self.tongue(request.model)
+        body = self.encode(tongue.request(request))
         reader = self.reader(who)
         received: list[bytes] = []
         async with self._post(self.path(request), body, request.model, who) as chunks:
@@ -131,7 +153,7 @@ class HttpProvider(ABC):
                 for event in parser.feed(chunk):
                     size += len(event)
                     for item in _read_event(reader, event, who):
-                        yield item
+                        yield tongue.announced(item, request.tools) if type(item) is CallChunk else item
                 if parser.held > MAX_EVENT or size > MAX_ANSWER:
                     raise _without_end(who, "an event" if parser.held > MAX_EVENT else "an answer")
             for event in parser.end():
@@ -139,7 +161,7 @@ class HttpProvider(ABC):
                     yield item
         if not reader.complete:
             raise _incomplete(who, b"".join(received[:1]))
-        yield reader.answer(body, b"".join(received))
+        yield tongue.heard(reader.answer(body, b"".join(received)), request.tools)
 
     @abstractmethod
     async def models(self) -> list[ModelInfo]: ...
@@ -151,10 +173,11 @@ class HttpProvider(ABC):
             client, self._client = self._client, None
             await client.aclose()
 
-    async def get(self, path: str, shape: type[Shape]) -> Shape:
-        """A small answer, whole."""
+    async def get(self, path: str, shape: type[Shape], *, asked: bytes | None = None, beside_v1: bool = False) -> Shape:
+        """A small answer, whole. `asked` is posted; `beside_v1` asks a server in its own way, not in OpenAI's."""
         who = self.endpoint.who()
-        async with self._send("GET", path, None, "", who) as response:
+        base = self._base_url.removesuffix("/v1") if beside_v1 else self._base_url
+        async with self._send("GET" if asked is None else "POST", path, asked, "", who, base=base) as response:
             body = await _bounded(response.aiter_bytes(), MAX_LIST)
         try:
             return msgspec.json.decode(body, type=shape)
@@ -202,7 +225,7 @@ class HttpProvider(ABC):
 
     @asynccontextmanager
     async def _send(
-        self, method: str, path: str, body: bytes | None, model: str, who: Who
+        self, method: str, path: str, body: bytes | None, model: str, who: Who, *, base: str = ""
     ) -> AsyncGenerator["httpx2.Response"]:
         import httpx2
 
@@ -211,7 +234,7 @@ class HttpProvider(ABC):
         try:
             request = httpx2.Request(
                 method,
-                self._base_url + path,
+                (base or self._base_url) + path,
                 headers=headers,
                 content=body,
                 extensions={"timeout": timeout.as_dict()},
@@ -341,6 +364,11 @@ def _reason(who: Who, problem: BaseException) -> str:
     return said or type(problem.__cause__ or problem.__context__ or problem).__name__
 
 
+def _doubt(said: str) -> str:
+    """OpenSSL's reason, without what only its makers read."""
+    return said.partition("verify failed: ")[2].partition(" (_ssl")[0].rstrip(".") or "it is not trusted here"
+
+
 def _from_transport(who: Who, problem: Any, stall_timeout: float) -> ProviderError:
     import httpx2
 
@@ -354,6 +382,11 @@ def _from_transport(who: Who, problem: Any, stall_timeout: float) -> ProviderErr
             return ProviderTimeout(
                 f"{who.name} sent nothing for {stall_timeout:g} seconds.",
                 hint="Try again, or raise the provider's timeout.",
+            )
+        case NotConnected() | httpx2.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(problem):
+            return CertificateRefused(
+                f"The certificate of {who.name} at {who.base_url} cannot be verified: {_doubt(str(problem))}.",
+                hint=CERTIFICATE_HINT,
             )
         case NotConnected() | httpx2.ConnectError() | httpx2.ProxyError():
             return ConnectionFailed(

@@ -22,8 +22,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
-from openagent.plugins.provider import AuthenticationFailed, ConnectionFailed
+from openagent.plugins.provider import AuthenticationFailed, CertificateRefused, ConnectionFailed
 from openagent.protocol.errors import OpenAgentError
+from openagent.providers.http import CERTIFICATE_HINT
 
 if TYPE_CHECKING:
     import httpx2
@@ -388,6 +389,10 @@ async def _ask(settings: OAuthSettings, ask: Callable[[Any], Awaitable[Any]], **
     except httpx2.HTTPStatusError as error:
         problem = f"{server} answered {error.response.status_code}."
     except httpx2.HTTPError as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            raise CertificateRefused(
+                f"The certificate of the login server of {settings.provider} cannot be verified.", hint=CERTIFICATE_HINT
+            ) from None
         problem = f"{server} cannot be reached ({type(error).__name__})."
     except ValueError:
         problem = f"{server} gave an answer that is not OAuth."

@@ -1,11 +1,12 @@
 """OpenAI Responses, without anything stored on the server: reasoning travels back and forth in encrypted form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from openagent.dialects.dialect import OfferedTool
 from openagent.plugins.provider import (
     Answer,
     CallChunk,
@@ -14,6 +15,7 @@ from openagent.plugins.provider import (
     StreamItem,
     TextChunk,
     ThinkingChunk,
+    ToolSchema,
 )
 from openagent.protocol.messages import (
     ImagePart,
@@ -45,17 +47,20 @@ from openagent.providers.transcript import (
 _SHORT = 12
 ORIGIN = "openai-responses"
 _LEAST_OUTPUT_TOKENS = 16
+TEXT_KEY = "input"
+"""Under which the text of a call that has no arguments is understood."""
 
 
 class ResponsesProvider(HttpProvider):
     wire_format = "openai-responses"
+    text_tools = True
 
     def __init__(self, endpoint: Endpoint, *, prefix: str = "", query: str = "") -> None:
         """`prefix` and `query` are for Azure."""
         super().__init__(endpoint)
         self._prefix = prefix
         self._query = query
-        self._input = TranscriptEncoder(_encode_exchange, id_limit=64)
+        self._input = TranscriptEncoder(self._encode_exchange, id_limit=64, tongue=self.tongue)
 
     def path(self, request: ModelRequest) -> str:
         return f"{self._prefix}/responses{self._query}"
@@ -75,17 +80,20 @@ class ResponsesProvider(HttpProvider):
         if request.system:
             fixed["instructions"] = request.system
         if request.tools:
-            fixed["tools"] = [
-                {
-                    "type": "function",
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                    "strict": False,
-                }
-                for tool in request.tools
-            ]
+            fixed["tools"] = list(map(_tool, request.tools))
         return encode_json(fixed)[:-1] + b',"input":[' + self._input.encode(request) + b"]}"
+
+    def _encode_exchange(self, exchange: Exchange, model: str) -> Sequence[dict[str, Any]]:
+        text_tools = self.tongue(model).text_tools
+        texts = (
+            {call.id: _text_given(call, text_tools) for call in exchange.answer.tool_calls} if exchange.answer else {}
+        )
+        items = _answer_items(exchange.answer, exchange.wire_ids, texts) if exchange.answer else []
+        for result in exchange.results:
+            kind = "function_call_output" if texts[result.call_id] is None else "custom_tool_call_output"
+            items.append({"type": kind, "call_id": exchange.wire_ids[result.call_id], "output": _output(result)})
+        items.extend({"role": "user", "content": list(map(_said, spoken(said)))} for said in exchange.said)
+        return items
 
     def reader(self, who: Who) -> "ResponsesReader":
         return ResponsesReader(who)
@@ -103,14 +111,30 @@ class _ModelList(Struct):
     data: list[_Model]
 
 
-def _encode_exchange(exchange: Exchange, model: str) -> Sequence[dict[str, Any]]:
-    items = _answer_items(exchange.answer, exchange.wire_ids) if exchange.answer else []
-    items.extend(_result(result, exchange.wire_ids[result.call_id]) for result in exchange.results)
-    items.extend({"role": "user", "content": list(map(_said, spoken(said)))} for said in exchange.said)
-    return items
+def _tool(tool: ToolSchema) -> dict[str, Any]:
+    if isinstance(tool, OfferedTool) and tool.grammar:
+        form = {"type": "grammar", "syntax": "lark", "definition": tool.grammar}
+        return {"type": "custom", "name": tool.name, "description": tool.description, "format": form}
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }
 
 
-def _answer_items(message: Message, wire_ids: Mapping[str, str]) -> list[dict[str, Any]]:
+def _text_given(call: ToolCallPart, text_tools: Set[str]) -> str | None:
+    """The text that a call gives to a tool that takes plain text; None: it gives arguments."""
+    if call.name not in text_tools or call.invalid_arguments is not None or len(call.arguments) != 1:
+        return None
+    (text,) = call.arguments.values()
+    return text if isinstance(text, str) else None
+
+
+def _answer_items(
+    message: Message, wire_ids: Mapping[str, str], texts: Mapping[str, str | None]
+) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for position, part in enumerate(message.parts):
         match part:
@@ -120,6 +144,9 @@ def _answer_items(message: Message, wire_ids: Mapping[str, str]) -> list[dict[st
                 _add_text(items, foreign_thinking(part))
             case TextPart():
                 _add_text(items, part.text)
+            case ToolCallPart() if (text := texts[part.id]) is not None:
+                call = {"call_id": wire_ids[part.id], "name": part.name, "input": text}
+                items.append({"type": "custom_tool_call", **call})
             case ToolCallPart():
                 arguments = encode_json(call_arguments(part)).decode()
                 call = {"call_id": wire_ids[part.id], "name": part.name, "arguments": arguments}
@@ -151,11 +178,9 @@ def _add_text(items: list[dict[str, Any]], text: str) -> None:
         items.append({"type": "message", "role": "assistant", "content": content})
 
 
-def _result(result: ToolResultPart, wire_id: str) -> dict[str, Any]:
-    output: str | list[dict[str, Any]] = result_text(result)
-    if result.images:
-        output = [{"type": "input_text", "text": output}, *map(_said, result.images)]
-    return {"type": "function_call_output", "call_id": wire_id, "output": output}
+def _output(result: ToolResultPart) -> str | list[dict[str, Any]]:
+    text = result_text(result)
+    return [{"type": "input_text", "text": text}, *map(_said, result.images)] if result.images else text
 
 
 def _said(part: TextPart | ImagePart) -> dict[str, Any]:
@@ -179,6 +204,7 @@ class _Item(Struct):
     call_id: str = ""
     name: str = ""
     arguments: str = ""
+    input: str = ""
 
     @property
     def text(self) -> str:
@@ -263,7 +289,7 @@ class ResponsesReader:
     def _item(self, kind: str, index: int, item: _Item) -> Sequence[StreamItem]:
         if kind == "response.output_item.done":
             self._items[index] = item
-        elif kind == "response.output_item.added" and item.type == "function_call":
+        elif kind == "response.output_item.added" and item.type in ("function_call", "custom_tool_call"):
             return (CallChunk(item.call_id, item.name),)
         return ()
 
@@ -305,6 +331,8 @@ def _part(item: _Item) -> Part | None:
         case "function_call":
             arguments, invalid = parse_arguments(item.arguments)
             return ToolCallPart(item.call_id, item.name, arguments, invalid, origin=ORIGIN)
+        case "custom_tool_call":
+            return ToolCallPart(item.call_id, item.name, {TEXT_KEY: item.input}, origin=ORIGIN)
         case _:
             return None
 

@@ -17,6 +17,7 @@ from weakref import WeakSet
 import msgspec
 from msgspec import Struct
 
+from openagent.dialects.tongue import Tongue
 from openagent.plugins.provider import ModelRequest
 from openagent.protocol.messages import (
     ImagePart,
@@ -73,10 +74,13 @@ class _Settled(Struct):
 class TranscriptEncoder:
     """Encodes the messages of a request, keeping what earlier requests of the same session already encoded."""
 
-    def __init__(self, encode: Callable[[Exchange, str], Sequence[Any]], *, id_limit: int) -> None:
+    def __init__(
+        self, encode: Callable[[Exchange, str], Sequence[Any]], *, id_limit: int, tongue: Callable[[str], Tongue]
+    ) -> None:
         """`encode` turns one exchange into the format's messages for a model; `id_limit` is how long a call's id
-        may be."""
+        may be; `tongue` is what a model speaks."""
         self._encode = encode
+        self._tongue = tongue
         self._id_limit = id_limit
         self._sessions: OrderedDict[tuple[str, str], _Settled] = OrderedDict()
         self._bytes = 0
@@ -104,7 +108,7 @@ class TranscriptEncoder:
     def _fragment(self, settled: _Settled, group: Sequence[Message], model: str) -> tuple[bytes, Iterable[str]]:
         if not group:
             return b"", ()
-        exchange = arrange(group, settled.wire_ids, self._id_limit)
+        exchange = translated(arrange(group, settled.wire_ids, self._id_limit), self._tongue(model))
         encoded = list(self._encode(exchange, model))
         if exchange.answer and not settled.messages:
             encoded = [*self._encode(_BEGINNING, model), *encoded]
@@ -175,6 +179,16 @@ def arrange(messages: Sequence[Message], taken: Set[str], id_limit: int) -> Exch
         said.append(_CONTINUE)
     results = [found.get(call.id) or ToolResultPart(call.id, call.name, NO_RESULT, is_error=True) for call in calls]
     return Exchange(answer, results, said, wire_ids)
+
+
+def translated(exchange: Exchange, tongue: Tongue) -> Exchange:
+    """With calls and results as the model knows them."""
+    if exchange.answer is None or not exchange.results:
+        return exchange
+    answer = tongue.message(exchange.answer)
+    calls = zip(exchange.answer.tool_calls, answer.tool_calls, exchange.results, strict=True)
+    results = [tongue.result(call, said, result) for call, said, result in calls]
+    return msgspec.structs.replace(exchange, answer=answer, results=results)
 
 
 def _wire_id(call_id: str, message_number: int, taken: Set[str], limit: int) -> str:

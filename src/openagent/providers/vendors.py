@@ -24,12 +24,40 @@ class Vendor(Struct, frozen=True):
     """Of the same."""
     key_path: str = ""
     """What to ask for to try a key, where everybody may list the models."""
+    small: str = ""
+    """What `auto` uses for steps that need little thought."""
+    begins: tuple[str, ...] = ()
+    """How the names of its own models begin."""
 
 
 VENDORS = (
-    Vendor("anthropic", "Anthropic", "claude-sonnet-5-5", "claude-sonnet", ("sk-ant-",)),
-    Vendor("openai", "OpenAI", "gpt-5", "gpt-5", ("sk-proj-", "sk-svcacct-", "sk-")),
-    Vendor("gemini", "Google Gemini", "gemini-2.5-pro", "gemini-2.5-pro", ("AIza", "AQ.")),
+    Vendor(
+        "anthropic",
+        "Anthropic",
+        "claude-sonnet-5-5",
+        "claude-sonnet",
+        ("sk-ant-",),
+        small="claude-haiku-4-5",
+        begins=("claude",),
+    ),
+    Vendor(
+        "openai",
+        "OpenAI",
+        "gpt-5",
+        "gpt-5",
+        ("sk-proj-", "sk-svcacct-", "sk-"),
+        small="gpt-5-mini",
+        begins=("gpt-", "o1", "o3", "o4"),
+    ),
+    Vendor(
+        "gemini",
+        "Google Gemini",
+        "gemini-2.5-pro",
+        "gemini-2.5-pro",
+        ("AIza", "AQ."),
+        small="gemini-2.5-flash",
+        begins=("gemini",),
+    ),
     Vendor(
         "openrouter",
         "OpenRouter",
@@ -48,8 +76,28 @@ VENDORS = (
         ("gsk_",),
         "GROQ_API_KEY",
         "https://api.groq.com/openai/v1",
+        small="openai/gpt-oss-20b",
     ),
-    Vendor("xai", "xAI", "grok-4", "grok-4", ("xai-",), "XAI_API_KEY", "https://api.x.ai/v1"),
+    Vendor(
+        "mistral",
+        "Mistral",
+        "devstral-medium-latest",
+        "devstral",
+        variable="MISTRAL_API_KEY",
+        base_url="https://api.mistral.ai/v1",
+        begins=("mistral", "devstral", "codestral", "magistral"),
+    ),
+    Vendor(
+        "deepseek",
+        "DeepSeek",
+        "deepseek-chat",
+        "deepseek",
+        variable="DEEPSEEK_API_KEY",
+        base_url="https://api.deepseek.com/v1",
+        begins=("deepseek",),
+    ),
+    Vendor("github", "GitHub Models", "openai/gpt-4.1", "openai/gpt", ("ghp_", "gho_", "github_pat_")),
+    Vendor("xai", "xAI", "grok-4", "grok-4", ("xai-",), "XAI_API_KEY", "https://api.x.ai/v1", begins=("grok",)),
 )
 BY_NAME = {vendor.name: vendor for vendor in VENDORS}
 SETTINGS: Mapping[str, ProviderSettings] = {
@@ -62,6 +110,11 @@ def vendor_of(key: str) -> Vendor | None:
     """Whose key it is, by its beginning."""
     begun = [(len(prefix), vendor) for vendor in VENDORS for prefix in vendor.prefixes if key.startswith(prefix)]
     return max(begun, key=lambda each: each[0])[1] if begun else None
+
+
+def vendor_of_model(model: str) -> Vendor | None:
+    """Who makes it, by the beginning of its name."""
+    return next((vendor for vendor in VENDORS if vendor.begins and model.startswith(vendor.begins)), None)
 
 
 def key_of(name: str, settings: ProviderSettings, env: Mapping[str, str]) -> str:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from openagent import config
-from openagent.config.settings import PROVIDER_KINDS
+from openagent.config.settings import PROVIDER_KINDS, ProviderSettings
 from openagent.plugins.store import Store
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event
 from openagent.telemetry.accounts import BudgetNotice, Spent
 from openagent.telemetry.journal import Journal
@@ -15,10 +17,32 @@ from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
 from openagent.telemetry.prices import PriceBook, PricedProvider
 
 
-def price_book(settings: config.Settings) -> PriceBook:
+def price_book(load: Callable[[], config.Config], usual: Mapping[str, ProviderSettings]) -> PriceBook:
+    """Of the settings as they are by now. `usual` are the providers that are known without any."""
+    last = load()
+
+    def renewed() -> tuple[dict[str, PricedProvider], dict[str, Any]] | None:
+        nonlocal last
+        try:
+            now = load()
+        except OpenAgentError:  # the file is being edited: what held before still does
+            return None
+        if now is last:
+            return None
+        last = now
+        return _priced(now.settings, usual)
+
+    return PriceBook(*_priced(last.settings, usual), renewed=renewed)
+
+
+def _priced(
+    settings: config.Settings, usual: Mapping[str, ProviderSettings]
+) -> tuple[dict[str, PricedProvider], dict[str, Any]]:
     kinds = {kind: PricedProvider(kind) for kind in PROVIDER_KINDS}
-    named = {name: PricedProvider(given.kind, given.base_url) for name, given in settings.providers.items()}
-    return PriceBook({**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()})
+    named = {
+        name: PricedProvider(given.kind, given.base_url) for name, given in {**usual, **settings.providers}.items()
+    }
+    return {**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()}
 
 
 def build_ledger(
@@ -35,8 +59,8 @@ def build_ledger(
             tell(session, kind(scope=notice.scope, spent=notice.spent, limit=notice.limit, unit=notice.unit))
 
     async def spent_since(start: float) -> Spent:
-        tokens, cost_usd, _ = await store.usage_totals(since=start)
-        return Spent(tokens.input_tokens + tokens.output_tokens, cost_usd)
+        totals = await store.usage_totals(since=start)
+        return Spent(totals.tokens.input_tokens + totals.tokens.output_tokens, totals.cost_usd)
 
     budget = settings.budget
     return BudgetLedger(

@@ -59,9 +59,10 @@ def test_a_known_server_is_added_by_its_name_and_says_what_it_needs(machine: Mac
     assert added.returncode == 0, added.stderr
     assert "SQLITE_PATH (set)" in added.stdout
     assert "Needs:    GITHUB_PERSONAL_ACCESS_TOKEN (not set)" in machine.run("mcp", "add", "github").stdout
-    listed = machine.json("mcp", "list")
-    assert "sqlite" in {server["name"] for server in listed["servers"]}
-    assert "GITHUB_PERSONAL_ACCESS_TOKEN is not set" in listed["notices"][0]
+    listed = {server["name"]: server for server in machine.json("mcp", "list")["servers"]}
+    assert listed["sqlite"]["status"] == "idle"
+    assert listed["github"]["status"] == "failed"
+    assert "GITHUB_PERSONAL_ACCESS_TOKEN is not set" in listed["github"]["detail"]
     missing = machine.run("mcp", "add", "slakc")
     assert missing.returncode == 1
     assert "Did you mean 'slack'?" in missing.stderr

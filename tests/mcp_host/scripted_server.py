@@ -151,6 +151,7 @@ def main() -> None:
     if MANNER == "silent":
         time.sleep(3600)
     if MANNER == "broken":
+        sys.stderr.write("  File x, line 1, in y\n" * 200)
         sys.exit("the key is missing")
     for line in sys.stdin:
         message = json.loads(line)

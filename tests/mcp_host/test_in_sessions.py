@@ -6,6 +6,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from openagent.client import Client
@@ -18,11 +19,12 @@ from openagent.protocol.mcp import (
     McpList,
     McpRemove,
     McpServerEntry,
+    McpShow,
     McpSwitch,
     McpTest,
 )
 from openagent.protocol.safety import TrustAdd
-from openagent.protocol.tools import ToolList, ToolsList
+from openagent.protocol.tools import ToolList, ToolRun, ToolsList
 
 from ..interaction.doing import ask, asked, call, one_turn, results_of, turn
 from ..interaction.house import house, new_session, until
@@ -185,13 +187,13 @@ async def test_a_server_that_cannot_start_says_why_and_the_turn_goes_on(tmp_path
         assert ("broken", "failed") in statuses(seen)
         tested = await ask(client, McpTest, cwd=str(h.workspace))
         found = {server.name: server for server in tested.servers}
-        assert "the key is missing" in found["broken"].detail
+        assert "the key is missing" in found["broken"].detail  # the last of much that it wrote
         assert "no-such-program" in found["missing"].detail
         assert (found["good"].status, len(found["good"].tools)) == ("up", 12)
 
 
-async def test_a_servers_question_reaches_a_person(tmp_path: Path) -> None:
-    plant(tmp_path, good=scripted())
+async def test_a_servers_question_reaches_a_person_and_its_clock_waits_for_them(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted(timeout=1.5))
     async with house(tmp_path, [call("ask"), {"text": "ok"}]) as h, await h.client(interactive=True) as client:
         attachment = await client.attach(await new_session(h, client))
         await client.send(attachment.session, "go")
@@ -199,11 +201,24 @@ async def test_a_servers_question_reaches_a_person(tmp_path: Path) -> None:
         assert isinstance(event, e.QuestionAsked)
         assert event.question.choices == ["red", "blue", "Decline"]
         assert event.question.text.startswith("The MCP server good asks: Which one?")
+        # They take longer than a call may.
+        elsewhere = await new_session(h, client)
+        await ask(client, ToolRun, session=elsewhere, tool="shell", arguments={"command": "sleep 2"})
         op = QuestionAnswer(id=client.next_id(), session=attachment.session, question=event.question.id, answer="blue")
         await client.request(op)
         await attachment.until_turn_ends()
         (result,) = await results_of(client, attachment.session)
         assert json.loads(result.text) == {"action": "accept", "content": {"colour": "blue"}}
+
+
+async def test_a_servers_question_is_declined_where_nobody_can_answer(tmp_path: Path) -> None:
+    plant(tmp_path, good=scripted())
+    async with house(tmp_path, [call("ask"), call("visit"), {"text": "ok"}]) as h, await h.client() as client:
+        session, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert not any(isinstance(event, e.QuestionAsked) for event in seen)
+        results = await results_of(client, session)
+        assert [json.loads(result.text)["action"] for result in results] == ["decline", "decline"]
 
 
 async def test_too_many_schemas_are_looked_up_instead_of_sent(tmp_path: Path) -> None:
@@ -233,6 +248,14 @@ async def test_a_projects_servers_count_once_it_is_trusted(tmp_path: Path) -> No
         await ask(client, TrustAdd, cwd=str(h.workspace))
         await turn(client, attachment)
         assert "echo" in offered(h)
+        (h.workspace / ".mcp.json").rename(h.workspace / "mcpServers.json")
+        await ask(client, TrustAdd, cwd=str(h.workspace))
+        [theirs] = (await ask(client, McpList, cwd=str(h.workspace))).servers
+        assert (theirs.origin, theirs.source) == ("project", str(h.workspace / "mcpServers.json"))
+        for op in (McpShow, McpRemove):
+            with pytest.raises(OpenAgentError, match="of your own") as refused:
+                await ask(client, op, name="theirs")
+            assert "the project's file" in refused.value.info.hint
 
 
 async def test_servers_are_added_switched_imported_and_removed(tmp_path: Path) -> None:
@@ -259,6 +282,34 @@ async def test_servers_are_added_switched_imported_and_removed(tmp_path: Path) -
         assert "echo" in offered(h)
         listed = await ask(client, McpList, cwd=str(h.workspace))
         assert [(each.name, each.status, each.source) for each in listed.servers] == [("new", "up", "database")]
+
+
+async def test_a_server_is_tried_before_it_is_kept_and_edited_without_seeing_its_keys(tmp_path: Path) -> None:
+    plant(tmp_path, filed=scripted())
+    async with house(tmp_path, []) as h, await h.client() as client:
+        where = str(h.workspace)
+        wrong = McpServerEntry(command="python3", args=["nothing_there.py"])
+        (tried,) = (await ask(client, McpTest, name="mine", cwd=where, server=wrong)).servers
+        assert tried.status == "failed"
+        entry = McpServerEntry(command="python3", args=["scripted_server.py"], env={"TOKEN": "planted-0123456789"})
+        (tried,) = (await ask(client, McpTest, name="mine", cwd=where, server=entry)).servers
+        assert (tried.status, "echo" in tried.tools) == ("up", True)
+        assert [each.name for each in (await ask(client, McpList, cwd=where)).servers] == ["filed"]
+        await ask(client, McpAdd, name="mine", server=entry)
+        shown = await ask(client, McpShow, name="mine")
+        assert (shown.server.env, shown.source) == ({"TOKEN": ""}, "database")
+        changed = msgspec.structs.replace(
+            shown.server, description="Says things.", env={"TOKEN": "", "MORE": "${X:-y}"}
+        )
+        await ask(client, McpAdd, name="mine", server=changed, replace=True)
+        kept = (await ask(client, McpShow, name="mine")).server
+        assert (kept.description, kept.env) == ("Says things.", {"TOKEN": "", "MORE": "${X:-y}"})
+        # One of the person's own file moves into the database with its first change.
+        filed = await ask(client, McpShow, name="filed")
+        assert filed.source.endswith("mcpServers.json")
+        await ask(client, McpAdd, name="filed", server=filed.server, replace=True)
+        assert (await ask(client, McpShow, name="filed")).source == "database"
+        assert "filed" not in (h.home / "mcpServers.json").read_text()
 
 
 async def test_added_servers_and_switches_outlive_the_daemon(tmp_path: Path) -> None:

@@ -106,5 +106,11 @@ def _merged(entry: McpServerEntry, values: _Values) -> McpServerEntry:
     )
 
 
+def without_secrets(entry: McpServerEntry) -> McpServerEntry:
+    """As it may be shown to whoever edits it."""
+    values = _Values(_secret(entry.env), _secret(entry.headers), "")
+    return _merged(entry, _emptied(values))
+
+
 def cannot_open(name: str, problem: OpenAgentError) -> str:
     return f"{name}: its keys cannot be read from the vault: {problem.info.message}"

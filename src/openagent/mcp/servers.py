@@ -1,27 +1,37 @@
 """Which MCP servers there are: those in the database, in the person's own file, and in files of a trusted project."""
 
+import asyncio
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from openagent.config.cache import ConfigCache
 from openagent.config.expand import expand
 from openagent.filesystem.atomic_files import replace_file
-from openagent.mcp.secrets import McpSecrets, cannot_open
+from openagent.mcp.secrets import McpSecrets, cannot_open, without_secrets
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.mcp import McpImported, McpServerEntry
-from openagent.tools.mcp.definitions import PROJECT_FILES, FoundServers, ServerDefinition, define, read_servers
+from openagent.protocol.mcp import McpImported, McpKept, McpServerEntry
+from openagent.tools.mcp.definitions import (
+    OWN_FILE,
+    PROJECT_FILES,
+    WORKSPACE_FOLDER,
+    FoundServers,
+    ServerDefinition,
+    define,
+    read_servers,
+)
+from openagent.tools.mcp.foreign_entries import entry_from
+from openagent.tools.mcp.foreign_files import read_foreign
+from openagent.tools.mcp.json_with_comments import plain_json
 from openagent.vault.redact import Redactor
 
 DATABASE = "database"
 GIVEN = "session"
-OWN_FILE = "mcpServers.json"
-"""Beside the person's config.toml."""
 MAX_FILE = 1 << 20
 
 
@@ -66,6 +76,11 @@ class ServerBook:
         self._keep_secret(defined)
         return defined
 
+    def origin(self, definition: ServerDefinition) -> Literal["yours", "project", "session"]:
+        if definition.source == GIVEN:
+            return "session"
+        return "yours" if definition.source in (DATABASE, str(self._file)) else "project"
+
     async def _added(self, records: list[McpServerRecord]) -> FoundServers:
         servers: dict[str, ServerDefinition] = {}
         problems: list[str] = []
@@ -102,7 +117,7 @@ class ServerBook:
                     self._redactor.register(value)
 
     def _expand(self, text: str) -> str:
-        expanded = expand(text, self._configs.environment({}))
+        expanded = expand(text, {WORKSPACE_FOLDER: f"${{{WORKSPACE_FOLDER}}}", **self._configs.environment({})})
         if expanded.unset or expanded.malformed:
             missing = ", ".join(expanded.unset) or expanded.malformed
             raise OpenAgentError("config_error", f"The variable {missing} is not set.", hint="Set it for the daemon.")
@@ -116,7 +131,52 @@ class ServerBook:
             raise OpenAgentError(
                 "conflict", f"There is an MCP server {name!r} already.", hint="Remove it first, or replace it."
             )
+        server = await self.completed(name, server)
         await self._put(name, server, enabled=not server.disabled)
+        self._take_out_of_file(name)
+
+    async def completed(self, name: str, server: McpServerEntry) -> McpServerEntry:
+        """With the values kept under this name, where the entry has them empty: whoever edits it never saw them."""
+        if "" not in (*server.env.values(), *server.headers.values()):
+            return server
+        kept = await self._kept(name)
+        if kept is None:
+            return server
+        return msgspec.structs.replace(
+            server,
+            env={key: value or kept.env.get(key, "") for key, value in server.env.items()},
+            headers={key: value or kept.headers.get(key, "") for key, value in server.headers.items()},
+        )
+
+    async def shown(self, name: str) -> McpKept:
+        """Without the values that may be secret."""
+        for record in await self._store.mcp_servers():
+            if record.name == name:
+                return McpKept(name, msgspec.structs.replace(record.server, disabled=not record.enabled), DATABASE)
+        kept = await self._kept(name)
+        if kept is None:
+            raise not_yours(name)
+        return McpKept(name, without_secrets(kept), str(self._file))
+
+    async def _kept(self, name: str) -> McpServerEntry | None:
+        for record in await self._store.mcp_servers():
+            if record.name == name:
+                return (await self._secrets.open(record)).server
+        given = self._content()["mcpServers"].get(name)
+        return None if given is None else entry_from(given, "own", lambda _note: None)
+
+    def _take_out_of_file(self, name: str) -> None:
+        """It stands in the database from now on: a second one in the file would come back when that is removed."""
+        content = self._content()
+        if content["mcpServers"].pop(name, None) is not None:
+            content["disabled"] = [each for each in content["disabled"] if each != name]
+            self._write(content)
+
+    def trial(self, name: str, server: McpServerEntry) -> ServerDefinition:
+        """As it would be, kept nowhere."""
+        defined = define(name, msgspec.structs.replace(server, disabled=False), GIVEN, self._expand)
+        self._keep_secret({name: defined})
+        return defined
 
     async def remove(self, name: str) -> None:
         if await self._store.remove_mcp_server(name):
@@ -124,7 +184,7 @@ class ServerBook:
             return
         content = self._content()
         if content["mcpServers"].pop(name, None) is None:
-            raise unknown(name)
+            raise not_yours(name)
         content["disabled"] = [each for each in content["disabled"] if each != name]
         self._write(content)
 
@@ -138,27 +198,35 @@ class ServerBook:
         others = [each for each in content["disabled"] if each != name]
         content["disabled"] = others if on else [*others, name]
         if on and name in content["mcpServers"]:
-            content["mcpServers"][name].pop("disabled", None)
+            for switch in ("disabled", "enabled"):
+                content["mcpServers"][name].pop(switch, None)
         self._write(content)
         return None
 
     async def import_from(self, file: Path) -> McpImported:
-        named = _servers_in(file)
+        try:
+            found = read_foreign(await asyncio.to_thread(file.read_bytes), str(file))
+        except OSError as problem:
+            raise OpenAgentError(
+                "invalid_argument", f"{file} cannot be read: {problem.strerror}.", hint="Name a file that is there."
+            ) from None
         taken = await self._names()
-        added, kept, problems = list[str](), list[str](), list[str]()
-        for name, given in named.items():
+        added, kept, problems, notes = list[str](), list[str](), list[str](), list(found.notes)
+        for name, raw in found.servers.items():
             if name in taken:
                 kept.append(name)
                 continue
             try:
-                entry = msgspec.convert(given, McpServerEntry)
+                entry = entry_from(raw, found.manner, lambda note, name=name: notes.append(f"{name}: {note}"))
                 define(name, entry, str(file), lambda text: text)
             except (OpenAgentError, msgspec.ValidationError) as problem:
                 problems.append(f"{name}: {problem.info.message if isinstance(problem, OpenAgentError) else problem}")
                 continue
-            await self._put(name, entry, enabled=not entry.disabled)
+            await self._put(name, entry, enabled=not entry.disabled and name not in found.off)
+            if missing := define(name, entry, str(file), self._expand).problem:
+                notes.append(f"{name}: {missing}")
             added.append(name)
-        return McpImported(added, kept, problems)
+        return McpImported(added, kept, problems, notes)
 
     async def _names(self) -> set[str]:
         """Of the person's own."""
@@ -175,10 +243,10 @@ class ServerBook:
 
     def _content(self) -> dict[str, Any]:
         try:
-            content = msgspec.json.decode(self._file.read_bytes(), type=dict[str, Any])
+            content = msgspec.json.decode(plain_json(self._file.read_text()), type=dict[str, Any])
         except FileNotFoundError:
             content = {}
-        except (OSError, msgspec.DecodeError) as problem:
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError) as problem:
             raise OpenAgentError(
                 "config_error", f"{self._file} cannot be read: {problem}.", hint="Correct or remove it."
             ) from None
@@ -192,16 +260,13 @@ class ServerBook:
         replace_file(self._file, msgspec.json.format(msgspec.json.encode(content)))
 
 
+def not_yours(name: str) -> OpenAgentError:
+    return OpenAgentError(
+        "not_found",
+        f"There is no MCP server {name!r} of your own.",
+        hint="`openagent mcp list` shows where each stands; a project's is changed in the project's file.",
+    )
+
+
 def unknown(name: str) -> OpenAgentError:
     return OpenAgentError("not_found", f"There is no MCP server {name!r}.", hint="`openagent mcp list` shows them.")
-
-
-def _servers_in(file: Path) -> dict[str, dict[str, Any]]:
-    try:
-        given = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
-        named = given.get("mcpServers", given.get("servers", msgspec.Raw(b"{}")))
-        return msgspec.json.decode(named, type=dict[str, dict[str, Any]])
-    except (OSError, msgspec.DecodeError) as problem:
-        raise OpenAgentError(
-            "invalid_argument", f"{file} cannot be read: {problem}.", hint="Name a file with `mcpServers` in it."
-        ) from None

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,6 +32,7 @@ from openagent.protocol.mcp import (
     McpCatalogueEntry,
     McpImport,
     McpImported,
+    McpKept,
     McpList,
     McpLogin,
     McpLoginFinish,
@@ -45,9 +47,11 @@ from openagent.protocol.mcp import (
     McpResourceList,
     McpResourceRead,
     McpResources,
+    McpServerEntry,
     McpServerInfo,
     McpServers,
     McpSessionServers,
+    McpShow,
     McpSwitch,
     McpTest,
 )
@@ -102,6 +106,7 @@ class McpService:
         return [
             McpList.handled_by(self._list),
             McpTest.handled_by(self._test),
+            McpShow.handled_by(self._show),
             McpAdd.handled_by(self._add),
             McpRemove.handled_by(self._remove),
             McpSwitch.handled_by(self._switch),
@@ -212,6 +217,8 @@ class McpService:
 
     async def _test(self, connection: Connection, op: McpTest) -> McpServers:
         workspace = _workspace(op.cwd) or self._home
+        if op.server is not None:
+            return McpServers([await self._tried(op.name, op.server, workspace)])
         found = await self._book.found(workspace)
         if op.name and op.name not in found.servers:
             raise unknown(op.name)
@@ -220,6 +227,22 @@ class McpService:
                 await server.settled()
         shown = await self._shown(workspace)
         return McpServers([each for each in shown.servers if op.name in ("", each.name)], shown.notices)
+
+    async def _tried(self, name: str, entry: McpServerEntry, workspace: Path) -> McpServerInfo:
+        """Started as for a session of its own, and ended again."""
+        definition = self._book.trial(name, await self._book.completed(name, entry))
+        if definition.problem:
+            return self._info(definition, None, ())
+        trial = f"trial-{token_hex(6)}"
+        try:
+            (server,) = await self.host.servers(workspace, {name: definition}, trial)
+            await server.settled()
+            return self._info(definition, server, ())
+        finally:
+            await self.host.end_own(trial)
+
+    async def _show(self, connection: Connection, op: McpShow) -> McpKept:
+        return await self._book.shown(op.name)
 
     async def _shown(self, workspace: Path | None, left_out: Collection[str] = (), session: str = "") -> McpServers:
         found = await self._book.found(workspace)
@@ -231,15 +254,17 @@ class McpService:
         )
 
     def _info(self, definition: ServerDefinition, server: McpServer | None, left_out: Collection[str]) -> McpServerInfo:
-        status = "disabled" if not definition.enabled else server.status if server else "idle"
+        idle = "failed" if definition.problem else "idle"
+        status = "disabled" if not definition.enabled else server.status if server else idle
         return McpServerInfo(
             name=definition.name,
             transport=definition.transport,
             target=self._redactor.redact(definition.target),
             status=status,
-            detail=self._redactor.redact(server.detail) if server else "",
+            detail=self._redactor.redact(server.detail if server else definition.problem),
             tools=[tool.name for tool in server.offer.tools] if server else [],
             source=definition.source,
+            origin=self._book.origin(definition),
             description=definition.description,
             resources=len(server.offer.resources) if server else 0,
             prompts=len(server.offer.prompts) if server else 0,
@@ -307,6 +332,8 @@ class McpService:
         found = (await self._book.found(_workspace(op.cwd))).servers.get(op.name)
         if found is None:
             raise unknown(op.name)
+        if found.problem:
+            raise OpenAgentError("config_error", found.problem, hint="Set it for the daemon, or in the server's entry.")
         return await self._logins.start(found)
 
     async def _finish_login(self, connection: Connection, op: McpLoginFinish) -> Done:

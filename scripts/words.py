@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from openagent.agents.flows import flow_tool
+from openagent.client import agents_file
 from openagent.customizing.skills import skill_tool
 from openagent.plugins.tool import Tool
 from openagent.protocol.events import AnyEvent, Event
@@ -22,11 +23,13 @@ from openagent.tools.mcp.find_tools import find_tools_tool
 from openagent.tools.mcp.resources import resource_tools
 from openagent.tools.mcp.sampling import SamplingTool
 from openagent.tools.registry import built_in_tools
+from openagent.tui.commands import COMMANDS, Command
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / "src" / "openagent" / "protocol" / "known_tools.py"
 EVENTS = ROOT / "src" / "openagent" / "protocol" / "known_events.py"
 WEB = ROOT / "web" / "src" / "protocol" / "words.ts"
+WEB_COMMANDS = WEB.with_name("commands.ts")
 NOBODY: Any = object()
 """In place of what a tool works with: these are only looked at."""
 
@@ -49,7 +52,7 @@ def main() -> int:
     what.add_argument("--write", action="store_true")
     what.add_argument("--check", action="store_true")
     tools = every_tool()
-    written = {TOOLS: python_tools(tools), EVENTS: python_events(), WEB: web(tools)}
+    written = {TOOLS: python_tools(tools), EVENTS: python_events(), WEB: web(tools), WEB_COMMANDS: web_commands()}
     if parser.parse_args().write:
         for file, text in written.items():
             file.write_text(text)
@@ -145,6 +148,38 @@ def web(tools: Sequence[Tool]) -> str:
             "",
         ]
     )
+
+
+def web_commands() -> str:
+    """What can be done by name after `/`, one list for the terminal and the browser."""
+    lines = [
+        "// Written by scripts/words.py from the terminal's commands. `make docs` renews it.",
+        "",
+        "export interface CommandWords {",
+        "  name: string",
+        "  help: string",
+        "  /** What may follow it, for people. */",
+        "  takes: string",
+        "  /** What else it is called. */",
+        "  words: string[]",
+        "}",
+        "",
+        "/** The commands of the terminal, in its order. */",
+        "export const COMMANDS = [",
+        *(f"  {_web_command(command)}," for command in COMMANDS),
+        "] as const satisfies readonly CommandWords[]",
+        "",
+        "/** What /init asks of an agent. */",
+        f"export const INIT_PROMPT = {_quoted(agents_file.PROMPT)}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _web_command(command: Command) -> str:
+    words = ", ".join(map(_quoted, command.words))
+    fields = {name: _quoted(getattr(command, name)) for name in ("name", "help", "takes")} | {"words": f"[{words}]"}
+    return f"{{ {', '.join(f'{name}: {value}' for name, value in fields.items())} }}"
 
 
 def _web_line(line: Line) -> str:

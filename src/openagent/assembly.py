@@ -6,6 +6,7 @@ Whoever imports this loads SQLAlchemy, httpx2 and the rest: `app` does so in a t
 import asyncio
 import functools
 import logging
+import platform
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
@@ -39,6 +40,7 @@ from openagent.daemon.late_binding import Late
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.store_lease import StoreLease
+from openagent.history.service import HistoryService
 from openagent.index.code_index import CodeIndex
 from openagent.mcp.servers import own_file
 from openagent.mcp.service import McpService
@@ -50,11 +52,13 @@ from openagent.plugins.places import Places
 from openagent.protocol import locations
 from openagent.protocol.events import McpServerStatus
 from openagent.providers.transcript import forget_session
+from openagent.providers.vendors import SETTINGS as VENDOR_SETTINGS
 from openagent.safety.git_watch import GitGate, GitWatch
 from openagent.safety.grants import GrantService
 from openagent.safety.inherited import InheritedRules
 from openagent.safety.jail_exit_routing import JailExits
 from openagent.safety.jails import build_jail, jailed_starter, start_mcp_server
+from openagent.safety.server_places import hidden_words
 from openagent.safety.service import Safety
 from openagent.sessions.config_change import ConfigChange
 from openagent.sessions.queues import QueueService
@@ -63,6 +67,7 @@ from openagent.sessions.settings_check import SettingsCheck
 from openagent.sessions.tool_switch import ToolSwitch
 from openagent.store import open_store
 from openagent.store.access import SqlAccess
+from openagent.store.history import SqlHistory
 from openagent.store.tasks import SqlTasks
 from openagent.telemetry.cache_misses import CacheWatch
 from openagent.tools.mcp.host import MCPHost
@@ -74,7 +79,10 @@ from openagent.usage.metrics import MetricsService
 from openagent.usage.service import UsageService
 from openagent.vault.redact import Redactor
 from openagent.workbench.files import FileService
+from openagent.workbench.folders import FolderService
 from openagent.workbench.quota_gate import QuotaGate
+from openagent.workbench.repository.service import RepositoryService
+from openagent.workbench.review import ReviewService
 from openagent.workbench.tasks import TaskService
 from openagent.workbench.terminals import TerminalService
 from openagent.workbench.workspaces import WorkspaceService
@@ -168,7 +176,7 @@ def assemble(
     scratch = home / "scratch"
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
-    prices = price_book(settings)
+    prices = price_book(configs.load, VENDOR_SETTINGS)
     ledger = build_ledger(settings, prices, configs.environment({}), store, loaded.tell)
     models = Models(
         home,
@@ -208,6 +216,7 @@ def assemble(
             share=settings.tools.schema_share,
             held_for=exits.held,
             may_connect=exits.may_connect,
+            missed=hidden_words if settings.jail.kind == "bwrap" else None,
         )
 
     mcp = McpService(
@@ -223,7 +232,7 @@ def assemble(
         more_tools=names.more_tools,
         mcp_servers=mcp.servers_of,
         all_are_up=mcp.all_are_up,
-        resolve_model=models.catalog.resolve,
+        resolve_model=models.catalog.check,
         collectors=collectors,
     )
 
@@ -245,6 +254,7 @@ def assemble(
         store=store,
         pace=Pace(store.writers_at_once + 1),
         resolve_model=models.catalog.resolve,
+        learn_model=models.catalog.learn,
         answering=models.catalog.answering,
         tools=tools,
         more_tools=team.tools,
@@ -297,6 +307,15 @@ def assemble(
     grants = GrantService(manager, safety.rules, safety.workspaces)
     terminals = TerminalService(manager, bus)
     search = SearchService(store, home)
+    history = HistoryService(
+        SqlHistory(store, platform.node()),
+        manager,
+        bus,
+        prices,
+        search,
+        env=lambda: configs.environment({}),
+        scratch=home / "history",
+    )
     handlers: list[Handler] = [
         *models.handlers(),
         *UsageService(store).handlers(),
@@ -306,10 +325,14 @@ def assemble(
         *ContextService(manager, bus).handlers(),
         *access.handlers(),
         *FileService(manager, safety, hidden, copies=home / "copies").handlers(),
+        *FolderService(Path(configs.environment({}).get("HOME") or Path.home())).handlers(),
+        *ReviewService(manager, safety).handlers(),
+        *RepositoryService(manager).handlers(),
         *terminals.handlers(),
         *WorkspaceService(safety.workspaces, store).handlers(),
         *tasks.handlers(),
         *search.handlers(),
+        *history.handlers(),
         *QueueService(manager).handlers(),
         *ConfigChange(configs).handlers(),
         *ToolSwitch(configs, manager, team.own_tools).handlers(),

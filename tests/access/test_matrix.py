@@ -62,8 +62,22 @@ PLAIN = frozenset(
         *("messages", "method", "mode", "model", "name", "number", "on", "others", "owner", "parts", "path", "paths"),
         *("position", "protocol", "provider", "query", "question", "queued", "reason", "replace", "roots", "rows"),
         *("scope", "scopes", "server", "servers", "settings", "since", "state", "template", "text", "through", "title"),
-        *("token", "tool", "turn", "undo", "until", "uri", "url", "value", "version"),
-        *("again", "created_at", "origin", "rewound", "turns", "usage"),
+        *("test", "token", "tool", "turn", "undo", "until", "uri", "url", "base_url", "value", "version"),
+        *("again", "changed", "created_at", "origin", "picture", "rewound", "turns", "usage"),
+        *(
+            "agent",
+            "agents",
+            "apart",
+            "archived",
+            "base",
+            "brought",
+            "body",
+            "call",
+            "draft",
+            "hunks",
+            "like",
+            "settled",
+        ),
     )
 )
 """Fields that name no folder, session or the like: what they name lies in something that another field names, or is

@@ -107,6 +107,15 @@ async def test_steps_run_in_order_side_by_side_and_again_until_the_check_passes(
         assert told.steps[0].text == "THE PLAN"
         assert told.cost_usd == pytest.approx(sum(step.cost_usd for step in told.steps))
         assert told.cost_usd == ended.cost_usd > 0
+        assert told.flow is not None
+        assert [(step.name, step.takes) for step in told.flow.plan] == [
+            ("plan", ["task", "tone"]),
+            ("build", ["plan"]),
+            ("fix", []),
+        ]
+        assert [len(step.agents) for step in told.flow.plan] == [len(step.agents) for step in told.steps] == [1, 2, 1]
+        assert told.inputs["task"] == "a door"
+        assert 0 < told.started_at <= told.steps[0].started_at <= told.steps[0].ended_at <= told.ended_at
 
 
 async def test_a_step_that_fails_ends_the_flow_and_a_resume_goes_on_from_there(tmp_path: Path) -> None:

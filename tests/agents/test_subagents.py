@@ -132,6 +132,8 @@ async def test_four_that_write_at_once_lose_no_edit_and_stay_within_the_cap_of_t
         spent = {row.key: row for row in report.rows}
         assert spent["subagent"].requests == 12
         assert family[0].tree_cost_usd == pytest.approx(report.total.cost_usd)
+        listed = (await ask(client, SessionList, roots=True)).sessions[0]
+        assert listed.usage.cost_usd + listed.below_usd == pytest.approx(report.total.cost_usd)
         assert 0 < report.total.cost_usd <= 400.0
 
 

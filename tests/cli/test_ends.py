@@ -1,5 +1,6 @@
 """How things ended, as every terminal tells it: in the right tense, once, and as it was."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,13 @@ def test_a_command_whose_host_was_denied_is_no_plain_success(machine: Machine) -
 
 
 def test_what_was_cancelled_says_so(machine: Machine) -> None:
-    machine.sim.reset([shell("echo begun; sleep 60"), {"text": "never"}])
+    machine.sim.reset([shell("touch begun; sleep 60"), {"text": "never"}])
     with Terminal(machine, "run", "--mode", "full", "wait") as terminal:
-        machine.sim.until(lambda: len(machine.sim.requests) == 1, 30)
-        while machine.json("sessions", "list")["sessions"][0]["status"] != "executing_tool":
-            pass
+        deadline = time.monotonic() + 30
+        while not (machine.workspace / "begun").exists():
+            assert time.monotonic() < deadline
         terminal.enter(CTRL_C)
-        terminal.until("■ stopped: run echo begun; sleep 60")
+        terminal.until("■ stopped: run touch begun; sleep 60")
     assert "✓ ran" not in terminal.seen
 
 

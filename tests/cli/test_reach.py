@@ -1,4 +1,4 @@
-"""`openagent sessions search`, `tools`, `files`, `usage`, `sessions rename|set|raw`."""
+"""`openagent sessions search`, `tools`, `files`, `usage`, `sessions rename|archive|set|raw`."""
 
 import pytest
 
@@ -9,7 +9,7 @@ WITH_EXAMPLES = [
     *(f"tools {each}" for each in ("list", "enable", "disable", "run")),
     *(f"files {each}" for each in ("list", "read", "write")),
     *(f"usage {each}" for each in ("agents", "cost", "failures")),
-    *(f"sessions {each}" for each in ("rename", "set", "raw")),
+    *(f"sessions {each}" for each in ("rename", "archive", "set", "raw")),
 ]
 
 
@@ -50,6 +50,23 @@ def test_a_session_is_renamed_and_set(machine: Machine, told: str) -> None:
     assert "heron" in machine.json("sessions", "raw", told, "2")["request"]
 
 
+def test_a_session_is_put_away_until_something_is_said_in_it(machine: Machine) -> None:
+    session = machine.turn("Count the herons.", script=[{"text": "Two."}, {"text": "Three."}])
+    assert machine.run("sessions", "archive", session).stdout.endswith("is put away.\n")
+    assert machine.json("sessions", "archive", session, "--back")["archived"] is False
+    assert machine.json("sessions", "archive", session)["archived"] is True
+
+    def listed(*options: str) -> bool:
+        return session in [each["id"] for each in machine.json("sessions", "list", *options)["sessions"]]
+
+    assert (listed(), listed("--archived"), listed("--all")) == (False, True, True)
+    assert "idle, archived" in machine.run("sessions", "list", "--archived").stdout
+    machine.turn("And now?", "--session", session)
+    assert machine.json("sessions", "rename", session, "Herons")["archived"] is False
+    assert (listed(), listed("--archived")) == (True, False)
+    assert "No such session was put away" in machine.run("sessions", "list", "--archived").stdout
+
+
 def test_tools_are_listed_switched_and_run_by_hand(machine: Machine, told: str) -> None:
     (machine.workspace / "a.txt").write_text("one\n")
     assert "read_file" in machine.run("tools", "list").stdout
@@ -78,6 +95,6 @@ def test_figures_are_told(machine: Machine, told: str) -> None:
     assert told in {each["id"] for each in machine.json("metrics", "agents")["agents"]}
     assert machine.run("metrics", "agents").stdout.split()[:3] == ["ID", "STATUS", "TURNS"]
     assert machine.json("metrics", "cost", "--days", "7")["days"] == 7
-    assert "30 days like the last 7" in machine.run("metrics", "cost").stdout
+    assert "this month, projected" in machine.run("metrics", "cost").stdout
     assert machine.json("metrics", "failures") == {"rows": []}
     assert machine.run("metrics", "failures").stdout == "Nothing went wrong.\n"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openagent.config.edit import set_value
+from openagent.config.edit import set_value, unset_table
 from openagent.protocol.errors import OpenAgentError
 
 FILE = """\
@@ -93,3 +93,30 @@ def test_a_value_of_any_kind_finds_its_table(
     file.write_text(before)
     set_value(file, path, value)
     assert file.read_text() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('[providers.x]\nkind = "a"\n', ""),
+        (
+            '# top\n[providers.x]\nkind = "a"\n# of y\n[providers.y]\nkind = "b"\n',
+            '# top\n# of y\n[providers.y]\nkind = "b"\n',
+        ),
+        ('[providers.x]\nkind = "a"\n[jail]\ncpus = 1\n[providers.x.oauth]\nclient_id = "i"\n', "[jail]\ncpus = 1\n"),
+        ('[providers.y]\nkind = "b"\n', '[providers.y]\nkind = "b"\n'),
+    ],
+)
+def test_a_table_is_taken_out_and_all_else_stays(tmp_path: Path, before: str, after: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(before)
+    unset_table(file, ("providers", "x"))
+    assert file.read_text() == after
+
+
+def test_a_table_that_is_written_another_way_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('providers = { x = { kind = "a" } }\n')
+    with pytest.raises(OpenAgentError, match="left alone"):
+        unset_table(file, ("providers", "x"))
+    assert file.read_text() == 'providers = { x = { kind = "a" } }\n'

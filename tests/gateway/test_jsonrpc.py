@@ -246,6 +246,13 @@ async def test_a_tool_call_is_cancelled_like_a_turn(tmp_path: Path) -> None:
         assert (await talk.call("session.load", {"id": session}))["metadata"]["status"] == "idle"
 
 
+async def test_a_configured_cap_is_seen_as_the_budget(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "x"}], config="[budget]\nsession_tokens = 900\n") as h, talking(h) as talk:
+        await talk.call("session.create", {"model": MODEL})
+        stats = await talk.call("tokens.get")
+        assert (stats["budget"], stats["budget_remaining"]) == (900, 900)
+
+
 async def test_a_budget_is_set_and_seen(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "x"}]) as h, talking(h) as talk:
         await talk.call("session.create", {"model": MODEL})

@@ -219,3 +219,13 @@ async def test_the_indexing_process_stays_small(place: Place) -> None:
 
     small, large = peak(100, 0), peak(1000, 100)
     assert large < small + 30_000
+
+
+async def test_definitions_are_found_by_letters_of_their_names_in_their_order(place: Place) -> None:
+    place.write("shop.py", "class Till:\n    def open_drawer(self): pass\n\ndef drawer(): pass\ndef red_awe(): pass\n")
+    await place.index.build(place.files)
+    named = [each.symbol for each in await place.index.symbols_like(place.files, "drawer")]
+    assert named == ["drawer", "Till.open_drawer"]
+    assert [each.symbol for each in await place.index.symbols_like(place.files, "tilldraw")] == ["Till.open_drawer"]
+    assert [each.symbol for each in await place.index.symbols_like(place.files, "d_a")] == ["red_awe"]
+    assert await place.index.symbols_like(place.files, "100%") == []

@@ -37,7 +37,10 @@ async def test_a_client_builds_searches_and_asks(tmp_path: Path) -> None:
         assert (hit.path, hit.start_line, hit.end_line, hit.symbol) == ("till.py", 1, 2, "total")
         found = await ask(client, IndexSymbols, cwd=cwd, name="sum_of")
         assert [(each.path, each.line) for each in found.references] == [("till.py", 2)]
-        assert "def total(items)" in (await ask(client, IndexMap, cwd=cwd)).text
+        drawn = await ask(client, IndexMap, cwd=cwd)
+        assert "def total(items)" in drawn.text
+        (file,) = drawn.files
+        assert (file.path, [(each.symbol, each.start_line) for each in file.symbols]) == ("till.py", [("total", 1)])
         assert (await ask(client, IndexAsk, cwd=cwd)).files == 1
         with pytest.raises(OpenAgentError, match="whole path"):
             await ask(client, IndexBuild, cwd="here")

@@ -7,6 +7,7 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.client import Attachment, Client
 from openagent.protocol import events as e
+from openagent.protocol.conversation import MessageSend
 from openagent.protocol.daemon import DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import TextPart
@@ -125,3 +126,21 @@ async def test_queued_messages_go_on_by_themselves_after_a_restart_unless_held_b
                 await ask(client, QueueResume, session=attachment.session)
             await until_said(again, "second")
             assert await said(client, attachment.session) == ["slow", "first", "second"]
+
+
+async def test_a_message_whose_answer_was_lost_is_said_once_however_often_it_comes(tmp_path: Path) -> None:
+    async with Simulator(SLOW_THEN_ECHO) as sim:
+        async with house_over(tmp_path, sim) as h, await h.client() as client:
+            attachment, _ = await waiting_behind(h, client)
+            session = attachment.session
+            hello = MessageSend(id="web-2", session=session, text="hello", again=True)
+            queued = await client.request(hello)
+            assert await client.request(hello) == queued
+            await client.cancel(session)
+            await ask(client, QueueResume, session=session)
+            await until_said(attachment, "hello")
+        async with house_over(tmp_path, sim) as h, await h.client() as client:
+            assert (await client.request(hello)).turn == 2
+            more = MessageSend(id="web-3", session=session, text="more", again=True)
+            assert (await client.request(more)).turn == 3
+            assert await said(client, session) == ["slow", "hello", "more"]

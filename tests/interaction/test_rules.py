@@ -72,6 +72,28 @@ async def test_a_rule_of_the_persons_own_holds_in_every_mode(tmp_path: Path) -> 
         assert (tested.failures, tested.notices, tested.files) == ([], [], [str(h.home / "policy.toml")])
 
 
+async def test_what_other_tools_are_given_is_explained_by_what_they_do(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        rule = '[[rule]]\nname = "ours"\ndecision = "deny"\nhost = "example.org"\n'
+        (h.home / "policy.toml").write_text(rule)
+        found = {
+            (tool, given): (await explained(h, client, given, mode="edits", tool=tool)).ruling
+            for tool, given in [
+                ("write_file", "a.py"),
+                ("write_file", "/etc/hosts"),
+                ("read_file", "a.py"),
+                ("read_file", ".ssh/id_rsa"),
+                ("web_fetch", "https://example.org/x"),
+                ("todo", ""),
+                ("shell", "ls"),
+            ]
+        }
+        assert [ruling.decision for ruling in found.values()] == [
+            *("allow", "deny", "allow", "ask", "deny", "allow", "allow")
+        ]
+        assert found["web_fetch", "https://example.org/x"].rule == "user:ours"
+
+
 async def test_a_changed_rule_file_holds_from_the_next_turn_on(tmp_path: Path) -> None:
     script = [shell("echo one"), {"text": "ok"}, shell("echo two"), {"text": "ok"}]
     async with house(tmp_path, script) as h, await h.client() as client:

@@ -7,12 +7,13 @@ import pytest
 
 from openagent.protocol import events as e
 from openagent.protocol.conversation import MessageRaw, MessagesPage, PermissionAnswer
+from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolResultPart
 from openagent.protocol.sessions import SessionFork, SessionGet, SessionUpdate, SettingsChange
 
 from .doing import ask, call, turn
-from .house import House, house, new_session, until
+from .house import PATIENCE, House, house, new_session, until
 
 pytestmark = pytest.mark.anyio
 
@@ -280,6 +281,27 @@ async def test_settings_change_with_the_next_step_and_everybody_hears_of_it(tmp_
         assert "read_file" in offered
 
 
+async def test_who_looks_at_the_list_hears_that_a_first_message_names_a_session_and_another_brings_it_back(
+    tmp_path: Path,
+) -> None:
+    async with house(tmp_path, [{"text": "a"}, {"text": "b"}]) as h, await h.client() as one, await h.client() as two:
+        session = await new_session(h, one)
+        await two.request(DaemonFollow(id="f"))
+        async with two.all_events() as queue:
+            attachment = await one.attach(session)
+            await one.send(session, "fix the clock")
+            await attachment.until_turn_ends()
+            await one.request(SessionUpdate(id="u", session=session, archived=True))
+            await one.send(session, "and the door")
+            heard: list[tuple[str, bool]] = []
+            async with asyncio.timeout(PATIENCE):
+                while len(heard) < 3:
+                    event = await queue.get()
+                    if isinstance(event, e.SessionUpdated):
+                        heard.append((event.info.name, event.info.archived))
+        assert heard == [("fix the clock", False), ("fix the clock", True), ("fix the clock", False)]
+
+
 async def test_a_running_session_is_forked_at_a_message_that_is_finished(tmp_path: Path) -> None:
     script = [{"text": "one"}, shell("echo two"), {"text": "never", "fault": "stall"}]
     async with house(tmp_path, script) as h, await h.client() as client:
@@ -316,6 +338,26 @@ async def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
         assert completed.text == "two"
         assert [m.text for m in await all_messages(h, fork.id)] == ["a", "one", "c", "two"]
         assert [m.text for m in await all_messages(h, session)] == ["a", "one", "b", "two"]
+
+
+async def test_a_fork_goes_on_in_another_folder_and_leaves_the_first_one_alone(tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    async with house(tmp_path, [{"text": "one"}, shell("touch here"), {"text": "done"}]) as h:
+        async with await h.client() as client:
+            session = await new_session(h, client)
+            attachment = await client.attach(session)
+            await client.send(session, "a")
+            await attachment.until_turn_ends()
+            with pytest.raises(OpenAgentError, match="nowhere"):
+                await client.request(SessionFork(id="f", session=session, cwd=str(tmp_path / "nowhere")))
+            fork = await client.request(SessionFork(id="g", session=session, cwd=str(other)))
+            assert fork.cwd == str(other)
+            forked = await client.attach(fork.id)
+            await client.send(fork.id, "b")
+            await forked.until_turn_ends()
+        assert (other / "here").exists()
+        assert not (h.workspace / "here").exists()
 
 
 async def test_the_raw_exchange_behind_an_answer_is_kept(tmp_path: Path) -> None:

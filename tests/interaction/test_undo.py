@@ -14,6 +14,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import SessionDelete
 from openagent.protocol.undo import Rewound, SessionChanges, SessionRewind
 from openagent.protocol.workspaces import (
+    MergeChoice,
     WorkspacesCollect,
     WorkspacesCreate,
     WorkspacesDiff,
@@ -259,3 +260,34 @@ async def test_a_session_works_on_a_copy_that_is_reviewed_and_merged_back(tmp_pa
         assert (h.workspace / "a.txt").read_text() == "changed\n"
         await ask(client, WorkspacesRemove, copy=copy.id)
         assert (await ask(client, WorkspacesList)).copies == []
+
+
+async def test_conflicts_of_a_merge_are_settled_file_by_file(tmp_path: Path) -> None:
+    async with house(tmp_path, []) as h, await h.client() as client:
+        for name in ("ours", "theirs", "both", "gone"):
+            (h.workspace / f"{name}.txt").write_text("start\n")
+        copy = await ask(client, WorkspacesCreate, cwd=str(h.workspace), name="try", method="copy")
+        for name in ("ours", "theirs", "both", "gone"):
+            (h.workspace / f"{name}.txt").write_text("origin\n")
+            (Path(copy.path) / f"{name}.txt").write_text("copy\n")
+        (Path(copy.path) / "gone.txt").unlink()
+        conflicts = {each.path: each for each in (await ask(client, WorkspacesMerge, copy=copy.id)).conflicts}
+        assert conflicts["both.txt"].base == "start\n"
+        assert [conflicts["gone.txt"].origin, conflicts["gone.txt"].copy] == ["origin\n", None]
+        settled = [
+            MergeChoice("ours.txt", "origin"),
+            MergeChoice("theirs.txt", "copy"),
+            MergeChoice("both.txt", "text", "origin and copy\n", conflicts["both.txt"].version),
+        ]
+        (h.workspace / "both.txt").write_text("origin again\n")
+        with pytest.raises(OpenAgentError, match="has changed since you looked"):
+            await ask(client, WorkspacesMerge, copy=copy.id, settled=settled)
+        (h.workspace / "both.txt").write_text("origin\n")
+        merged = await ask(client, WorkspacesMerge, copy=copy.id, settled=settled)
+        assert (merged.applied, [each.path for each in merged.conflicts]) == (["both.txt", "theirs.txt"], ["gone.txt"])
+        left = {name: (h.workspace / f"{name}.txt").read_text() for name in ("ours", "theirs", "both", "gone")}
+        assert left == {"ours": "origin\n", "theirs": "copy\n", "both": "origin and copy\n", "gone": "origin\n"}
+        done = await ask(client, WorkspacesMerge, copy=copy.id, settled=[MergeChoice("gone.txt", "copy")])
+        assert (done.applied, done.conflicts) == (["gone.txt"], [])
+        assert not (h.workspace / "gone.txt").exists()
+        assert (await ask(client, WorkspacesMerge, copy=copy.id)).conflicts == []

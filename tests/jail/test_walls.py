@@ -271,6 +271,21 @@ async def test_a_folder_outside_that_leads_elsewhere_by_now_is_looked_at_again(
 
 
 @needs_bwrap
+async def test_programs_below_var_tmp_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with TemporaryDirectory(dir="/var/tmp", prefix="openagent-test-") as folder:
+        Path(folder).chmod(0o755)
+        program = Path(folder) / "bin" / "greet"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\necho hello\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        shell = await BwrapJail().open("session", tmp_path)
+        result = await shell.run("greet")
+        await shell.close()
+        assert result.stdout == "hello\n"
+
+
+@needs_bwrap
 async def test_a_workspace_below_var_tmp_is_one_like_any_other():
     with TemporaryDirectory(dir="/var/tmp", prefix="openagent-test-") as folder:
         shell = await BwrapJail().open("session", Path(folder))

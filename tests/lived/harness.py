@@ -115,6 +115,7 @@ def providers(sim: Simulator) -> str:
     rest = [("openai", "/v1"), ("anthropic", ""), ("gemini", "")]
     return "".join(
         f'[providers.{kind}]\nkind = "{kind}"\nbase_url = "{sim.base_url}{ending}"\napi_key = "k"\n'
+        + ('api = "responses"\n' if kind == "openai" else "")
         for kind, ending in rest
     )
 

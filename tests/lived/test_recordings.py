@@ -18,7 +18,16 @@ from .harness import RECORDINGS, WIRES, Met, client_of, furnish, furnished
 
 pytestmark = pytest.mark.anyio
 
-OURS = {"search_code", "execute_code", "git", "recall", "list_mcp_resources", "read_mcp_resource", "find_tools"}
+OURS = {
+    "apply_patch",
+    "search_code",
+    "execute_code",
+    "git",
+    "recall",
+    "list_mcp_resources",
+    "read_mcp_resource",
+    "find_tools",
+}
 
 
 def test_calls_of_claude_code_are_read_as_ours_with_their_outcomes_and_their_sub_agents() -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import shutil
+import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.ops import BY_TAG
 
 from ..cli.machine import Machine
+from ..history.left import RECORDED as LEFT
 from ..index.test_meaning import publish
 from ..interaction.doing import call, results_of, shell, turn, write
 from ..interaction.house import MODEL, House, until
@@ -106,6 +109,10 @@ async def conversing(root: Path, met: Met) -> None:
             await say(client, "session.update", session=session, name="A tour", settings={"max_steps": 50})
             assert (await say(client, "session.get", session=session)).name == "A tour"
             assert (await say(client, "session.changes", session=session)).files
+            (made,) = (await say(client, "review.show", session=session)).files
+            back = await say(client, "review.revert", session=session, path=made.file.path, version=made.version)
+            assert not (h.workspace / "made.txt").exists()
+            await say(client, "session.unrewind", session=session, undo=back.undo)
             page = await say(client, "messages.page", session=session)
             answer = next(message.number for message in page.messages if message.role == "assistant")
             assert "Looking" in (await say(client, "message.raw", session=session, number=answer)).response
@@ -142,6 +149,8 @@ async def looking(h: House, client: Client, session: str) -> None:
     cwd = str(h.workspace)
     assert (await say(client, "daemon.status")).sessions >= 1
     assert (await say(client, "config.show", cwd=cwd)).values
+    assert (await say(client, "config.describe")).tables
+    assert (await say(client, "folders.list", cwd=cwd)).path == cwd
     assert (await say(client, "config.set", key="budget.warn_at", value="80")).value == 80
     assert (await say(client, "audit.list", session=session)).entries
     assert (await say(client, "usage.report", by="model")).rows
@@ -301,6 +310,7 @@ async def delegating(root: Path, met: Met) -> None:
         sim.release()
         await heard_all(attachment, e.SubagentFinished, e.TurnCompleted)
         assert (await say(client, "agents.list")).agents
+        assert (await say(client, "asks.list")).asks == []
 
 
 async def flowing(root: Path, met: Met) -> None:
@@ -382,6 +392,31 @@ async def at_the_desk(root: Path, met: Met) -> None:
         await say(client, "workspaces.gc")
 
 
+async def committing(root: Path, met: Met) -> None:
+    settings, programs, far = root / "gitconfig", root / "programs", root / "far.git"
+    settings.write_text("[user]\n\tname = n\n\temail = n@x\n")
+    programs.mkdir()
+    (programs / "gh").write_text("#!/bin/sh\necho https://forge.test/pull/1\n")
+    (programs / "gh").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+        patch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+        steps = [write("made.txt", "made\n"), {"text": "Done."}]
+        async with Simulator(steps) as sim, furnished(root, sim) as (h, _), await client_of(h, met) as client:
+            for words in (["init", "-q", "--bare", str(far)], ["init", "-q", str(h.workspace)]):
+                subprocess.run(["git", *words], check=True)
+            subprocess.run(["git", "-C", str(h.workspace), "remote", "add", "origin", str(far)], check=True)
+            attachment = await new(h, client)
+            session = attachment.session
+            await turn(client, attachment)
+            assert (await say(client, "git.branch", session=session, name="aside")).branch == "aside"
+            assert (await say(client, "git.commit", session=session, message="Make it")).files == 1
+            assert (await say(client, "git.status", session=session)).forge == "gh"
+            assert (await say(client, "git.push", session=session)).remote == "origin"
+            opened = await say(client, "git.pull_request", session=session, title="Make it")
+            assert opened.url == "https://forge.test/pull/1"
+
+
 async def indexing(root: Path, met: Met) -> None:
     published = root / "published"
     publish(published)
@@ -407,6 +442,11 @@ async def indexing(root: Path, met: Met) -> None:
             client.all_events() as everything,
         ):
             cwd = str(h.workspace)
+            shutil.copytree(LEFT / "claude", root, dirs_exist_ok=True)
+            await say(client, "daemon.follow", on=True)  # everybody hears of an import
+            assert (await say(client, "history.find")).sessions == 2
+            assert (await say(client, "history.import")).messages == 11
+            assert (await say(client, "usage.all")).total.requests
             await say(client, "index.setup")
             await say(client, "models.pull", name="smollm2")
             assert (await say(client, "extras.list")).extras
@@ -481,6 +521,7 @@ async def with_mcp_servers(root: Path, met: Met) -> None:
         ).messages
         assert (await say(client, "mcp.catalog")).entries
         await say(client, "mcp.add", name="mine", server=scripted())
+        assert (await say(client, "mcp.show", name="mine")).server.command
         await say(client, "mcp.switch", name="mine", on=False)
         await say(client, "mcp.remove", name="mine")
         (root / "other.json").write_text(json.dumps({"mcpServers": {"new": scripted()}}))
@@ -518,6 +559,9 @@ async def coming_in(root: Path, met: Met) -> None:
             await say(client, "auth.refresh", provider="mine")
             assert (await say(client, "setup.key", provider="keyed", key="a-key-of-the-tour")).model
             assert (await say(client, "setup.use", provider="keyed")).model
+            assert (await say(client, "setup.tour")).model == "demo/tour"
+            assert (await say(client, "providers.add", name="office", base_url=f"{sim.base_url}/v1")).models
+            await say(client, "providers.remove", name="office")
             await say(client, "daemon.follow", on=True)
             server.refresh_tokens.clear()
             async with client.all_events() as everything, asyncio.timeout(20):
@@ -558,6 +602,7 @@ PARTS: dict[str, Part] = {
         delegating,
         flowing,
         at_the_desk,
+        committing,
         indexing,
         with_mcp_servers,
         coming_in,

@@ -132,3 +132,7 @@ def test_a_home_too_deep_for_a_socket_gets_one_elsewhere() -> None:
 def test_an_error_says_what_happened_and_what_to_do() -> None:
     info = ErrorInfo("not_found", "There is no such thing.", hint="Make one.")
     assert msgspec.json.decode(msgspec.json.encode(info))["hint"] == "Make one."
+
+
+def test_every_op_is_there_once() -> None:
+    assert len({op.tag for op in ALL_OPS}) == len(ALL_OPS)

@@ -36,7 +36,7 @@ async def rest(house: House, token: str | None = None, **headers: str) -> AsyncG
     """As the owner, unless another token, or none (empty), is given."""
     token = (house.home / "token").read_text() if token is None else token
     given = {**({"Authorization": f"Bearer {token}"} if token else {}), **headers}
-    async with httpx2.AsyncClient(base_url=house.daemon.place.web_url, headers=given, timeout=20) as client:
+    async with httpx2.AsyncClient(base_url=house.daemon.place.web_url, headers=given, timeout=60) as client:
         yield Rest(house, client)
 
 

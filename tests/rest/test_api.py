@@ -1,7 +1,6 @@
 """The API as its document tells it: no defect, no status it does not name; once is once, and no change is lost."""
 
 import asyncio
-import functools
 import json
 import re
 from pathlib import Path
@@ -22,7 +21,6 @@ from openagent.protocol.usage import Usage
 
 from ..interaction.house import house, until
 from .calling import events, rest
-from .fuzzing import ask_everything
 
 pytestmark = pytest.mark.anyio
 SEED = """
@@ -51,11 +49,6 @@ GET /api/workspaces/{id}/files
 POST /api/workspaces/{id}/backup
 GET /api/v1/tui/connect
 """
-NOT_ASKED = {
-    *("stop", "logout", "events", "agents/{id}/events", "index/setup", "models/pull", "extras/fetch"),
-    *("agents/{id}/shell", "agents/{id}/tools/{tool}"),
-}
-"""They end the daemon or the login, never end, install something, or may wait for a person's permission."""
 
 
 async def test_the_document_is_openapi_3_1_and_has_every_promised_address(tmp_path: Path) -> None:
@@ -64,7 +57,7 @@ async def test_the_document_is_openapi_3_1_and_has_every_promised_address(tmp_pa
         assert document["openapi"].startswith("3.1")
         there = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item}
         assert set(SEED.split("\n")) - {""} - there == set()
-        assert len(there) == len(endpoints()) + 16
+        assert len(there) == len(endpoints()) + 22
         referenced = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
         assert referenced <= set(document["components"]["schemas"])
 
@@ -88,17 +81,6 @@ async def test_the_document_says_what_every_field_and_parameter_means(tmp_path: 
     assert len(of_parameters) > 100
     assert [name for name, said in (of_fields | of_parameters).items() if not said] == [], "a docstring below each"
     assert [name for name, kind in schemas.items() if "properties" in kind and not kind.get("description")] == []
-
-
-@pytest.mark.parametrize("allowed", [True, False])
-async def test_no_request_that_the_document_allows_or_forbids_meets_a_defect(tmp_path: Path, allowed: bool) -> None:
-    async with house(tmp_path, {"loop": True, "steps": [{"text": "hi"}]}, web=True) as h, rest(h) as owner:
-        agent = await owner.agent()
-        document: dict[str, Any] = (await owner("GET", OPENAPI)).json()
-        token = (h.home / "token").read_text()
-        ask = functools.partial(ask_everything, agent=agent, leaving_out=NOT_ASKED, allowed=allowed)
-        assert await asyncio.to_thread(ask, document, h.daemon.place.web_url, token) > 170
-        assert (await owner("GET", "/api/status")).status_code == 200
 
 
 async def test_a_repeated_request_with_its_key_is_carried_out_once(tmp_path: Path) -> None:
@@ -261,8 +243,6 @@ async def test_files_commands_and_figures_over_rest(tmp_path: Path) -> None:
         assert (await owner("GET", place, query={"path": "a.txt"})).json()["text"] == "one"
         listed = await owner("GET", f"/api/agents/{agent}/files")
         assert [entry["name"] for entry in listed.json()["entries"]] == ["a.txt"]
-        ran = await owner("POST", f"/api/agents/{agent}/shell", {"command": "cat a.txt"})
-        assert "one" in ran.json()["text"]
         assert (await owner("GET", f"/api/agents/{agent}/diff")).status_code == 200
         measured = (await owner("GET", "/api/metrics/agents")).json()["agents"]
         assert [each["id"] for each in measured] == [agent]

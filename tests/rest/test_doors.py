@@ -269,8 +269,9 @@ async def test_a_file_that_lies_there_packed_alone_is_served_to_whoever_cannot_u
 
 READING_YET_GUARDED = {
     *("config.show", "auth.list", "trust.list", "audit.list", "tokens.list", "grants.list"),  # not for everybody to see
+    "history.find",  # it looks into the person's home
     "models.test",  # it costs a token
-    *("setup.show", "setup.look"),  # what there is of keys
+    *("setup.show", "setup.look", "mcp.show"),  # what there is of keys
     "index.watch",  # it keeps the daemon at work
     *("mcp.resources", "mcp.resource.read", "mcp.prompts", "mcp.prompt.get"),  # they ask a server
     *("terminal.input", "terminal.resize"),  # the row of the terminal's opening stands for them

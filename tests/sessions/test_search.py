@@ -45,6 +45,16 @@ async def test_words_are_found_in_every_session_and_in_one(tmp_path: Path) -> No
         assert (await search(client, "apples pears")).found == []
 
 
+async def test_what_a_tool_was_given_is_found_as_words(tmp_path: Path) -> None:
+    plan = [{"text": "pick the quinces", "state": "done"}, {"text": "boil them"}]
+    steps = [{"tool_calls": [{"name": "todo", "arguments": {"plan": plan}}]}, {"text": "Done."}]
+    async with house(tmp_path, steps) as h, await h.client() as client:
+        await say(h, client, "make jam")
+        excerpt = (await search(client, "quinces")).found[-1].excerpt
+        assert "pick the \x02quinces\x03" in excerpt
+        assert not set("{}[]'") & set(excerpt)
+
+
 @pytest.mark.parametrize("query", ['"', "*", "NEAR(", "a OR", "-x", "text:y", "'; DROP TABLE texts", "\x00a", "🍐"])
 async def test_a_query_is_words_and_never_syntax(tmp_path: Path, query: str) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"model": "nosuch/x"}, "There is no provider named 'nosuch'.", "Configured are: compatible, demo"),
     ({"model": "antropic/claude-x"}, "There is no provider named 'antropic'.", "Did you mean 'anthropic'?"),
-    ({"model": "gpt-5"}, "'gpt-5' is not a model.", "provider/model"),
+    ({"model": "gpt-5"}, "'gpt-5' does not say whose model it is.", "such as openai/gpt-5"),
     ({"tools": ["grep", "reed_file"]}, "There is no tool named 'reed_file'.", "Did you mean 'read_file'?"),
     ({"disabled_tools": ["shel"]}, "There is no tool named 'shel'.", "Did you mean 'shell'?"),
     ({"tools": ["teleport"]}, "There is no tool named 'teleport'.", "`openagent tools list`"),

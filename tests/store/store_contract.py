@@ -446,7 +446,7 @@ class StoreContract:
         assert await store.turns(SESSION, first=1, last=9) == [failed.ended, stopped.ended]
         assert await store.turns(SESSION, first=2, last=2) == [stopped.ended]
         assert await store.turns(OTHER, first=0, last=9) == [elsewhere.ended]
-        assert await store.last_ends([SESSION, OTHER, "nobody"]) == {SESSION: "cancelled", OTHER: "done"}
+        assert await store.last_ends([SESSION, OTHER, "nobody"]) == {SESSION: stopped.ended, OTHER: elsewhere.ended}
         assert await store.last_ends([]) == {}
 
     async def test_a_turn_that_is_closed_twice_ended_as_was_said_last(self, store: Store) -> None:
@@ -556,7 +556,7 @@ class StoreContract:
         assert (stored.info.name, stored.info.seq, stored.queued) == ("fix the parser", 2, [])
         assert len(await store.messages(SESSION, limit=10)) == 2
         assert len(await store.events(SESSION, after=0, limit=10)) == 2
-        assert await store.usage_totals() == (Usage(), 0.0, 0)
+        assert await store.usage_totals() == (Usage(), 0.0, 0, 0)
         assert await store.audit() == []
 
     async def test_of_many_sessions_that_store_at_once_each_gets_its_own_answer(self, store: Store) -> None:
@@ -671,13 +671,13 @@ class StoreContract:
     async def test_usage_sums_up_over_all_sessions_since_a_time(self, store: Store) -> None:
         await created(store)
         await created(store, OTHER)
-        assert await store.usage_totals() == (Usage(), 0.0, 0)
+        assert await store.usage_totals() == (Usage(), 0.0, 0, 0)
         usage = Usage(input_tokens=10, output_tokens=5, cached_tokens=4, cache_write_tokens=3, reasoning_tokens=2)
         guessed = Usage(input_tokens=1, output_tokens=1, estimated=True)
         await store.commit(Batch(SESSION, usage=[UsageRecord(1, "m", usage, 0.25, at=50.0)]))
         await store.commit(Batch(OTHER, usage=[UsageRecord(None, "m", guessed, None, "summarizing", at=10.0)]))
-        assert await store.usage_totals(since=50.0) == (usage, 0.25, 1)
-        assert await store.usage_totals() == (usage + guessed, 0.25, 2)
+        assert await store.usage_totals(since=50.0) == (usage, 0.25, 1, 0)
+        assert await store.usage_totals() == (usage + guessed, 0.25, 2, 1)
 
     async def test_usage_is_listed_request_by_request_within_a_stretch_of_time(self, store: Store) -> None:
         await created(store)
@@ -724,6 +724,8 @@ class StoreContract:
         assert {info.id for info in await store.descendants(SESSION)} == {OTHER, f"{OTHER}3", f"{OTHER}4"}
         below = (await store.session(SESSION)).below
         assert (below.tokens.input_tokens, below.cost_usd, below.requests) == (30, 1.5, 3)
+        assert (await store.used_below([SESSION, f"{OTHER}3"])) == {SESSION: below}
+        assert await store.used_below([]) == {}
         assert (await store.session(f"{OTHER}3")).below == SessionUsage()
         assert (await store.session(OTHER)).info.template == "coder"
 
@@ -789,7 +791,7 @@ class StoreContract:
         assert await store.draft(SESSION) == []
         with pytest.raises(OpenAgentError):
             await store.raw(SESSION, 1)
-        assert await store.usage_totals() == (Usage(input_tokens=5), 0.5, 1)
+        assert await store.usage_totals() == (Usage(input_tokens=5), 0.5, 1, 0)
         assert [entry.subject for entry in await store.audit(SESSION)] == ["deleted"]
         assert len(await store.messages(OTHER, limit=5)) == 3
 
@@ -845,7 +847,7 @@ class StoreContract:
         stored = await store.session(OTHER)
         assert (stored.plan, stored.open_turn) == (plan, 0)
         assert await store.messages(OTHER, limit=10) == messages
-        assert await store.usage_totals() == (Usage(input_tokens=5), 0.5, 1)
+        assert await store.usage_totals() == (Usage(input_tokens=5), 0.5, 1, 0)
 
     async def test_a_fork_needs_a_source_and_a_free_id(self, store: Store) -> None:
         with pytest.raises(OpenAgentError) as missing:

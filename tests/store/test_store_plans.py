@@ -59,6 +59,7 @@ async def test_no_query_of_a_session_reads_rows_it_does_not_need(sqlite_url: str
     await store.sessions(limit=5, before=1.0, cwd="/home/me/project")
     await store.unfinished_sessions()
     await store.usage_totals(since=1.0)
+    await store.used_below([SESSION, OTHER])
     await store.commit(
         Batch(
             SESSION,

@@ -20,6 +20,7 @@ class Bench:
         self.scratch = scratch
         self.folders: Sequence[Path] = ()
         self.files_read = FilesRead()
+        self.apart = False
         self.streamed: list[str] = []
         self.plan: list[PlanItem] = []
         self.asked: list[Question] = []
@@ -38,6 +39,9 @@ class Bench:
     async def ask(self, question: Question) -> str:
         self.asked.append(question)
         return self.answer
+
+    async def ask_if_there(self, question: Question) -> str | None:
+        return await self.ask(question)
 
     def wrote(self, path: str) -> None:
         pass

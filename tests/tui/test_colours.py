@@ -28,7 +28,11 @@ def test_surfaces_are_distinct_and_text_is_seen_in_every_palette(place: tuple[st
         return seen.number if seen.triplet is None else seen.triplet
 
     grounds = [shown(theme.background), shown(theme.surface), shown(theme.panel)]
-    assert len(set(grounds)) == 3
+    if place[1] == "16":  # the greys of sixteen are middle ones in many terminals: nothing is written on them
+        assert not {7, 8} & set(grounds)
+        assert grounds[1] != grounds[2]
+    else:
+        assert len(set(grounds)) == 3
     texts = [theme.foreground, theme.primary, theme.success, theme.warning, theme.error, theme.variables["gutter"]]
     assert not set(map(shown, texts)) & set(grounds)
     assert shown(theme.variables["added-word"]) != shown(theme.variables["removed-word"])

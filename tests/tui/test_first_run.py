@@ -12,6 +12,7 @@ import pytest
 from devtools.simulator import ThreadedSimulator
 
 from ..cli.machine import Bare, Machine
+from ..history.left import lay_goose
 from ..models.ollama import ollama
 from ..models.wheels import make_index
 from .test_in_tmux import Terminal, terminal
@@ -197,3 +198,22 @@ def test_it_fits_a_small_terminal_and_a_wide_one(tmp_path: Path) -> None:
                 seen.tmux("resize-window", "-x", str(width), "-y", str(height))
                 seen.until(lambda height=height: len(seen.screen().splitlines()) <= height and "Esc" in seen.screen())
                 seen.until_shown("What should answer?", "GEMINI_API_KEY", "Look around first", "Enter chooses")
+
+
+def test_what_other_agents_left_is_brought_counted_and_opened_with_no_key_at_all(tmp_path: Path) -> None:
+    with ThreadedSimulator(HELLO, require_key=GOOD) as sim:
+        machine = Bare(tmp_path, sim)
+        lay_goose(tmp_path)
+        with newcomer(machine) as person:
+            person.seen.until_shown("1  1 session of goose", "what they cost, search them", "2  Paste an API key")
+            person.decide("Enter")
+            person.seen.until_shown("1 session is here now", "goose", "$0.10", "1  What should answer?")
+            person.decide("Escape")
+            person.seen.until_shown("message, @file, /command, !shell")
+            person.seen.write("/sessions")
+            person.seen.press("Enter")
+            person.seen.until_shown("Sessions of other agents")
+            person.seen.press("Enter")
+            person.seen.until_shown("Count the lines", "$0.10", "goose")
+            person.seen.press("Enter")
+            person.seen.until_shown("How many lines has notes.txt?", "It has two lines, says goose.")

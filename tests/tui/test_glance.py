@@ -43,7 +43,7 @@ def test_what_runs_since_when_and_how_to_stop_it_is_in_sight_on_any_screen(tmp_p
             seen.until_shown("running until [ -e go ]", "↓ 1.5k tokens · esc to interrupt", "● working")
             seen.until(lambda: " … 1 s · " in seen.screen() or " … 2 s · " in seen.screen())
             seen.tmux("resize-window", "-x", "60", "-y", "20")
-            seen.until_shown("● working", "scripted · full · ctx", "· $0", "esc to interrupt", gone="bwrap")
+            seen.until_shown("● working", "scripted · full · ctx", "· $?", "esc to interrupt", gone="bwrap")
             (machine.workspace / "go").touch()
             seen.until_shown("All done.", "○ ready", gone="to interrupt")
 

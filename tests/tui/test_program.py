@@ -1,14 +1,19 @@
 """Tabs, pickers, panels, keys and sizes."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from devtools.simulator import ThreadedSimulator
+from openagent.protocol.locations import socket_path
 from openagent.protocol.sessions import SessionGet
 from openagent.tui.keys import load, translate
 
+from ..cli.machine import Machine
+from ..cli.pseudo_terminal import Terminal
 from ..interaction.doing import ask, call, write
 from .screens import screens
 
@@ -234,3 +239,23 @@ async def test_everything_is_chosen_by_name_as_sessions_and_models_are(tmp_path:
         await seen.until_shown("Everything, by name", "search", "Enter chooses", "^X n")
         await seen.write("vim keys")
         await seen.until(lambda: seen.app.liked.vim)
+
+
+def test_a_daemon_that_stops_as_somebody_comes_makes_place_for_the_next(tmp_path: Path) -> None:
+    with ThreadedSimulator([]) as sim:
+        machine = Machine(tmp_path, sim)
+        place = Path(socket_path(machine.env))
+        place.parent.mkdir(parents=True, mode=0o700)
+        with socket.socket(socket.AF_UNIX) as stopping:
+            stopping.bind(str(place))
+            stopping.listen()
+            try:
+                with Terminal(machine, size=(100, 30)) as terminal:
+                    there, _ = stopping.accept()
+                    place.unlink()
+                    there.close()
+                    terminal.enter("words")
+                    terminal.until("words")
+                    terminal.until("scripted")
+            finally:
+                machine.run("stop")

@@ -59,9 +59,14 @@ def test_what_a_session_did_is_shown_taken_back_forked_and_written_down(machine:
         say(seen, "/fork another way", "2 another way", "This is the copy")
         say(seen, "/rename the copy", "2 the copy")
         say(seen, "/clear", "A new session.", "Say what to do.", gone="the copy")
-        names = {each["name"] for each in machine.json("sessions", "list")["sessions"]}
-        assert "the copy" in names
+        ids = {each["name"]: each["id"] for each in machine.json("sessions", "list")["sessions"]}
         say(seen, "/resume", "Sessions", "the copy")
+        leave(seen, "Enter chooses")
+        machine.run("sessions", "archive", ids["the copy"])
+        say(seen, "/resume", "Archived sessions …", gone="the copy")
+        seen.write("archived")
+        seen.press("Enter")
+        seen.until_shown("something said in one brings it back", "the copy")
         leave(seen, "Enter chooses")
 
 

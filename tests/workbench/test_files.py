@@ -1,8 +1,11 @@
 """A person's own look at a workspace's files: beneath it, under its rules, and never over somebody else's change."""
 
+import base64
+import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from openagent.client import Client
 from openagent.protocol.errors import OpenAgentError
@@ -13,6 +16,7 @@ from openagent.protocol.files import (
     FilesRead,
     FilesWrite,
     FileWritten,
+    FoldersList,
 )
 
 from ..interaction.house import House, house, new_session
@@ -76,6 +80,55 @@ async def test_all_files_below_are_listed_without_what_is_ignored_or_the_daemons
         assert not [path for path in await below(".", around) if path.startswith(f"{h.home.name}/")]
 
 
+async def test_letters_in_their_order_find_files_below(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        for path in ("src/FilesTab.tsx", "src/files/tree.tsx", "lib/tabs.ts"):
+            (h.workspace / path).parent.mkdir(parents=True, exist_ok=True)
+            (h.workspace / path).write_text("x")
+        session = await new_session(h, client)
+        op = FilesList(id=client.next_id(), session=session, query="fiTab")
+        assert [each.path for each in (await client.request(op)).entries] == ["src/FilesTab.tsx"]
+
+
+async def test_git_tells_what_changed_since_the_last_commit(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        session = await new_session(h, client)
+
+        async def changed(path: str = ".") -> list[tuple[str, str]]:
+            op = FilesList(id=client.next_id(), session=session, path=path, changed=True)
+            return [(each.path, each.mark) for each in (await client.request(op)).entries]
+
+        (h.workspace / "src").mkdir()
+        assert await changed() == []  # no repository
+        for path in ("a.txt", "b.txt", "src/same.txt", "src/c d.txt"):
+            (h.workspace / path).write_text("one\n")
+        commit = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+        for command in (("git", "init", "-q"), ("git", "add", "-A"), commit):
+            subprocess.run(command, cwd=h.workspace, check=True)
+        assert await changed() == []
+        (h.workspace / "a.txt").write_text("two\n")
+        (h.workspace / "b.txt").unlink()
+        (h.workspace / "src/c d.txt").write_text("two\n")
+        (h.workspace / "src/new.txt").write_text("new\n")
+        below = [("src/c d.txt", "modified"), ("src/new.txt", "new")]
+        assert await changed() == [("a.txt", "modified"), ("b.txt", "deleted"), *below]
+        assert await changed("src") == below
+
+
+async def test_a_picture_is_told_whole_when_asked_for(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        content = b"\x89PNG\r\n\x1a\n\0\xff"
+        (h.workspace / "dot.png").write_bytes(content)
+        (h.workspace / "data.png").write_bytes(b"\0\xff")
+        session = await new_session(h, client)
+        op = FilesRead(id=client.next_id(), session=session, path="dot.png", picture=True)
+        shown = await client.request(op)
+        assert (shown.media_type, base64.b64decode(shown.data)) == ("image/png", content)
+        assert (await read(client, session, "dot.png")).data == ""
+        other = await client.request(replace(op, id=client.next_id(), path="data.png"))
+        assert (other.binary, other.media_type, other.data) == (True, "", "")
+
+
 async def test_an_edit_of_an_older_version_is_refused(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
         file = h.workspace / "a.txt"
@@ -105,6 +158,16 @@ async def test_what_leads_out_or_is_no_file_is_refused_with_a_sentence(tmp_path:
                 await attempt
             assert refused.value.info.code in ("tool_error", "invalid_argument", "permission_denied")
     assert (tmp_path / "outside").read_text() == "secret"
+
+
+async def test_what_is_not_there_is_said_with_its_own_code(tmp_path: Path) -> None:
+    """Clients offer another way on for it, and must not have to read the sentence."""
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        session = await new_session(h, client)
+        for attempt in (read(client, session, "gone.txt"), listed(client, session, "gone")):
+            with pytest.raises(OpenAgentError, match="does not exist") as refused:
+                await attempt
+            assert refused.value.info.code == "not_found"
 
 
 async def test_the_daemons_own_files_are_not_shown_even_inside_a_workspace(tmp_path: Path) -> None:
@@ -147,3 +210,17 @@ async def test_what_rules_would_ask_about_needs_somebody_who_may_approve(tmp_pat
         async with await token_client(h, "read") as reader:
             with pytest.raises(OpenAgentError, match="lacks the scope chat"):
                 await write(reader, session, "a.txt", "two")
+
+
+async def test_folders_to_work_in_are_listed_with_what_is_a_repository(tmp_path: Path) -> None:
+    async with house(tmp_path, []) as h, await h.client() as client:
+        for name in ("beta/.git", "Alpha", ".hidden"):
+            (h.workspace / name).mkdir(parents=True)
+        (h.workspace / "file").write_text("")
+        found = await client.request(FoldersList(id=client.next_id(), cwd=str(h.workspace)))
+        assert [(each.name, each.repository) for each in found.folders] == [("Alpha", False), ("beta", True)]
+        assert (found.path, found.parent) == (str(h.workspace), str(h.workspace.parent))
+        assert (await client.request(FoldersList(id=client.next_id()))).path == found.home
+        for wrong, said in ((str(h.workspace / "file"), "is a file"), ("/no/such/place", "There is no folder")):
+            with pytest.raises(OpenAgentError, match=said):
+                await client.request(FoldersList(id=client.next_id(), cwd=wrong))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.flows import FlowInfo
+from openagent.protocol.flows import FlowAgentInfo, FlowInfo, FlowStepInfo
 from openagent.protocol.sessions import Mode
 
 MAX_TEXT = 64 << 10
@@ -136,7 +136,7 @@ def given_inputs(flow: Flow, given: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
-def described(flow: Flow, file: str, problems: list[str]) -> FlowInfo:
+def described(flow: Flow, file: str, problems: list[str], text: str = "") -> FlowInfo:
     given = {name: flow.input(name) for name in flow.inputs}
     return FlowInfo(
         name=flow.name,
@@ -146,4 +146,17 @@ def described(flow: Flow, file: str, problems: list[str]) -> FlowInfo:
         defaults={name: each.default for name, each in given.items() if each.default is not None},
         steps=[step.described() for step in flow.step],
         problems=problems,
+        text=text,
+        plan=[_drawn(step) for step in flow.step],
+    )
+
+
+def _drawn(step: FlowStepEntry) -> FlowStepInfo:
+    named = [found[1] for agent in step.agents for found in _PLACE.finditer(agent.task) if found[1]]
+    return FlowStepInfo(
+        name=step.name,
+        agents=[FlowAgentInfo(agent.template, agent.task) for agent in step.agents],
+        until=step.until,
+        max_rounds=step.max_rounds if step.until else 1,
+        takes=[name for name in dict.fromkeys(named) if name != CHECK],
     )

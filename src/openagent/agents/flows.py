@@ -22,7 +22,15 @@ from openagent.daemon.late_binding import Late
 from openagent.daemon.manager import SessionManager
 from openagent.plugins.tool import FunctionTool, Tool, ToolContext, ToolOutcome, tool
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import Event, FlowFinished, FlowStarted, FlowStepped, StatusChanged, ToolStarted
+from openagent.protocol.events import (
+    Event,
+    FlowFinished,
+    FlowStarted,
+    FlowStepped,
+    StatusChanged,
+    SubagentStarted,
+    ToolStarted,
+)
 from openagent.protocol.flows import (
     FlowCheck,
     FlowInfo,
@@ -104,9 +112,34 @@ class FlowService:
     # What clients ask for
 
     async def _list(self, connection: Connection, op: FlowsList) -> FlowList:
-        folder = self._configs.project_folder(Path(op.cwd)) / FOLDER / FLOWS
+        return FlowList(await self._of_project(Path(op.cwd)))
+
+    async def _of_project(self, cwd: Path) -> list[FlowInfo]:
+        folder = self._configs.project_folder(cwd) / FOLDER / FLOWS
         files = await asyncio.to_thread(lambda: sorted(folder.glob("*.toml")))
-        return FlowList([await self._described(file, Path(op.cwd)) for file in files])
+        return [await self._described(file, cwd) for file in files]
+
+    async def _meant(self, op: FlowRun) -> tuple[str, str]:
+        """The text of the flow that is to run, and its file."""
+        if bool(op.name) == bool(op.text):
+            raise OpenAgentError(
+                "invalid_argument", "Which flow is meant? Give its `name`, or what its file says as `text`."
+            )
+        if op.text:
+            return op.text, op.file or "flow.toml"
+        found = await self._of_project(Path(op.cwd))
+        for names in ([Path(each.file).stem for each in found], [each.name for each in found]):
+            if op.name in names:
+                meant = found[names.index(op.name)]
+                if not meant.text:
+                    raise OpenAgentError("invalid_argument", meant.problems[0])
+                return meant.text, meant.file
+        known = ", ".join(Path(each.file).stem for each in found)
+        raise OpenAgentError(
+            "not_found",
+            f"There is no flow {op.name!r} in {op.cwd}.",
+            hint=f"There are: {known}." if known else "Flows are files: `.openagent/flows/NAME.toml`.",
+        )
 
     async def _described(self, file: Path, cwd: Path) -> FlowInfo:
         try:
@@ -122,8 +155,8 @@ class FlowService:
         try:
             flow = read_flow(text, file)
         except OpenAgentError as problem:
-            return FlowInfo(Path(file).stem, file=file, problems=[str(problem)])
-        return described(flow, file, await self._problems(flow, cwd))
+            return FlowInfo(Path(file).stem, file=file, problems=[str(problem)], text=text)
+        return described(flow, file, await self._problems(flow, cwd), text)
 
     async def _problems(self, flow: Flow, cwd: Path | None) -> list[str]:
         problems: list[str] = []
@@ -138,8 +171,9 @@ class FlowService:
         return problems
 
     async def _run(self, connection: Connection, op: FlowRun) -> FlowRunning:
-        file, cwd = op.file or "flow.toml", Path(op.cwd)
-        flow = read_flow(op.text, file)
+        cwd = Path(op.cwd)
+        text, file = await self._meant(op)
+        flow = read_flow(text, file)
         values = given_inputs(flow, op.inputs)
         if problems := await self._problems(flow, cwd):
             raise OpenAgentError("invalid_argument", problems[0])
@@ -157,9 +191,7 @@ class FlowService:
         session = await self._manager.create(create, connection.env)
         session.env = connection.env
         steps = [step.name for step in flow.step]
-        await session.record(
-            FlowStarted(name=flow.name, file=file, text=op.text, inputs=values, steps=steps), op_id=op.id
-        )
+        await session.record(FlowStarted(name=flow.name, file=file, text=text, inputs=values, steps=steps), op_id=op.id)
         return self._start(session, _Work(flow, values), op.id)
 
     async def _resume(self, connection: Connection, op: FlowResume) -> FlowRunning:
@@ -191,16 +223,30 @@ class FlowService:
         steps = {name: FlowStepReport(name) for name in began.steps}
         state: FlowState = "running" if session.busy else "interrupted"
         error: ErrorInfo | None = None
+        ended_at = 0.0
         for event in events:
             if isinstance(event, FlowStepped):
-                cost = steps[event.step].cost_usd + event.cost_usd
-                steps[event.step] = FlowStepReport(event.step, event.state, event.round, event.text, cost)
+                steps[event.step] = _stepped(steps[event.step], event)
+            elif isinstance(event, SubagentStarted):
+                _add_agent(steps, event)
             elif isinstance(event, ToolStarted) and event.tool == FLOW_TOOL:  # again: how it ended before is no matter
-                state, error = "running" if session.busy else "interrupted", None
+                state, error, ended_at = "running" if session.busy else "interrupted", None, 0.0
             elif isinstance(event, FlowFinished) and not session.busy:
-                state, error = event.state, event.error
+                state, error, ended_at = event.state, event.error, event.at
         cost, tokens = await self._spent(session)
-        return FlowReport(session.id, began.name, state, list(steps.values()), cost, tokens, error)
+        return FlowReport(
+            session.id,
+            began.name,
+            state,
+            list(steps.values()),
+            cost,
+            tokens,
+            error,
+            flow=described(read_flow(began.text, began.file), began.file, [], began.text),
+            inputs=began.inputs,
+            started_at=began.at,
+            ended_at=ended_at,
+        )
 
     async def _events(self, session: Session) -> "Sequence[Event]":
         await session.record()
@@ -283,6 +329,25 @@ class FlowService:
         if outcome.text.startswith("Denied:"):
             raise FlowFailed(f"The check `{command}` was not allowed. {outcome.text}")
         return outcome.display.exit_code == 0, cut(outcome.text)
+
+
+def _stepped(before: FlowStepReport, event: FlowStepped) -> FlowStepReport:
+    begins = event.state == "running" and before.state != "running"
+    return msgspec.structs.replace(
+        before,
+        state=event.state,
+        rounds=event.round,
+        text=event.text,
+        cost_usd=before.cost_usd + event.cost_usd,
+        started_at=event.at if begins else before.started_at,
+        ended_at=event.at if event.state in ("done", "failed") else 0.0,
+    )
+
+
+def _add_agent(steps: dict[str, FlowStepReport], event: SubagentStarted) -> None:
+    """The call of a step's agents is named after it."""
+    if step := steps.get(event.call_id.rpartition("-")[0]):
+        steps[step.name] = msgspec.structs.replace(step, agents=[*step.agents, event.child])
 
 
 def _beginning(events: "Sequence[Event]", session: str) -> FlowStarted:

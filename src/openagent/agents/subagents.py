@@ -34,7 +34,7 @@ from openagent.protocol.display import Display
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
-from openagent.protocol.sessions import SessionCreate, SessionInfo, Settings, SettingsChange, strictest
+from openagent.protocol.sessions import EndedTurn, SessionCreate, SessionInfo, Settings, SettingsChange, strictest
 from openagent.protocol.templates import TemplateInfo
 from openagent.safety.inherited import InheritedRules
 from openagent.safety.service import Safety
@@ -159,7 +159,7 @@ class AgentService:
         if (within := await connection.within()) is not None:  # a session above may be in a folder of others
             found = [each for each in found if lies_in(each.session.cwd, within)]
         ends = await store.last_ends([each.session.id for each in found])
-        return AgentTree([msgspec.structs.replace(each, ended=ends.get(each.session.id)) for each in found])
+        return AgentTree([_with_end(each, ends.get(each.session.id)) for each in found])
 
     async def _root(self, info: SessionInfo) -> SessionInfo:
         while info.parent:
@@ -173,13 +173,14 @@ class AgentService:
         loaded, watch = self._manager.loaded(info.id), self.watches.get(info.id)
         info = loaded.info if loaded else info
         below = [each for child in family if child.parent == info.id for each in self._tree(child, family, depth + 1)]
-        cost = info.usage.cost_usd + sum(each.tree_cost_usd for each in below if each.depth == depth + 1)
+        next_below = [each for each in below if each.depth == depth + 1]
         own = AgentInfo(
             session=info,
             depth=depth,
             running=loaded is not None and loaded.busy,
             background=watch is not None and watch.background,
-            tree_cost_usd=cost,
+            tree_cost_usd=info.usage.cost_usd + sum(each.tree_cost_usd for each in next_below),
+            tree_unpriced=info.usage.unpriced + sum(each.tree_unpriced for each in next_below),
             copy=self._copies.copy_of(Path(info.cwd)),
             detail=watch.detail if watch else "",
         )
@@ -379,6 +380,12 @@ async def _to_the_end(work: Coroutine[Any, Any, object]) -> None:
     except asyncio.CancelledError:
         await asyncio.wait([doing])
         raise
+
+
+def _with_end(agent: AgentInfo, end: EndedTurn | None) -> AgentInfo:
+    if end is None:
+        return agent
+    return msgspec.structs.replace(agent, ended=end.reason, error=end.error, took_ms=end.duration_ms)
 
 
 def _may_write(session: Session) -> bool:

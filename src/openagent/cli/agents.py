@@ -17,8 +17,9 @@ from openagent.cli.command import (
     say,
 )
 from openagent.cli.terminal import YELLOW, paint, table
-from openagent.client.text import ago, clean, one_line
+from openagent.client.text import ago, clean, cost, one_line
 from openagent.protocol.agents import AgentInfo, AgentsList
+from openagent.protocol.conversation import AsksList, PendingAsk
 
 _BRANCH = "└─" + "──" * 20
 
@@ -78,9 +79,9 @@ def _row(each: AgentInfo, now: float) -> tuple[str, ...]:
         status = (each.ended or "not begun").replace("_", " ")
     elif each.running and each.background:
         status = f"{info.status} in background"
-    cost = f"${each.tree_cost_usd:.4f}" if each.tree_cost_usd else "–"
+    spent = cost(each.tree_cost_usd, each.tree_unpriced) if each.tree_cost_usd or each.tree_unpriced else "–"
     task = each.detail if each.running and each.detail else info.name
-    return name, status, ago(info.updated_at, now), cost, info.id, one_line(task, 50)
+    return name, status, ago(info.updated_at, now), spent, info.id, one_line(task, 50)
 
 
 @command("cancel", "openagent agents cancel 06gy")
@@ -101,5 +102,29 @@ async def _cancel(session: str) -> bool:
         return await client.cancel(session)
 
 
-for _command in (list_agents, cancel):
+@command("waiting", "openagent agents waiting", "openagent agents waiting 06gx --json")
+@click.argument("session", default="", metavar="[SESSION]")
+@as_json
+def waiting(session: str, as_json: bool) -> None:
+    """What agents wait for you to say, the longest waiting first. `openagent attach SESSION` answers."""
+    answer = ask_daemon(AsksList(id="-", session=session))
+    if as_json:
+        print_json(answer)
+        return
+    if not answer.asks:
+        say("Nothing waits for you.")
+        return
+    now = time.time()
+    say(table(("SESSION", "WAITS", "FOR"), [_waiting_row(each, now) for each in answer.asks]))
+
+
+def _waiting_row(each: PendingAsk, now: float) -> tuple[str, ...]:
+    if each.permission is not None:
+        wanted = f"permission ({each.permission.risk} risk): {each.permission.summary}"
+    else:
+        wanted = f"an answer: {each.question.text if each.question else ''}"
+    return each.session, ago(each.at, now), one_line(wanted, 90)
+
+
+for _command in (list_agents, waiting, cancel):
     agents.add_command(_command)

@@ -56,7 +56,9 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "compact": Entry("openagent.cli.context:compact", "Shorten what the model is shown of a session"),
         "context": Entry("openagent.cli.context:context", "Show what fills the model's window; pin, restore"),
         "agents": Entry("openagent.cli.agents:agents", "Show running agents and their sub-agents; cancel one"),
-        "redo": Entry("openagent.cli.undo:redo", "Bring back what `undo` took back"),
+        "revert": Entry("openagent.cli.undo:revert", "Take back what a session did to one file, or a part of it"),
+        "redo": Entry("openagent.cli.undo:redo", "Bring back what `undo` or `revert` took back"),
+        "import": Entry("openagent.cli.history:import_history", "Bring your sessions of Claude Code, codex and others"),
     },
     "setup": {
         "logout": Entry("openagent.cli.auth:logout", "Forget a provider's login or key"),

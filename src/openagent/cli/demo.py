@@ -6,7 +6,7 @@ import click
 
 from openagent.cli.command import as_json, command, say
 from openagent.cli.run import Arguments, perform
-from openagent.client import tour
+from openagent.filesystem import tour
 from openagent.protocol.errors import OpenAgentError
 
 

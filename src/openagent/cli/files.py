@@ -35,16 +35,21 @@ def files() -> None:
 @click.argument("path", default=".")
 @_copy
 @click.option("--below", is_flag=True, help="All files below it, without what .gitignore leaves out.")
+@click.option("--query", default="", help="Of all files below it, those with these letters in this order.")
+@click.option("--changed", is_flag=True, help="Files below it that git says were changed since the last commit.")
 @as_json
-def list_files(where: str, path: str, copy: bool, below: bool, as_json: bool) -> None:
+def list_files(where: str, path: str, *, copy: bool, below: bool, query: str, changed: bool, as_json: bool) -> None:
     """List a directory."""
-    op = FilesList(id="list", path=path, below=below, **_place(where, copy))
+    op = FilesList(id="list", path=path, below=below, query=query, changed=changed, **_place(where, copy))
     found: FileEntries = ask_daemon(op)
     if as_json:
         print_json(plain(found))
         return
-    rows = [(each.kind, size(each.size) if each.kind == "file" else "–", each.path) for each in found.entries]
-    say(table(("KIND", "SIZE", "PATH"), rows) if rows else "There is nothing in it.")
+    if changed:
+        say(table(("MARK", "PATH"), [(each.mark, each.path) for each in found.entries]) or "Nothing was changed.")
+    else:
+        rows = [(each.kind, size(each.size) if each.kind == "file" else "–", each.path) for each in found.entries]
+        say(table(("KIND", "SIZE", "PATH"), rows) if rows else "There is nothing in it.")
     if found.left_out:
         say(f"… and {found.left_out} more.")
 
@@ -56,7 +61,7 @@ def list_files(where: str, path: str, copy: bool, below: bool, as_json: bool) ->
 @as_json
 def read(where: str, path: str, copy: bool, as_json: bool) -> None:
     """Print a file."""
-    found: FileContent = ask_daemon(FilesRead(id="read", path=path, **_place(where, copy)))
+    found: FileContent = ask_daemon(FilesRead(id="read", path=path, picture=False, **_place(where, copy)))
     if as_json:
         print_json(plain(found))
     elif found.binary:

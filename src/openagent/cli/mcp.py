@@ -42,6 +42,7 @@ from openagent.protocol.mcp import (
     McpResources,
     McpServerEntry,
     McpServerInfo,
+    McpShow,
     McpSwitch,
     McpTest,
 )
@@ -162,6 +163,8 @@ def _tell_needs(entry: McpCatalogueEntry, given: Container[str] = ()) -> None:
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the command.")
 @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="For the address.")
 @click.option("--network", default="", metavar="on|HOST,…", help="What the command may reach from the jail.")
+@click.option("--folder", "folders", multiple=True, metavar="PATH[:rw]", help="The command finds it in the jail, too.")
+@click.option("--cwd", default="", metavar="PATH", help="Where the command starts; left out: the workspace.")
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds a call may take.")
 @click.option("--replace", is_flag=True, help="Also where there is one of this name.")
 @as_json
@@ -173,6 +176,8 @@ def add(  # noqa: PLR0917
     variables: tuple[str, ...],
     headers: tuple[str, ...],
     network: str,
+    folders: tuple[str, ...],
+    cwd: str,
     timeout: float,
     replace: bool,
     as_json: bool,
@@ -193,6 +198,8 @@ def add(  # noqa: PLR0917
         env=_pairs(variables, "=", "--env"),
         url=url,
         headers=_pairs(headers, ":", "--header"),
+        folders=[_whole(folder) for folder in folders],
+        cwd=_whole(cwd) if cwd else "",
         timeout=timeout,
         network=network if network in ("", "on", "off") else network.split(","),
     )
@@ -237,6 +244,26 @@ def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str
     return pairs
 
 
+def _whole(folder: str) -> str:
+    return folder if folder.startswith("${") else os.path.abspath(os.path.expanduser(folder))
+
+
+@command("allow", "openagent mcp allow notes ~/notes", "openagent mcp allow notes ~/notes --write")
+@click.argument("name")
+@click.argument("folder")
+@click.option("--write", is_flag=True, help="It may change what is in it, too.")
+@as_json
+def allow(name: str, folder: str, write: bool, as_json: bool) -> None:
+    """Let a command find a folder in the jail that is outside the workspace."""
+    kept = ask_daemon(McpShow(id="-", name=name)).server
+    given = _whole(folder)
+    others = [each for each in kept.folders if each.removesuffix(":rw") != given]
+    entry = structs.replace(kept, folders=[*others, f"{given}:rw" if write else given])
+    ask_daemon(McpAdd(id="-", name=name, server=entry, replace=True))
+    told = f"{clean(name)} finds {clean(given)} in the jail from its next start on, to {'write' if write else 'read'}."
+    tell(as_json, {"server": name, "folder": given, "write": write}, told)
+
+
 @command("remove", "openagent mcp remove time")
 @click.argument("name")
 @as_json
@@ -270,11 +297,11 @@ def _switch(name: str, session: str, *, on: bool, as_json: bool) -> None:
     tell(as_json, {"server": name, "enabled": on, "session": session}, told)
 
 
-@command("import", "openagent mcp import ~/.cursor/mcp.json")
+@command("import", "openagent mcp import ~/.cursor/mcp.json", "openagent mcp import ~/.codex/config.toml")
 @click.argument("file")
 @as_json
 def import_servers(file: str, as_json: bool) -> int:
-    """Copy the servers of another program's file."""
+    """Copy the servers of another program's file: Claude, Cursor, VS Code, Gemini, codex, opencode, Copilot, Zed."""
     imported = ask_daemon(McpImport(id="-", path=os.path.abspath(os.path.expanduser(file))))
     if as_json:
         print_json(plain(imported))
@@ -282,7 +309,7 @@ def import_servers(file: str, as_json: bool) -> int:
         say(f"Added: {clean(', '.join(imported.added)) or 'none'}.")
         if imported.kept:
             say(f"Kept as they were: {clean(', '.join(imported.kept))}.")
-        _complain(imported.problems)
+        _complain([*imported.notes, *imported.problems])
     return int(bool(imported.problems))
 
 
@@ -384,6 +411,7 @@ for _command in (
     test,
     catalog,
     add,
+    allow,
     remove,
     enable,
     disable,

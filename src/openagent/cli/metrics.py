@@ -6,7 +6,8 @@ import click
 
 from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
 from openagent.cli.terminal import table
-from openagent.client.text import one_line
+from openagent.client.text import cost as spent
+from openagent.client.text import one_line, unpriced
 from openagent.protocol.metrics import AgentMetrics, MetricsAgents, MetricsCost
 from openagent.protocol.usage import UsageFailures
 
@@ -37,7 +38,7 @@ def _row(each: AgentMetrics) -> tuple[str, ...]:
         f"{each.avg_response_ms / 1000:.1f} s" if each.avg_response_ms else "–",
         f"{each.tokens_per_second:.0f}" if each.tokens_per_second else "–",
         f"{each.error_rate:.0%}",
-        f"${each.usage.cost_usd:.4f}" if each.usage.cost_usd else "–",
+        spent(each.usage.cost_usd, each.usage.unpriced) if each.usage.requests else "–",
         one_line(each.name, 60) or "–",
     )
 
@@ -46,18 +47,24 @@ def _row(each: AgentMetrics) -> tuple[str, ...]:
 @click.option("--days", type=click.IntRange(min=1, max=366), default=30, show_default=True)
 @as_json
 def cost(days: int, as_json: bool) -> None:
-    """Show what was spent on what, and what a month at this pace would cost."""
+    """Show what was spent on what, and what this month will have cost at this pace."""
     found = ask_daemon(MetricsCost(id="-", days=days))
     if as_json:
         print_json(plain(found))
         return
-    sums = (("today", found.today_usd), ("last 7 days", found.week_usd), (f"last {days} days", found.total_usd))
-    rows = [*sums, ("30 days like the last 7", found.projected_month_usd)]
-    say(table(("TIME", "COST"), [(name, f"${value:.4f}") for name, value in rows]))
+    rows = [
+        ("today", spent(found.today_usd, found.unpriced_today)),
+        ("last 7 days", spent(found.week_usd, found.unpriced_week)),
+        (f"last {days} days", spent(found.total_usd, found.unpriced)),
+        ("this month, projected", spent(found.projected_month_usd, found.unpriced_month)),
+    ]
+    say(table(("TIME", "COST"), rows))
     for title, summed in (("MODEL", found.by_model), ("ACTIVITY", found.by_activity)):
         if summed:
-            lines = [(row.key, f"{row.requests:,}", f"${row.cost_usd:.4f}") for row in summed]
+            lines = [(row.key, f"{row.requests:,}", spent(row.cost_usd, row.unpriced)) for row in summed]
             say("\n" + table((title, "REQUESTS", "COST"), lines))
+    if found.unpriced:
+        say(f"\n? {unpriced(found.unpriced)}")
 
 
 @command("failures", "openagent usage failures", "openagent usage failures --days 7 --json")

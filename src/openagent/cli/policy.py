@@ -26,16 +26,18 @@ def policy() -> None:
     "explain",
     "openagent policy explain 'curl https://example.com | sh'",
     "openagent policy explain --mode full --json 'rm -rf build' | jq .ruling.decision",
+    "openagent policy explain --tool read_file .env",
 )
 @click.argument("words", metavar="COMMAND", nargs=-1, required=True)
 @click.option("--mode", type=click.Choice(MODES), help="The configured one when left out.")
+@click.option("--tool", default="shell", metavar="TOOL", help="The tool that would be called; shell.")
 @click.option("--cwd", default=".", metavar="DIR", help="The workspace it would run in; this directory.")
 @as_json
-def explain(words: tuple[str, ...], mode: str | None, cwd: str, as_json: bool) -> None:
-    """Tell whether a shell command would be allowed, asked for or denied, and why. Nothing is run."""
-    found = ask_daemon(
-        PolicyExplain(id="-", command=" ".join(words), mode=cast("Mode | None", mode), cwd=_directory(cwd))
-    )
+def explain(words: tuple[str, ...], mode: str | None, tool: str, cwd: str, as_json: bool) -> None:
+    """Tell whether a command, or a file or address given to another tool, would be allowed, asked for or denied, and
+    why. Nothing is run."""
+    chosen = cast("Mode | None", mode)
+    found = ask_daemon(PolicyExplain(id="-", command=" ".join(words), mode=chosen, cwd=_directory(cwd), tool=tool))
     if as_json:
         print_json(plain(found))
         return

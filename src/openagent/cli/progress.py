@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from openagent.cli.command import daemon
 from openagent.client.text import clean
-from openagent.protocol.events import AnyEvent, IndexProgress, PullProgress
+from openagent.protocol.events import AnyEvent, HistoryProgress, IndexProgress, PullProgress
 from openagent.protocol.op import Op
 
 R = TypeVar("R", bound=Struct)
-P = TypeVar("P", IndexProgress, PullProgress)
+P = TypeVar("P", HistoryProgress, IndexProgress, PullProgress)
 _BAR = 30
 
 

@@ -215,11 +215,11 @@ class Run:
         parts = {"parts": arguments.images} if arguments.images else {}
         self._sent = client.queue("message.send", session=self._session, text=arguments.prompt, **parts)
         client.flush()
-        self._answer = self._new_answer()  # what that takes to load, loads while the model thinks
         return self._session
 
     def follow(self) -> int:
         try:
+            self._load_drawing()
             return self._follow_on()
         except BrokenPipeError:
             return self._leave()
@@ -228,6 +228,19 @@ class Run:
             self._client.queue(op, **fields)
             self._client.flush()
             return self._follow_on()
+
+    def _load_drawing(self) -> None:
+        """While the model thinks. Ctrl+C waits for the end of it: half of a module cannot be loaded a second time."""
+        if self._draw is None:
+            self._answer = self._new_answer()
+            return
+        from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
+
+        before = pthread_sigmask(SIG_BLOCK, [SIGINT])
+        try:
+            self._answer = self._new_answer()
+        finally:
+            pthread_sigmask(SIG_SETMASK, before)
 
     def _cancelling(self) -> tuple[str, dict[str, str]]:
         if self._queued:  # the turn that runs is somebody else's
@@ -269,7 +282,7 @@ class Run:
     def _newest(self, what: str) -> str:
         """Of the newest session in the folder. Elsewhere, without a folder: of all."""
         cwd = self._arguments.cwd
-        page = self._client.request("session.list", cwd=cwd, limit=1, roots=True)
+        page = self._client.request("session.list", cwd=cwd, limit=1, roots=True, archived=False)
         if not page["sessions"]:
             problem = f"There is no session in {cwd} to continue." if cwd else "There is no session there yet. "
             hint = "" if cwd else "--cwd names a folder of that machine."

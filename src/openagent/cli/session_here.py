@@ -11,7 +11,7 @@ async def session_or_newest(client: Client, session: str) -> SessionInfo:
     if session:
         return await client.request(SessionGet(id=client.next_id(), session=session))
     here = os.getcwd()
-    page = await client.request(SessionList(id=client.next_id(), cwd=here, limit=1, roots=True))
+    page = await client.request(SessionList(id=client.next_id(), cwd=here, limit=1, roots=True, archived=False))
     if not page.sessions:
         raise OpenAgentError(
             "not_found",

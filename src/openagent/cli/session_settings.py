@@ -1,4 +1,4 @@
-"""`openagent sessions rename|set|raw`"""
+"""`openagent sessions rename|archive|set|raw`"""
 
 from difflib import get_close_matches
 from math import isfinite
@@ -31,6 +31,19 @@ def rename(session: str, name: str, as_json: bool) -> None:
         print_json(plain(info))
     else:
         say(f"{info.id} is called {one_line(info.name)!r}.")
+
+
+@command("archive", "openagent sessions archive 06gx", "openagent sessions archive 06gx --back")
+@session_argument()
+@click.option("--back", is_flag=True, help="Take it out again.")
+@as_json
+def archive(session: str, back: bool, as_json: bool) -> None:
+    """Put a session away: lists leave it aside until something is said in it again."""
+    info = ask_daemon(SessionUpdate(id="-", session=session, archived=not back))
+    if as_json:
+        print_json(plain(info))
+    else:
+        say(f"{info.id} {one_line(info.name)!r} is {'back' if back else 'put away'}.")
 
 
 @command(

@@ -29,15 +29,16 @@ from openagent.cli.completion import session_argument
 from openagent.cli.queue import queue
 from openagent.cli.search import search
 from openagent.cli.session_import import VERSION, import_session
-from openagent.cli.session_settings import raw, rename, set_settings
+from openagent.cli.session_settings import archive, raw, rename, set_settings
 from openagent.cli.synonyms import silently
 from openagent.cli.terminal import table
 from openagent.cli.transcript import Markdown, Transcript, within
 from openagent.cli.undo import diff, redo, rewind, undo
 from openagent.client import Client
-from openagent.client.text import ago, clean, one_line
+from openagent.client.text import ago, clean, cost, one_line
 from openagent.protocol.conversation import MessagePage, MessagesPage
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.origin import FOREIGN_AGENTS
 from openagent.protocol.sessions import (
     EndedTurn,
     SessionDelete,
@@ -46,6 +47,7 @@ from openagent.protocol.sessions import (
     SessionInfo,
     SessionList,
 )
+from openagent.protocol.usage import SessionUsage
 
 PAGE = 200
 NEWEST = 20
@@ -73,16 +75,36 @@ def sessions(ctx: click.Context) -> None:
     "openagent sessions list",
     "openagent sessions list --cwd . --json",
     "openagent sessions list --all --query parser",
+    "openagent sessions list --archived",
+    "openagent sessions list --from claude",
 )
-@click.option("--all", "every", is_flag=True, help="All of them, not only the newest; sub-agents too.")
+@click.option(
+    "--all", "every", is_flag=True, help="All of them, not only the newest; sub-agents and archived ones too."
+)
+@click.option("--archived", is_flag=True, help="Those put away with `openagent sessions archive` instead.")
 @click.option("--limit", type=click.IntRange(min=1), default=NEWEST, show_default=True, help="How many at most.")
 @click.option("--cwd", metavar="DIR", help="Only those of this workspace.")
 @click.option("--query", default="", metavar="TEXT", help="Only those whose name contains this.")
+@click.option("--from", "agent", type=click.Choice(FOREIGN_AGENTS), help="Only those brought from this agent.")
 @as_json
-def list_sessions(every: bool, limit: int, cwd: str | None, query: str, as_json: bool) -> None:
-    """List sessions, the most recently used first. `openagent agents` shows those that work for them."""
-    workspace = os.path.abspath(os.path.expanduser(cwd)) if cwd else ""
-    found = complete(_list(workspace, query, None if every else limit))
+def list_sessions(
+    *, every: bool, archived: bool, limit: int, cwd: str | None, query: str, agent: str | None, as_json: bool
+) -> None:
+    """List sessions, the most recently used first. `openagent agents` shows those that work for them.
+
+    Sessions of other agents that `openagent import` brought are listed with --from or --all, and once they have gone on
+    here.
+    """
+    asked = SessionList(
+        id="-",
+        cwd=os.path.abspath(os.path.expanduser(cwd)) if cwd else "",
+        query=query,
+        roots=not every,
+        archived=archived or (None if every else False),
+        agent=agent or "",
+        brought=None if every or agent else False,
+    )
+    found = complete(_list(asked, None if every else limit))
     if as_json:
         print_json({"sessions": found})
     elif found:
@@ -92,28 +114,40 @@ def list_sessions(every: bool, limit: int, cwd: str | None, query: str, as_json:
                 ("ID", "ACTIVE", "STATUS", "MESSAGES", "COST", "NAME", "DIRECTORY"), [_row(info, now) for info in found]
             )
         )
+    elif archived:
+        say("No such session was put away. `openagent sessions archive SESSION` does that.")
     else:
         say('There are no such sessions. `openagent run "…"` makes one.')
 
 
 def _row(info: SessionInfo, now: float) -> Sequence[str]:
-    cost = f"${info.usage.cost_usd:.4f}" if info.usage.cost_usd else "–"
+    there = info.origin.usage if info.origin else SessionUsage()
+    unpriced = info.usage.unpriced + info.below_unpriced + there.unpriced
+    spent = cost(info.usage.cost_usd + info.below_usd + there.cost_usd, unpriced)
     home = os.path.expanduser("~")
     cwd = "~" + info.cwd.removeprefix(home) if info.cwd.startswith(home + "/") else info.cwd
-    name = one_line(info.name, 50) or "–"
+    name = (one_line(info.name, 50) or "–") + (f" (from {info.origin.title})" if info.origin else "")
     waiting = f", {info.queued} {'held' if info.held else 'queued'}" if info.queued else ""
-    return info.id, ago(info.updated_at, now), info.status + waiting, str(info.message_count), cost, name, cwd
+    away = ", archived" if info.archived else ""
+    return (
+        info.id,
+        ago(info.updated_at, now),
+        info.status + waiting + away,
+        str(info.message_count),
+        spent if info.usage.requests or there.requests else "–",
+        name,
+        cwd,
+    )
 
 
-async def _list(cwd: str, query: str, limit: int | None) -> list[SessionInfo]:
+async def _list(asked: SessionList, limit: int | None) -> list[SessionInfo]:
     found: list[SessionInfo] = []
     before: float | None = None
     async with daemon() as client:
         while limit is None or len(found) < limit:
             size = PAGE if limit is None else min(limit - len(found), PAGE)
-            op = SessionList(
-                id=client.next_id(), limit=size, before=before, cwd=cwd, query=query, roots=limit is not None
-            )
+            last = found[-1].id if found else ""
+            op = msgspec.structs.replace(asked, id=client.next_id(), limit=size, before=before, before_id=last)
             page = await client.request(op)
             found += page.sessions
             before = page.next
@@ -285,6 +319,7 @@ for each in (
     show,
     search,
     rename,
+    archive,
     set_settings,
     raw,
     diff,

@@ -11,6 +11,7 @@ from openagent.cli.session_here import session_or_newest
 from openagent.client.text import clean
 from openagent.client.turns import newest_turn
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.review import Reverted, ReviewRevert, ReviewShow
 from openagent.protocol.undo import Changes, Rewound, SessionChanges, SessionRewind, SessionUnrewind
 
 _SHOWN = 20
@@ -141,6 +142,43 @@ def _show(done: Rewound, *, nothing: str) -> None:
         say(clean(f"Stopped what was still at work in the background: {', '.join(done.stopped)}."))
     if done.beside:
         say(clean(f"At work in the same folder, and untouched: {', '.join(done.beside)}."))
+
+
+@command(
+    "revert", "openagent revert src/app.py", "openagent revert src/app.py --hunk 2", "openagent revert a.py --turn 3"
+)
+@click.argument("path")
+@session_argument("[SESSION]", required=False)
+@click.option("--hunk", "hunks", type=click.IntRange(min=1), multiple=True, metavar="N", help="Only this hunk of it.")
+@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn did to it.")
+@as_json
+def revert(*, path: str, session: str | None, hunks: tuple[int, ...], turn: int | None, as_json: bool) -> None:
+    """Take back what a session did to one file, or some hunks of it as `openagent diff` shows them, from the top.
+
+    What others wrote stays. Without SESSION, the newest session in this folder.
+    """
+    name, done = complete(_reverted(session or "", path, list(hunks), turn))
+    if as_json:
+        print_json(plain(done))
+        return
+    for changed in (*done.written, *done.removed):
+        say(f"  {clean(changed)}{'  (others’ changes are still in it)' if changed in done.merged else ''}")
+    say(f"To bring it back: openagent redo {name} {done.undo}")
+
+
+async def _reverted(session: str, path: str, hunks: list[int], turn: int | None) -> tuple[str, Reverted]:
+    async with daemon() as client:
+        info = await session_or_newest(client, session)
+        found = await client.request(ReviewShow(id=client.next_id(), session=info.id, turn=turn))
+        version = next((each.version for each in found.files if each.file.path == path), None)
+        if version is None:
+            raise OpenAgentError(
+                "not_found",
+                f"Session {info.id} has not changed {path}.",
+                hint="`openagent diff` shows what it changed.",
+            )
+        op = ReviewRevert(id=client.next_id(), session=info.id, path=path, version=version, turn=turn, hunks=hunks)
+        return info.id, await client.request(op)
 
 
 @command("diff", "openagent diff", "openagent diff 06gx --turn 3", "openagent diff --names")

@@ -5,13 +5,16 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from openagent.client.client import Client, ConnectionLost
 from openagent.protocol.daemon import Ping
 from openagent.protocol.errors import OpenAgentError
 
 FIRST_WAIT, LONGEST_WAIT, LONGEST_WAIT_HERE = 0.25, 4.0, 1.0
+PATIENCE_AT_START = 15.0
+"""Seconds within which a daemon that is stopping is gone."""
+T = TypeVar("T")
 Open = Callable[[bool], Awaitable[Client]]
 """Connect; start a daemon if there is none and that is wanted."""
 
@@ -57,6 +60,20 @@ class Link:
                 self._client = await self._open(may_start)
                 self._lost = False
             return self._client
+
+    async def begin(self, first: Callable[[Client], Awaitable[T]]) -> T:
+        """What somebody asks who has just come. A daemon that is stopping at that moment makes place for the next."""
+        deadline = time.monotonic() + PATIENCE_AT_START
+        while True:
+            try:
+                return await first(await self.open())
+            except OpenAgentError as problem:
+                if problem.info.code != "shutting_down" or time.monotonic() > deadline:
+                    raise
+            if self._client is not None:
+                self._lost = True
+                await self._client.close()
+            await asyncio.sleep(FIRST_WAIT)
 
     def try_now(self) -> None:
         """Somebody wants it: also a daemon that was stopped on purpose is started for them."""

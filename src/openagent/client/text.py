@@ -31,6 +31,18 @@ def clean(text: str) -> str:
     return text.translate(_UNPRINTABLE)
 
 
+def cost(usd: float, unpriced: int = 0) -> str:
+    """What something cost, in full. A request whose price is not known is told of, never taken for free."""
+    if unpriced and not usd:
+        return "$?"
+    return f"${usd:.4f}{'+?' if unpriced else ''}"
+
+
+def unpriced(requests: int) -> str:
+    asked = "One request went" if requests == 1 else f"{requests:,} requests went"
+    return f"{asked} to models without a known price; [prices] in the config helps."
+
+
 _PLAN_MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
 
 

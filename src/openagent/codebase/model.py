@@ -47,7 +47,7 @@ async def _convert(arriving: Path, ready: Path) -> None:
     if process.returncode != 0:
         last = error.decode(errors="replace").strip().splitlines()[-1:]
         raise OpenAgentError(
-            "internal",
+            "tool_error",
             f"The model could not be made ready: {''.join(last)[:_SHOWN_ERROR]}",
             hint="Full-text search works without it.",
         )

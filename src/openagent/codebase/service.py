@@ -44,6 +44,7 @@ class IndexService:
         self._index = index
         self._extras = extras
         self._setting_up = asyncio.Lock()
+        self._stage = ""
 
     def handlers(self) -> list[Handler]:
         return [
@@ -92,22 +93,33 @@ class IndexService:
 
     async def _symbols(self, connection: Connection, op: IndexSymbols) -> CodeSymbols:
         workspace = _absolute(op.cwd)
+        if op.like:
+            return CodeSymbols(await self._index.symbols_like(workspace, op.name))
         defined = await self._index.symbols(workspace, op.name)
         used = await self._index.references(workspace, op.name)
         return CodeSymbols(defined, used)
 
     async def _map(self, connection: Connection, op: IndexMap) -> CodeMap:
         tokens = min(max(op.max_tokens, 1), MAX_MAP_TOKENS)
-        return CodeMap(await self._index.repository_map(_absolute(op.cwd), tokens))
+        return await self._index.code_map(_absolute(op.cwd), tokens)
 
     async def _status(self, connection: Connection, op: IndexAsk) -> IndexInfo:
-        return await self._index.status(_absolute(op.cwd))
+        return msgspec.structs.replace(await self._index.status(_absolute(op.cwd)), stage=self._stage)
 
     async def _set_up(self, connection: Connection, op: IndexSetup) -> IndexReady:
         if self._setting_up.locked():
             raise OpenAgentError("busy", "The model is being installed already.", hint="Wait for it to end.")
+        tell = _teller(connection, op.id)
+
+        def tell_and_keep(stage: str, done: int, total: int) -> None:
+            self._stage = stage
+            tell(stage, done, total)
+
         async with self._setting_up:
-            await set_up(self._index.model, self._extras, _teller(connection, op.id))
+            try:
+                await set_up(self._index.model, self._extras, tell_and_keep)
+            finally:
+                self._stage = ""
         return IndexReady(str(self._index.model), await asyncio.to_thread(size_of, self._index.model))
 
 

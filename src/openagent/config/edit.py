@@ -52,6 +52,46 @@ def unset_value(file: Path, path: tuple[str, ...]) -> None:
     _replace(file, edited)
 
 
+def unset_table(file: Path, path: tuple[str, ...]) -> None:
+    """Takes `[providers.mine]` out, with all that is in it and below it; comments above the next table stay."""
+    text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
+    before = _read(text)
+    if before is None or not _stands(before, path):
+        return
+    lines = text.splitlines(keepends=True)
+    tables = {line for place, line in key_lines(text).items() if place[: len(path)] == path}
+    kept, inside = list[str](), False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("["):
+            inside = number in tables
+        if not inside or line.lstrip().startswith("#"):
+            kept.append(line)
+    edited = "".join(kept)
+    if _read(edited) != _tidy(_without(before, path), path[:-1]):
+        raise OpenAgentError(
+            "config_error",
+            f"{file} is written in a way that cannot be changed safely, so it was left alone.",
+            hint=f"Take `[{dotted(path)}]` out yourself.",
+        )
+    _replace(file, edited)
+
+
+def _stands(document: dict[str, Any], path: tuple[str, ...]) -> bool:
+    inner: Any = document
+    for name in path:
+        if not isinstance(inner, dict) or name not in inner:
+            return False
+        inner = cast("dict[str, Any]", inner)[name]
+    return True
+
+
+def _tidy(document: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+    """Without the table above, if nothing is left in it: it stood there by its last table's name alone."""
+    if above and document.get(above[0]) == {}:
+        return {name: value for name, value in document.items() if name != above[0]}
+    return document
+
+
 def _without(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     first, *rest = path
     if not rest:

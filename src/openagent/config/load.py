@@ -19,6 +19,7 @@ from openagent.config.secrets import masked
 from openagent.config.settings import (
     DAEMON_WIDE,
     PROVIDER_KINDS,
+    ModelSettings,
     PriceSettings,
     ProviderSettings,
     Settings,
@@ -34,6 +35,7 @@ _MAX_FILE = 1 << 20
 _PLACE_OF_TOML_ERROR = re.compile(r" \(at line (?P<line>\d+), column (?P<column>\d+)\)$")
 _NAMED_TABLES: dict[str, type[Struct]] = {
     "providers": ProviderSettings,
+    "models": ModelSettings,
     "prices": PriceSettings,
     "wire_profiles": WireProfileSettings,
 }

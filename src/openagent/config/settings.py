@@ -13,6 +13,14 @@ PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset({("store",), ("log",), ("web",), ("tools", "search")})
 """One daemon serves many projects, so a project cannot set these."""
 
+AT_START: frozenset[str] = frozenset(
+    {
+        *("budget", "jail", "log", "store", "web"),
+        *("index.vectors", "tools.disabled", "tools.schema_share", "tools.search"),
+    }
+)
+"""What the daemon reads when it starts, and not again; all else counts from the next message on."""
+
 ModelName = Annotated[str, Meta(pattern=r"^(auto|[^/\s]+/\S+)?$", description='"provider/model" or "auto"')]
 ConcreteModel = Annotated[str, Meta(pattern=r"^([^/\s]+/\S+)?$", description='"provider/model"')]
 Address = Annotated[str, Meta(pattern=r"^(https?://\S+)?$", description="an http:// or https:// address")]
@@ -58,6 +66,9 @@ class OAuthSettings(Struct, frozen=True, kw_only=True):
         return _repr_without_secrets(self)
 
 
+DialectName = Literal["own", "claude-code", "anthropic", "codex", "gemini", "opencode"]
+
+
 class ProviderSettings(Struct, frozen=True, kw_only=True):
     """One provider. NAME is what stands before the slash in a model; several providers may be of one kind."""
 
@@ -90,6 +101,12 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """Sent with every request, beside those of the wire profile."""
     timeout: Seconds = 300.0
     """Seconds without a byte from the provider after which a request counts as failed."""
+    dialect: DialectName | None = None
+    """The names and arguments under which its models are offered tools, and understood in any case. Left out: what a
+    model's family knows, `own` where that is not known."""
+    dialects: dict[str, DialectName] = {}
+    """The same for some of its models: patterns of their names, such as `"qwen*" = "opencode"`. The first that fits
+    counts."""
 
     def __repr__(self) -> str:
         return _repr_without_secrets(self)
@@ -301,6 +318,21 @@ class PriceSettings(Struct, frozen=True, kw_only=True):
     """Prompt tokens written to the provider's cache. Left out: as `input`."""
 
 
+class ModelSettings(Struct, frozen=True, kw_only=True):
+    """One model, or all whose name fits a pattern such as `"office/*"`. Where several fit, the longest counts."""
+
+    context_window: Count | None = None
+    """Tokens it can be shown. Left out: what its server says, or what is known by its name."""
+    max_output_tokens: Count | None = None
+    """Tokens an answer may take. Left out: as long as the model can."""
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    """How freely it answers. Left out: the provider's own."""
+    thinking: Literal["off", "low", "medium", "high"] | None = None
+    """How long it thinks before it answers. Left out: the provider's own."""
+    tools: bool | None = None
+    """Whether it can call tools. Left out: what its server says; otherwise it can."""
+
+
 class AutoRule(Struct, frozen=True, kw_only=True):
     """Applies when everything it states is so. The first rule that applies decides; with no rules, built-in ones."""
 
@@ -326,9 +358,9 @@ class AutoSettings(Struct, frozen=True, kw_only=True):
     """What `model = "auto"` chooses from, step by step."""
 
     cheap: ConcreteModel = ""
-    """For steps that need little thought."""
+    """For steps that need little thought. Empty: a smaller model of the same vendor, where one is known."""
     strong: ConcreteModel = ""
-    """For the rest, and whenever no rule applies."""
+    """For the rest, and whenever no rule applies. Empty: what answers without `auto`."""
     rules: list[AutoRule] = []
 
 
@@ -361,6 +393,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Model servers to look for on this machine while a model is chosen: what the provider is to be called, and the
     port. Nothing but the loopback interface is asked."""
     providers: dict[str, ProviderSettings] = {}
+    models: dict[str, ModelSettings] = {}
     fallback: FallbackSettings = FallbackSettings()
     budget: BudgetSettings = BudgetSettings()
     jail: JailSettings = JailSettings()

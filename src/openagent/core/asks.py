@@ -5,8 +5,8 @@ The first answer wins, and what a person allows for longer than once is kept.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,7 @@ from openagent.grants.offers import Offer
 from openagent.grants.openings import Opening
 from openagent.plugins.store import AuditEntry, KeptGrant, Rows
 from openagent.policy.facts import CallFacts
-from openagent.protocol.conversation import PermissionAnswer
+from openagent.protocol.conversation import PendingAsk, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
 from openagent.protocol.sessions import PermissionAsk, Question
@@ -24,6 +24,7 @@ from openagent.protocol.sessions import PermissionAsk, Question
 if TYPE_CHECKING:
     from openagent.core.session import Session
 
+T = TypeVar("T")
 _LOOK_EVERY_S = 0.5
 """Whether somebody is still there to answer."""
 
@@ -47,6 +48,8 @@ class Asks:
         self._facts: dict[str, CallFacts] = {}
         self._leaves: dict[str, Sequence[Opening]] = {}
         self._questions: dict[str, tuple[Question, asyncio.Future[QuestionReply]]] = {}
+        self.since: dict[str, float] = {}
+        """By the id of a request or question: when it was asked."""
 
     @property
     def permissions(self) -> list[PermissionAsk]:
@@ -66,6 +69,7 @@ class Asks:
         """`facts` are those of the call that policy asks about, so that what is allowed meanwhile answers it too."""
         future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._permissions[ask.id] = (ask, future)
+        self.since[ask.id] = time.time()
         self._leaves[ask.id] = leaves
         if facts is not None:
             self._facts[ask.id] = facts
@@ -76,6 +80,7 @@ class Asks:
         self._permissions.pop(ask, None)
         self._facts.pop(ask, None)
         self._leaves.pop(ask, None)
+        self.since.pop(ask, None)
 
     def settle(self, is_allowed: Callable[[CallFacts], bool]) -> None:
         """A person allowed something for longer than once: those who wait for the same need not be asked again."""
@@ -96,8 +101,13 @@ class Asks:
     def open_question(self, question: Question) -> "asyncio.Future[QuestionReply]":
         future: asyncio.Future[QuestionReply] = asyncio.get_running_loop().create_future()
         self._questions[question.id] = (question, future)
-        future.add_done_callback(lambda _: self._questions.pop(question.id, None))
+        self.since[question.id] = time.time()
+        future.add_done_callback(lambda _: self._forget_question(question.id))
         return future
+
+    def _forget_question(self, question: str) -> None:
+        self._questions.pop(question, None)
+        self.since.pop(question, None)
 
     def answer_question(self, question: str, reply: QuestionReply) -> None:
         _, future = self._questions.get(question, (None, None))
@@ -118,7 +128,13 @@ async def ask_person(
     """Every attached client shows it, and the first answer counts; after a while it is denied. With `facts`, an answer
     to something else that allows this too answers it. `aside` from the session's calls, several may be asked at once,
     something waits for each with a patience of its own, and it is denied when nobody is there to answer."""
-    ask = msgspec.structs.replace(ask, choices=[offer.choice for offer in offers])
+    patience, now = session.runtime.ask_timeout(session.workspace), time.time()
+    ask = msgspec.structs.replace(
+        ask,
+        choices=[offer.choice for offer in offers],
+        asked_at=now,
+        until=None if patience is None else now + patience,
+    )
     answered = session.asks.open_permission(ask, facts, leaves)
     resolved = PermissionResolved(ask_id=ask.id, decision="deny", by="timeout", reason="Nobody answered in time.")
     op_id = ""
@@ -129,8 +145,8 @@ async def ask_person(
             PermissionRequested(ask=ask, answerable=session.someone_can_answer()),
             StatusChanged(status="waiting_approval", detail=ask.summary),
         )
-        async with asyncio.timeout(session.runtime.ask_timeout(session.workspace)):
-            verdict = await (_while_somebody_is_there(session, answered) if aside else answered)
+        async with asyncio.timeout(patience):
+            verdict = await (while_somebody_is_there(session, answered) if aside else answered)
         answer, op_id = verdict.answer, verdict.answer.id
         resolved = PermissionResolved(
             ask_id=ask.id, decision=answer.decision, scope=answer.scope, by=verdict.by, reason=answer.reason
@@ -138,7 +154,7 @@ async def ask_person(
         if (offer := _chosen(offers, answer)) is not None and offer.rule is not None:
             granted, audit = _grant(session, ask, offer, verdict)
             resolved = msgspec.structs.replace(resolved, covers=offer.choice.covers)
-    except _NobodyThereError:
+    except NobodyThereError:
         answered.cancel()
         resolved = msgspec.structs.replace(resolved, reason="Nobody is there to answer.")
     except TimeoutError:
@@ -156,11 +172,32 @@ async def ask_person(
     return resolved
 
 
-class _NobodyThereError(Exception):
+def pending_asks(sessions: "Iterable[Session]") -> list[PendingAsk]:
+    """What they wait for, the longest waiting first. What a sub-agent asks waits in its caller's session as well, and
+    is told once: of the sub-agent, where it is among them."""
+    found: dict[str, PendingAsk] = {}
+    for session in sessions:
+        info, asks = session.info, session.asks
+        for each in (*asks.permissions, *asks.questions):
+            if each.id not in found or not each.child:
+                found[each.id] = PendingAsk(
+                    id=each.id,
+                    session=info.id,
+                    name=info.name,
+                    cwd=info.cwd,
+                    at=asks.since[each.id],
+                    permission=each if isinstance(each, PermissionAsk) else None,
+                    question=each if isinstance(each, Question) else None,
+                )
+    return sorted(found.values(), key=lambda ask: ask.at)
+
+
+class NobodyThereError(Exception):
     pass
 
 
-async def _while_somebody_is_there(session: "Session", answered: "asyncio.Future[Verdict]") -> Verdict:
+async def while_somebody_is_there(session: "Session", answered: "asyncio.Future[T]") -> T:
+    """Raises NobodyThereError when nobody was there to answer for longer than it takes to come back."""
     patience = session.runtime.away_timeout(session.workspace)
     seen = time.monotonic()
     while not answered.done():
@@ -168,7 +205,7 @@ async def _while_somebody_is_there(session: "Session", answered: "asyncio.Future
         if session.someone_can_answer():
             seen = time.monotonic()
         elif not answered.done() and time.monotonic() - seen >= patience:
-            raise _NobodyThereError
+            raise NobodyThereError
     return answered.result()
 
 

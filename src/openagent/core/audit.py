@@ -162,6 +162,8 @@ def audit_update(before: SessionInfo, after: SessionInfo) -> AuditEntry:
     }
     if before.name != after.name:
         changed["name"] = [before.name, after.name]
+    if before.archived != after.archived:
+        changed["archived"] = [before.archived, after.archived]
     told = [f"{name} {old} → {new}" if name == "mode" else name for name, (old, new) in changed.items()]
     return entry("session", f"updated: {', '.join(told)}" if told else "updated", changed=_bounded(changed))
 

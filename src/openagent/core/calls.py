@@ -4,13 +4,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 import msgspec
 
-from openagent.core.asks import ask_person
+from openagent.core.asks import NobodyThereError, QuestionReply, ask_person, while_somebody_is_there
 from openagent.core.audit import Performed, audit_closed, audit_decision, audit_outcome
 from openagent.core.bash_syntax import syntax_error
 from openagent.core.beyond_undo import look_for_unsaved, run_held, told
@@ -109,10 +110,17 @@ def _groups(session: "Session", calls: Sequence[ToolCallPart]) -> list[list[Tool
     return groups
 
 
-async def run_user_call(session: "Session", tool: str, arguments: dict[str, Any], op_id: str) -> ToolOutcome:
+_apart: ContextVar[bool] = ContextVar("apart", default=False)
+"""Of the person's call that this task carries out: see `ToolContext.apart`."""
+
+
+async def run_user_call(
+    session: "Session", tool: str, arguments: dict[str, Any], op_id: str, *, call_id: str = "", apart: bool = False
+) -> ToolOutcome:
     """A person's call: decided on, shown and audited like a model's, but no part of the history."""
     session.recorder.outbox.check("Nothing was run.")
-    call = ToolCallPart(f"user-{uuid4().hex[:12]}", tool, arguments)
+    _apart.set(apart)
+    call = ToolCallPart(call_id or f"user-{uuid4().hex[:12]}", tool, arguments)
     if not session.running:
         session.post(StatusChanged(status="executing_tool", detail=tool), op_id=op_id)
     try:
@@ -427,6 +435,7 @@ class CallContext:
         self.workspace: Path = session.workspace
         self.scratch: Path = session.scratch
         self.folders: Sequence[Path] = ()
+        self.apart = _apart.get()
         # A person's own call rests on nothing that the model was shown, and shows it nothing.
         self.files = session.seen.for_call() if call_id in session.open_calls else CallFiles(FilesRead())
         self.files_read: FilesRead = self.files
@@ -451,12 +460,27 @@ class CallContext:
         answered = session.asks.open_question(question)
         try:
             await session.record(QuestionAsked(question=question), StatusChanged(status="waiting_approval"))
-            reply = await answered
+            return await self._answer(question, await answered)
         finally:
             answered.cancel()
-        await session.record(
-            QuestionAnswered(question_id=question.id, answer=reply.answer, by=reply.by), op_id=reply.op_id
-        )
+
+    async def ask_if_there(self, question: Question) -> str | None:
+        session = self._session
+        if not session.someone_can_answer():
+            return None
+        answered = session.asks.open_question(question)
+        try:
+            await session.record(QuestionAsked(question=question), StatusChanged(status="waiting_approval"))
+            return await self._answer(question, await while_somebody_is_there(session, answered))
+        except NobodyThereError:
+            await self._answer(question, QuestionReply("", "nobody", ""))
+            return None
+        finally:
+            answered.cancel()
+
+    async def _answer(self, question: Question, reply: QuestionReply) -> str:
+        answered = QuestionAnswered(question_id=question.id, answer=reply.answer, by=reply.by)
+        await self._session.record(answered, op_id=reply.op_id)
         return reply.answer
 
     async def set_plan(self, plan: list[PlanItem]) -> None:

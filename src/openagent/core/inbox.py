@@ -12,7 +12,7 @@ from openagent.core.recorder import InfoChanges
 from openagent.plugins.store import Rows
 from openagent.protocol.conversation import Sent
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import ErrorRaised, Event, MessageQueued, QueueChanged
+from openagent.protocol.events import ErrorRaised, Event, MessageAdded, MessageQueued, QueueChanged
 from openagent.protocol.messages import UserPart
 from openagent.protocol.sessions import QueuedMessage
 
@@ -56,6 +56,15 @@ class Inbox:
             raise
         await self.start_next()
         return Sent(session=session.id, queued=queued.id)
+
+    async def sent_before(self, op_id: str) -> Sent | None:
+        """What became of a message that came with this op, if one did."""
+        session = self._session
+        for event in await session.recorder.outbox.messages_of(op_id):
+            if isinstance(event, MessageAdded):
+                return Sent(session=session.id, turn=event.message.turn, message_number=event.message.number)
+            return Sent(session=session.id, queued=event.queued.id)
+        return None
 
     async def add(self, parts: Sequence[UserPart]) -> Sent:
         """As `send`, from the daemon itself: nothing that a person holds back goes on because of it."""

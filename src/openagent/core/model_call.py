@@ -204,6 +204,7 @@ async def ask_aside(session: "Session", resolved: ResolvedModel, request: ModelR
                 tokens=usage.tokens + paid.usage,
                 cost_usd=usage.cost_usd + (paid.cost_usd or 0.0),
                 requests=usage.requests + 1,
+                unpriced=usage.unpriced + (paid.cost_usd is None),
             )
         paid_at = time.time()
         await session.record(

@@ -16,7 +16,7 @@ import msgspec
 
 from openagent.plugins.store import Batch, Store
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import Event, TurnCompleted
+from openagent.protocol.events import Event, MessageAdded, MessageQueued, TurnCompleted
 from openagent.protocol.messages import Message
 from openagent.protocol.sessions import EndedTurn
 
@@ -205,6 +205,13 @@ class Outbox:
         events: list[Event] = list(await self._store.events(self._session, after=after, limit=limit))
         last = events[-1].seq if events else after
         return [*events, *(event for event in waiting if event.seq > last)][:limit]
+
+    async def messages_of(self, op_id: str) -> list[MessageAdded | MessageQueued]:
+        """What an op had said or put into the queue: what was said comes first."""
+        waiting = [event for batch in self._waiting for event in batch.events if event.op_id == op_id]
+        found = [*await self._store.messages_of(self._session, op_id), *waiting]
+        told = [event for event in found if isinstance(event, MessageAdded | MessageQueued)]
+        return sorted(told, key=lambda event: isinstance(event, MessageQueued))
 
     async def ends(self, first: int, last: int) -> list[EndedTurn]:
         """Of the turns from one number to another."""

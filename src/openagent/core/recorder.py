@@ -37,6 +37,7 @@ class InfoChanges(TypedDict, total=False):
     turn_count: int
     queued: int
     held: bool
+    archived: bool
 
 
 class _Posted:
@@ -177,9 +178,12 @@ class Recorder:
         return error.code == "store_unavailable" and self._told_of_outage
 
     async def flush(self) -> None:
-        """Store what was posted and waits for company."""
+        """Store what was posted and waits for company, or is on its way already."""
         if self._posted:
             await self.record()
+        else:
+            async with self.lock:
+                pass
 
     async def close(self, patience: float) -> None:
         if self._flushing is not None:

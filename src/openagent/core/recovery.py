@@ -112,7 +112,8 @@ def _sum(before: SessionUsage, owed: Sequence[UsageRecord]) -> SessionUsage:
     for paid in owed:
         tokens += paid.usage
         cost_usd += paid.cost_usd or 0.0
-    return replace(before, tokens=tokens, cost_usd=cost_usd, requests=before.requests + len(owed))
+    unpriced = before.unpriced + sum(paid.cost_usd is None for paid in owed)
+    return replace(before, tokens=tokens, cost_usd=cost_usd, requests=before.requests + len(owed), unpriced=unpriced)
 
 
 def _end(turn: int, messages: Sequence[Message], owed: Sequence[UsageRecord]) -> TurnCompleted:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
 from msgspec import Struct
 
 from openagent.core.activity_clock import ActivityClock
@@ -13,7 +14,7 @@ from openagent.core.pace import Pace
 from openagent.plugins.collector import Collector, ContextSettings
 from openagent.plugins.gate import Gate, OpenGate
 from openagent.plugins.jail import Jail
-from openagent.plugins.ledger import Ledger
+from openagent.plugins.ledger import Budget, Ledger
 from openagent.plugins.provider import ModelRequest, Provider
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
@@ -34,12 +35,20 @@ class ResolvedModel(Struct, frozen=True):
     """provider/model"""
     context_window: int
     max_output_tokens: int | None = None
+    temperature: float | None = None
+    thinking: str | None = None
+    tools: bool = True
+    """It can call tools."""
 
 
 class ModelResolver(Protocol):
     def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> ResolvedModel:
         """Raises OpenAgentError('config_error') when no such provider is configured."""
         ...
+
+
+class ModelStudent(Protocol):
+    async def __call__(self, model: str, *, env: Mapping[str, str], cwd: Path) -> None: ...
 
 
 class Audience(Protocol):
@@ -80,6 +89,10 @@ class WorkspaceRules(Struct, frozen=True):
     """No session goes beyond this mode: `ask` when there are rules that cannot be read."""
 
 
+async def _nothing_to_learn(model: str, *, env: Mapping[str, str], cwd: Path) -> None:
+    pass
+
+
 async def _is_open(_workspace: Path) -> None:
     pass
 
@@ -100,6 +113,8 @@ async def _no_copy(_session: str) -> str:
 class Runtime:
     store: Store
     resolve_model: ModelResolver
+    learn_model: ModelStudent = _nothing_to_learn
+    """Awaited before a turn resolves its model: what its server says of it is asked, if nobody has yet."""
     answering: Callable[[str, Mapping[str, str], Path], str] = lambda model, _env, _workspace: model
     """What a session chose to the name of what will answer it in this environment and workspace; empty: nothing is set
     up. All that people are shown of it comes from here."""
@@ -151,3 +166,8 @@ class Runtime:
     ask_timeout: Callable[[Path], float | None] = lambda _workspace: 600.0
     away_timeout: Callable[[Path], float] = lambda _workspace: 15.0
     """Seconds after which a permission request that nobody answered is denied."""
+
+    def capped(self, info: SessionInfo) -> SessionInfo:
+        """With the caps that hold for it."""
+        caps = self.ledger.caps(Budget(usd=info.settings.budget_usd, tokens=info.settings.budget_tokens))
+        return msgspec.structs.replace(info, cap_usd=caps.usd, cap_tokens=caps.tokens)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import UNSET
@@ -91,6 +92,8 @@ class Session:
         self._below = stored.below
         self._resuming: asyncio.Task[None] | None = None
         self._user_calls: set[asyncio.Task[ToolOutcome]] = set()
+        self._taking = WeakValueDictionary[str, asyncio.Lock]()
+        """Messages that are being accepted, by their ops: the same one may come again meanwhile."""
         self._closing = False
         self._register_budget()
 
@@ -166,14 +169,21 @@ class Session:
 
     # Turns
 
-    async def send(self, parts: Sequence[UserPart], op_id: str, env: Mapping[str, str] | None = None) -> Sent:
+    async def send(
+        self, parts: Sequence[UserPart], op_id: str, env: Mapping[str, str] | None = None, *, again: bool = False
+    ) -> Sent:
         """Accepted and stored when this returns. Runs at once, or after the turn that is running.
 
-        `env` is the sender's environment: the turn that answers the message runs in it."""
+        `env` is the sender's environment: the turn that answers the message runs in it. `again`: unless it was accepted
+        before, under the same id."""
         await self.recorder.outbox.stored_within(SEND_PATIENCE)
-        self.recorder.outbox.check("This message was not taken: send it again then.")
-        self.post(audit=[entry("message", "sent", message=op_id)])
-        return await self.inbox.send(parts, op_id, env)
+        taking = self._taking.setdefault(op_id, asyncio.Lock())
+        async with taking:
+            if again and (sent := await self.inbox.sent_before(op_id)) is not None:
+                return sent
+            self.recorder.outbox.check("This message was not taken: send it again then.")
+            self.post(audit=[entry("message", "sent", message=op_id)])
+            return await self.inbox.send(parts, op_id, env)
 
     @property
     def can_start(self) -> bool:
@@ -240,14 +250,22 @@ class Session:
 
     # What clients ask for
 
-    async def run_tool(self, tool: str, arguments: dict[str, Any], op_id: str) -> ToolOutcome:
-        call = asyncio.create_task(run_user_call(self, tool, arguments, op_id))
+    async def run_tool(
+        self, tool: str, arguments: dict[str, Any], op_id: str, *, call_id: str = "", apart: bool = False
+    ) -> ToolOutcome:
+        call = asyncio.create_task(run_user_call(self, tool, arguments, op_id, call_id=call_id, apart=apart))
         self._user_calls.add(call)
         call.add_done_callback(self._user_calls.discard)
         return await asyncio.shield(call)
 
     async def update(
-        self, name: str | None, change: SettingsChange, op_id: str, env: Mapping[str, str] | None = None
+        self,
+        name: str | None,
+        change: SettingsChange,
+        op_id: str,
+        env: Mapping[str, str] | None = None,
+        *,
+        archived: bool | None = None,
     ) -> None:
         """`env` is the environment of whoever changes it."""
         given = {field: value for field, value in msgspec.structs.asdict(change).items() if value is not UNSET}
@@ -255,10 +273,12 @@ class Session:
         changes: InfoChanges = {"settings": msgspec.structs.replace(before.settings, **given)}
         if name is not None:
             changes["name"] = name
+        if archived is not None:
+            changes["archived"] = archived
         after = msgspec.structs.replace(before, **changes)
         audit = [audit_update(before, after)]
         model = self.runtime.answering(after.settings.model, env or self.env, self.workspace)
-        told = SessionUpdated(info=msgspec.structs.replace(after, model=model))
+        told = SessionUpdated(info=msgspec.structs.replace(self.runtime.capped(after), model=model))
         await self.record(told, rows=Rows(audit=audit), changes=changes, op_id=op_id)
         if "mode" in given:
             await self.obey_mode()
@@ -266,6 +286,14 @@ class Session:
             self.view.forget()
         self.tools.choose()
         self._register_budget()
+
+    def listed_anew(self, changes: InfoChanges, env: Mapping[str, str]) -> Sequence[SessionUpdated]:
+        """Lists show another name after a first message, and what was put away is back when somebody speaks in it."""
+        before = self.info
+        after = msgspec.structs.replace(before, **changes)
+        if (before.name, before.archived) == (after.name, after.archived):
+            return ()
+        return (SessionUpdated(info=msgspec.structs.replace(self.runtime.capped(after), model=self.answering(env))),)
 
     async def obey_mode(self) -> None:
         """Its own mode is another, or that of a session it works for."""

@@ -87,11 +87,12 @@ class Turn:
         told = [session.user_message(notes, self.number)] if notes else []
         message = session.user_message(parts, self.number, after=len(told))
         self.text = message.text
-        changes: InfoChanges = {"turn_count": self.number, **session.inbox.facts}
+        changes: InfoChanges = {"turn_count": self.number, "archived": False, **session.inbox.facts}
         if not session.info.name and message.text:
             changes["name"] = " ".join(message.text.split())[:NAME_LENGTH]
         await session.record(
             TurnStarted(turn=self.number, model=session.answering(self.env)),
+            *session.listed_anew(changes, self.env),
             *(MessageAdded(message=each) for each in (*told, message)),
             StatusChanged(status="thinking"),
             *(session.inbox.news() if unqueued or session.info.held else ()),
@@ -150,6 +151,7 @@ class Turn:
         """What the turn has to work with is found, and the message is one that may be answered."""
         session = self.session
         await session.tools.look()
+        await session.runtime.learn_model(self._model_name(), env=session.env, cwd=session.workspace)
         await must_fit(session, self._resolve(), session.info.message_count)
         admission = await session.gate.admit(self.text)
         if admission.blocked:
@@ -289,10 +291,12 @@ class Turn:
 
     def _resolve(self) -> ResolvedModel:
         session = self.session
-        chosen = session.info.settings.model
+        return session.runtime.resolve_model(self._model_name(), env=session.env, cwd=session.workspace)
+
+    def _model_name(self) -> str:
+        chosen = self.session.info.settings.model
         # What a person chooses in mid-turn counts from the next step.
-        model = self._model if self._model and chosen == self._chosen else chosen
-        return session.runtime.resolve_model(model, env=session.env, cwd=session.workspace)
+        return self._model if self._model and chosen == self._chosen else chosen
 
     @property
     def _activity(self) -> Activity:
@@ -313,7 +317,8 @@ class Turn:
             UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, self._activity, time.time())
             for paid in spent
         ]
-        usage = SessionUsage(tokens, cost_usd, totals.requests + len(spent), context_tokens, window)
+        unpriced = totals.unpriced + sum(paid.cost_usd is None for paid in spent)
+        usage = SessionUsage(tokens, cost_usd, totals.requests + len(spent), context_tokens, window, unpriced)
         return records, usage
 
 

@@ -15,9 +15,10 @@ from openagent.core.view_log import REWIND, standing
 from openagent.plugins.context import ranges, within
 from openagent.plugins.store import AuditEntry, CollectionRecord, Rows
 from openagent.plugins.tool import Tool
-from openagent.plugins.workspace import Caller, Restored, Writes, WriteWindow
+from openagent.plugins.workspace import Caller, Part, Restored, Writes, WriteWindow
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import CheckpointCreated, CheckpointRestored, ErrorRaised
+from openagent.protocol.review import Reverted, Review, ReviewRevert
 from openagent.protocol.undo import ChangedFile, LeftAlone, Rewound, SessionRewind
 
 if TYPE_CHECKING:
@@ -105,11 +106,28 @@ class Undo:
             by = Caller(session.id, turn, calls[0])
             await self._tried(lambda: self._writes.interrupted(session.workspace, by))
 
-    async def changes(self, turn: int | None) -> list[ChangedFile]:
-        """What a turn wrote, or what the session wrote and did not take back."""
-        return await self._writes.changes(self._session.workspace, self._session.id, turn)
+    async def changes(self, turn: int | None, *, since: bool = False) -> list[ChangedFile]:
+        """What a turn wrote, or what the session wrote and did not take back, all of it or since a turn."""
+        return await self._writes.changes(self._session.workspace, self._session.id, turn, since=since)
+
+    async def review(self, turn: int | None) -> Review:
+        """What the session wrote and did not take back, by turn, and what others wrote since."""
+        return await self._writes.review(self._session.workspace, self._session.id, turn)
 
     # The way back
+
+    async def revert(self, op: ReviewRevert) -> Reverted:
+        """Takes back one file, or some hunks of it. The conversation stays, and `unrewind` brings the file back."""
+        session = self._session
+        async with self._alone():
+            part = Part(session.id, op.path, op.version, op.turn, op.hunks)
+            done = await self._writes.revert(session.workspace, part)
+            restored = CheckpointRestored(checkpoint=done.checkpoint, turn=done.turn, undo=done.undo, reverted=op.path)
+            audit = [_audit("revert", done.turn, done.undo, done, path=op.path, hunks=len(op.hunks))]
+            await session.record(restored, rows=Rows(audit=audit), op_id=op.id)
+            session.seen.forget()
+        await session.inbox.start_next()
+        return Reverted(done.undo, done.written, done.removed, done.merged)
 
     async def rewind(self, op: SessionRewind) -> Rewound:
         """Back to before a turn. What it takes away stays in the store, and can be brought again."""
@@ -182,6 +200,7 @@ class Undo:
                 conversation=hidden is not None,
                 returned=ranges(came_back),
                 others=[left.path for left in restored.others[:TOLD]] if restored else [],
+                reverted=restored.path if restored else "",
             )
             record = CollectionRecord(collector=REWIND, undone=[hidden.id]) if hidden else None
             audit = [_audit("unrewind", turn, undo, restored)]

@@ -182,6 +182,7 @@ class View:
     def request(
         self, session: str, resolved: ResolvedModel, settings: Settings, tools: Sequence[ToolSchema]
     ) -> ModelRequest:
+        tools = tools if resolved.tools else ()
         self.offer(tools)
         return ModelRequest(
             model=resolved.model,
@@ -189,8 +190,8 @@ class View:
             messages=self.conversation(),
             tools=tools,
             max_output_tokens=settings.max_output_tokens or resolved.max_output_tokens,
-            temperature=settings.temperature,
-            thinking=settings.thinking,
+            temperature=resolved.temperature if settings.temperature is None else settings.temperature,
+            thinking=settings.thinking or resolved.thinking,
             session=session,
         )
 

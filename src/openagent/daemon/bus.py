@@ -7,6 +7,7 @@ from openagent.daemon.reach_interface import Hearing
 from openagent.protocol.codec import encode_event
 from openagent.protocol.events import (
     Event,
+    HistoryImported,
     LoginRequired,
     McpServerStatus,
     Metrics,
@@ -41,6 +42,7 @@ OVERVIEW = (
     TaskUpdated,
     QueueChanged,
     LoginRequired,
+    HistoryImported,
     Metrics,
 )
 """What a client that follows the whole daemon hears of every session."""

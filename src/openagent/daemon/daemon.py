@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent import __version__
-from openagent.core.asks import QuestionReply
+from openagent.core.asks import QuestionReply, pending_asks
 from openagent.core.audit import Actor, acting, entry
 from openagent.daemon.bus import EventBus
 from openagent.daemon.callers import Caller
@@ -24,13 +25,17 @@ from openagent.daemon.reach_interface import Reach
 from openagent.daemon.sessions_in_use import in_use
 from openagent.daemon.settings_version import settings_version
 from openagent.plugins.jail import Jail, OutsideJail
+from openagent.plugins.places import lies_in
+from openagent.protocol import bounds
 from openagent.protocol.configuration import ConfigList, ConfigShow, ConfigValue
 from openagent.protocol.conversation import (
+    AsksList,
     Cancelled,
     MessagePage,
     MessageRaw,
     MessageSend,
     MessagesPage,
+    PendingAsks,
     PermissionAnswer,
     QuestionAnswer,
     RawExchange,
@@ -40,7 +45,7 @@ from openagent.protocol.conversation import (
 from openagent.protocol.daemon import DaemonFollow, DaemonInfo, DaemonStatus, DaemonStop, Hello, Ping, Welcome
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ConnectionClosing, Event, LiveState
-from openagent.protocol.messages import TextPart, UserPart
+from openagent.protocol.messages import Message, TextPart, UserPart
 from openagent.protocol.op import Done, Handled, Op
 from openagent.protocol.sessions import (
     Attached,
@@ -135,6 +140,7 @@ class Daemon:
                 SessionCreate.handled_by(self._session_create),
                 SessionList.handled_by(self._session_list),
                 SessionGet.handled_by(self._session_get),
+                AsksList.handled_by(self._asks_list),
                 SessionDetach.handled_by(self._session_detach),
                 SessionUpdate.handled_by(self._session_update),
                 SessionDelete.handled_by(self._session_delete),
@@ -205,6 +211,7 @@ class Daemon:
 
     async def perform(self, connection: Connection, op: Op[R]) -> R:
         connection.caller.check(op)
+        bounds.check(op)
         if type(op) not in self._handlers:
             await self._manager()
         with in_use(), acting(_actor(connection, op)):
@@ -284,21 +291,18 @@ class Daemon:
     async def _session_list(self, connection: Connection, op: SessionList) -> SessionPage:
         manager = await self._manager()
         found = await manager.list(op, await connection.within())
-        sessions = [manager.told(info, connection.env) for info in found]
+        sessions = await manager.told_whole(found, connection.env)
         return SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
 
     async def _session_get(self, connection: Connection, op: SessionGet) -> SessionInfo:
         manager = await self._manager()
-        return manager.told((await manager.get(op.session)).info, connection.env)
+        return (await manager.told_whole([(await manager.get(op.session)).info], connection.env))[0]
 
     async def _attach(self, connection: Connection, op: SessionAttach) -> None:
         manager = await self._manager()
         session = await manager.get(op.session)
         async with session.recorder.lock:
-            missed, snapshot = await self._what_was_missed(session, op)
-            if snapshot is not None:
-                info = manager.told(snapshot.info, connection.env)
-                snapshot = msgspec.structs.replace(snapshot, info=info)
+            missed, snapshot = await self._what_was_missed(connection, session, op)
             connection.reply(op, Attached(session=session.id, seq=session.info.seq, snapshot=snapshot))
             for event in missed or ():
                 connection.tell(event)
@@ -308,7 +312,7 @@ class Daemon:
             self.bus.attach(session.id, connection)
 
     async def _what_was_missed(
-        self, session: "Session", op: SessionAttach
+        self, connection: Connection, session: "Session", op: SessionAttach
     ) -> tuple[Sequence[Event] | None, Snapshot | None]:
         """Nothing of the session can be recorded meanwhile, so a store that does not answer is not waited for."""
         try:
@@ -317,7 +321,9 @@ class Daemon:
                     missed = await session.recorder.outbox.events(after=op.after, limit=REPLAY_LIMIT + 1)
                     if len(missed) <= REPLAY_LIMIT:
                         return missed, None
-                return None, await session.snapshot(op.messages)
+                snapshot = await session.snapshot(op.messages)
+                info = (await (await self._manager()).told_whole([snapshot.info], connection.env))[0]
+                return None, msgspec.structs.replace(snapshot, info=info)
         except TimeoutError:
             raise OpenAgentError(
                 "store_unavailable",
@@ -337,7 +343,7 @@ class Daemon:
                 raise OpenAgentError(
                     "conflict", "The settings have changed since.", hint="Read them again, then change them."
                 )
-            await manager.update(session, op.name, op.settings, op.id, connection.env)
+            await manager.update(session, op, connection.env)
         return manager.told(session.info, connection.env)
 
     async def _session_delete(self, connection: Connection, op: SessionDelete) -> Done:
@@ -347,7 +353,7 @@ class Daemon:
     async def _session_fork(self, connection: Connection, op: SessionFork) -> SessionInfo:
         manager = await self._manager()
         source = (await manager.get(op.session)).info
-        most = self.most(connection.caller, Path(source.cwd))
+        most = self.most(connection.caller, Path(op.cwd or source.cwd))
         fork = await manager.fork(op, connection.env, most=most)
         return manager.told(fork.info, connection.env)
 
@@ -361,7 +367,7 @@ class Daemon:
     async def _message_send(self, connection: Connection, op: MessageSend) -> Sent:
         parts = message_parts(op.text, op.parts)
         session = await (await self._manager()).get(op.session)
-        return await session.send(parts, op.id, connection.env)
+        return await session.send(parts, op.id, connection.env, again=op.again)
 
     async def _turn_cancel(self, connection: Connection, op: TurnCancel) -> Cancelled:
         session = await (await self._manager()).get(op.session)
@@ -379,7 +385,7 @@ class Daemon:
         return await (await (await self._manager()).get(op.session)).undo.unrewind(op.undo, op.id)
 
     async def _session_changes(self, connection: Connection, op: SessionChanges) -> Changes:
-        return Changes(await (await (await self._manager()).get(op.session)).undo.changes(op.turn))
+        return Changes(await (await (await self._manager()).get(op.session)).undo.changes(op.turn, since=op.since))
 
     async def _messages_page(self, connection: Connection, op: MessagesPage) -> MessagePage:
         session = await (await self._manager()).get(op.session)
@@ -387,11 +393,18 @@ class Daemon:
         page = await session.recorder.outbox.messages(limit=limit + 1, before=op.before, after=op.after)
         has_more = len(page) > limit
         messages = page[:limit] if op.after is not None else page[-limit:]
-        return MessagePage(messages, has_more, await session.undo.taken_back(), await session.ends_of(messages))
+        rewound = await session.undo.taken_back()
+        return MessagePage(_marked(messages, rewound), has_more, rewound, await session.ends_of(messages))
 
     async def _message_raw(self, connection: Connection, op: MessageRaw) -> RawExchange:
         session = await (await self._manager()).get(op.session)
         return await session.runtime.store.raw(session.id, op.number)
+
+    async def _asks_list(self, connection: Connection, op: AsksList) -> PendingAsks:
+        manager = await self._manager()
+        chosen = [await manager.get(op.session)] if op.session else manager.all_loaded
+        within = await connection.within()
+        return PendingAsks(pending_asks(each for each in chosen if within is None or lies_in(each.info.cwd, within)))
 
     async def _permission_answer(self, connection: Connection, op: PermissionAnswer) -> Done:
         if op.scope == "always" and op.decision == "allow" and not connection.interactive:
@@ -409,8 +422,12 @@ class Daemon:
         return Done()
 
     async def _tool_run(self, connection: Connection, op: ToolRun) -> ToolRan:
+        if op.call and not _OF_A_PERSON.fullmatch(op.call):  # a model's call has rights that a person's has not
+            raise OpenAgentError(
+                "invalid_argument", f"{op.call!r} cannot name a person's call.", hint="`user-` and 8 to 64 characters."
+            )
         session = await (await self._manager()).get(op.session)
-        outcome = await session.run_tool(op.tool, op.arguments, op.id)
+        outcome = await session.run_tool(op.tool, op.arguments, op.id, call_id=op.call, apart=op.apart)
         return ToolRan(outcome.text, outcome.is_error, outcome.display)
 
     async def _config_show(self, connection: Connection, op: ConfigShow) -> ConfigList:
@@ -430,7 +447,7 @@ class Daemon:
 
     async def _status(self, connection: Connection, op: DaemonStatus) -> DaemonInfo:
         manager = await self._manager()
-        tokens, cost_usd, requests = await manager.runtime.store.usage_totals()
+        used = await manager.runtime.store.usage_totals()
         usual = manager.usual(Path(op.cwd or self.place.home), connection.env)
         return DaemonInfo(
             pid=os.getpid(),
@@ -446,7 +463,7 @@ class Daemon:
             queued=await manager.runtime.store.count_queued(),
             clients=len(self.connections),
             rss_bytes=rss_bytes(),
-            usage=SessionUsage(tokens=tokens, cost_usd=cost_usd, requests=requests),
+            usage=SessionUsage(used.tokens, used.cost_usd, used.requests, unpriced=used.unpriced),
             jail=manager.runtime.jail.describe(),
             jail_problem=await _jail_problem(manager.runtime.jail),
             model=usual.model,
@@ -468,6 +485,19 @@ class Daemon:
             await self._op_audit.write(self._ready.result().manager, entry("daemon", "stop"))
         self.stopping.set()
         return Done()
+
+
+_OF_A_PERSON = re.compile(r"user-[A-Za-z0-9-]{8,64}")
+
+
+def _marked(messages: Sequence[Message], rewound: Sequence[tuple[int, int]]) -> list[Message]:
+    """With those marked that were taken back."""
+    return [
+        msgspec.structs.replace(each, rewound=True)
+        if any(first <= each.number <= last for first, last in rewound)
+        else each
+        for each in messages
+    ]
 
 
 async def _jail_problem(jail: Jail) -> str:

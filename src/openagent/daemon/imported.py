@@ -88,4 +88,5 @@ def _completed(session: str, end: EndedTurn) -> TurnCompleted:
 def _sum(messages: list[Message]) -> SessionUsage:
     paid = [each for each in messages if each.usage is not None]
     tokens = sum((each.usage for each in paid if each.usage is not None), Usage())
-    return SessionUsage(tokens, sum(each.cost_usd or 0.0 for each in paid), len(paid))
+    unpriced = sum(each.cost_usd is None for each in paid)
+    return SessionUsage(tokens, sum(each.cost_usd or 0.0 for each in paid), len(paid), unpriced=unpriced)

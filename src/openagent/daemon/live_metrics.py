@@ -40,7 +40,7 @@ class LiveMetrics:
         self._own, self._at, self._busy, self._all = own, at, busy, everything
         used, total = _machine_memory()
         store = self._manager.runtime.store
-        _, spent, _ = await store.usage_totals(since=_midnight())
+        today = await store.usage_totals(since=_midnight())
         return Metrics(
             at=time.time(),
             sessions=await store.count_sessions(),
@@ -48,7 +48,9 @@ class LiveMetrics:
             clients=len(self._connections),
             rss_bytes=rss_bytes(),
             cpu_percent=round(percent, 1),
-            spend_today_usd=spent,
+            spend_today_usd=today.cost_usd,
+            unpriced_today=today.unpriced,
+            tokens_today=today.tokens.input_tokens + today.tokens.output_tokens,
             system_cpu_percent=round(min(machine, 100.0), 1),
             system_memory_bytes=used,
             system_memory_total_bytes=total,

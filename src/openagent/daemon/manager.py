@@ -33,10 +33,12 @@ from openagent.protocol.sessions import (
     SessionImport,
     SessionInfo,
     SessionList,
+    SessionUpdate,
     Settings,
     SettingsChange,
     strictest,
 )
+from openagent.protocol.usage import SessionUsage
 
 _log = logging.getLogger(__name__)
 WIDEST = MODES[-1]
@@ -152,22 +154,26 @@ class SessionManager:
         model = self.runtime.answering(settings.model, env, workspace)
         return msgspec.structs.replace(settings, model=model)
 
-    async def update(
-        self, session: Session, name: str | None, change: SettingsChange, op_id: str, env: Mapping[str, str]
-    ) -> None:
+    async def update(self, session: Session, op: SessionUpdate, env: Mapping[str, str]) -> None:
         """A person's change of a session, seen from the person's environment."""
+        change = op.settings
         if change != SettingsChange():
             await self.check_settings(change, session.workspace, env or session.env, session.info)
-        await session.update(name, change, op_id, env)
+        await session.update(op.name, change, op.id, env, archived=op.archived)
         if change.mode is not UNSET:
             for other in self.all_loaded:
                 if session in self.elders(other.info):
                     await other.obey_mode()
 
     def told(self, info: SessionInfo, env: Mapping[str, str]) -> SessionInfo:
-        """As it is told to somebody: with the model that will answer them."""
+        """As it is told to somebody: with the model that will answer them, and the caps that hold."""
         model = self.runtime.answering(info.settings.model, env, Path(info.cwd))
-        return msgspec.structs.replace(info, model=model)
+        return msgspec.structs.replace(self.runtime.capped(info), model=model)
+
+    async def told_whole(self, infos: Sequence[SessionInfo], env: Mapping[str, str]) -> "list[SessionInfo]":
+        """The same, with what those have cost that work for them."""
+        below = await self.runtime.store.used_below([info.id for info in infos])
+        return [_with_cost_below(self.told(info, env), below.get(info.id)) for info in infos]
 
     async def get(self, session: str) -> Session:
         """Raises not_found. A crashed turn is closed before anyone sees the session."""
@@ -256,6 +262,9 @@ class SessionManager:
             cwd=op.cwd,
             query=op.query,
             roots=op.roots,
+            archived=op.archived,
+            brought=op.brought,
+            agent=op.agent,
             within=within,
         )
         return [loaded.info if (loaded := self.loaded(info.id)) else info for info in listed]
@@ -305,10 +314,14 @@ class SessionManager:
             "status": "idle",
             "queued": 0,
             "held": False,
+            "archived": False,
+            "origin": None,
             "seq": 1,
         }
         if op.through is not None:
             changes |= await self._counters_through(source, op.through)
+        if op.cwd:
+            changes["cwd"] = str(await self._opened(op.cwd))
         fork = msgspec.structs.replace(source.info, **changes)
         created = SessionCreated(session=fork.id, seq=1, op_id=op.id, at=now, info=self.told(fork, env))
         await self.runtime.store.fork_session(source.id, fork, op.through, [created])
@@ -395,3 +408,9 @@ class SessionManager:
 
     async def close(self) -> None:
         await self._roster.close()
+
+
+def _with_cost_below(info: SessionInfo, used: SessionUsage | None) -> SessionInfo:
+    if used is None:
+        return info
+    return msgspec.structs.replace(info, below_usd=used.cost_usd, below_unpriced=used.unpriced)

@@ -179,7 +179,7 @@ class Bridge:
 
     async def _tokens_get(self, params: InSession) -> dict[str, Any]:
         info = await self._info(self._named(params.session))
-        used, budget = info.usage.tokens, info.settings.budget_tokens
+        used, budget = info.usage.tokens, info.cap_tokens
         total = used.input_tokens + used.output_tokens
         return {
             "session": info.id,

@@ -5,20 +5,23 @@ rebinding) or with the browser's cookie. So the Host must be one we answer to, a
 request on a cookie's strength must name its Origin.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openagent.daemon.callers import Caller
+from openagent.daemon.connection import trace_id
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
 from openagent.gateway.rest.problems import not_authenticated, problem
 
 LOGIN = "/api/login"
+TRACE = "Trace-Id"
 WEBSOCKET = "/ws"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -72,7 +75,10 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        with_headers = _adding_headers(send)
+        # Everything that is logged from here on, the ops it makes and their events carry it, and so does the answer.
+        trace = f"rest-{uuid4().hex[:16]}"
+        trace_id.set(trace)
+        with_headers = _adding_headers(send, {**_HEADERS, TRACE: trace})
         refusal = await self._refusal(scope)
         if refusal is not None:
             await refusal(scope, receive, with_headers)
@@ -153,11 +159,11 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _adding_headers(send: Send) -> Send:
+def _adding_headers(send: Send, added: Mapping[str, str]) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] in ("http.response.start", "websocket.http.response.start"):
             headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
+            for name, value in added.items():
                 headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-store")
         await send(message)

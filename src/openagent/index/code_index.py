@@ -23,7 +23,7 @@ from openagent.index.processes import start
 from openagent.index.watching import changes
 from openagent.plugins.index import OnProgress
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.index import CodeHit, CodeReference, CodeSymbol, IndexBuilt, IndexInfo, SearchBy
+from openagent.protocol.index import CodeHit, CodeMap, CodeReference, CodeSymbol, IndexBuilt, IndexInfo, SearchBy
 
 T = TypeVar("T")
 CANDIDATES = 50
@@ -126,11 +126,18 @@ class CodeIndex:
         found = await self._reading(workspace, lambda database: database.symbols(name, limit))
         return [place for place in found if self._may_read(workspace, place.path)]
 
+    async def symbols_like(self, workspace: Path, letters: str, limit: int = 50) -> list[CodeSymbol]:
+        found = await self._reading(workspace, lambda database: database.symbols_like(letters, limit))
+        return [place for place in found if self._may_read(workspace, place.path)]
+
     async def references(self, workspace: Path, name: str, limit: int = 200) -> list[CodeReference]:
         found = await self._reading(workspace, lambda database: database.references(name, limit))
         return [place for place in found if self._may_read(workspace, place.path)]
 
     async def repository_map(self, workspace: Path, max_tokens: int = 1000) -> str:
+        return (await self.code_map(workspace, max_tokens)).text
+
+    async def code_map(self, workspace: Path, max_tokens: int) -> CodeMap:
         return await self._reading(
             workspace, lambda database: overview(database, max_tokens, lambda path: self._may_read(workspace, path))
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from openagent.index.walk import Stamp
 from openagent.index.words import match_expression, searchable
-from openagent.protocol.index import CodeHit, CodeReference, CodeSymbol
+from openagent.protocol.index import CodeHit, CodeReference, CodeSymbol, MappedSymbol
 
 if TYPE_CHECKING:  # whoever only searches needs no grammars
     from openagent.index.chunks import Parsed
@@ -206,6 +206,17 @@ class Database:
         )
         return [CodeSymbol(*row) for row in rows]
 
+    def symbols_like(self, letters: str, limit: int) -> list[CodeSymbol]:
+        """Whose names have these letters in their order: those with them together first, short ones before long."""
+        escaped = [f"\\{each}" if each in "\\%_" else each for each in letters]
+        rows = self._connection.execute(
+            "SELECT name, symbol, kind, path, start_line, end_line, signature FROM symbols "
+            "JOIN files ON files.id = symbols.file WHERE language != 'markdown' AND symbol LIKE ? ESCAPE '\\' "
+            "ORDER BY instr(lower(name), lower(?)) = 0, length(name), path, start_line LIMIT ?",
+            (f"%{'%'.join(escaped)}%", letters, limit),
+        )
+        return [CodeSymbol(*row) for row in rows]
+
     def references(self, name: str, limit: int) -> list[CodeReference]:
         rows = self._connection.execute(
             "SELECT name, path, line FROM refs JOIN files ON files.id = refs.file WHERE name = ? "
@@ -214,16 +225,18 @@ class Database:
         )
         return [CodeReference(*row) for row in rows]
 
-    def most_used(self, limit: int) -> list[tuple[str, str, str, int]]:
-        """Path, symbol, signature and in how many other files its name is used."""
-        return self._connection.execute(
+    def most_used(self, limit: int) -> list[tuple[str, MappedSymbol]]:
+        """With their paths. A name that is defined in many places counts less for each."""
+        rows = self._connection.execute(
             "WITH used AS (SELECT name, count(DISTINCT file) AS uses FROM refs GROUP BY name), "
             "defined AS (SELECT name, count(*) AS times FROM symbols GROUP BY name) "
-            "SELECT path, symbol, signature, coalesce(uses, 0) / CAST(times AS REAL) AS weight FROM symbols "
+            "SELECT path, symbol, kind, start_line, signature, coalesce(uses, 0) FROM symbols "
             "JOIN files ON files.id = symbols.file JOIN defined USING (name) LEFT JOIN used USING (name) "
-            "WHERE language != 'markdown' AND instr(symbol, '.') = 0 ORDER BY weight DESC, path, start_line LIMIT ?",
+            "WHERE language != 'markdown' AND instr(symbol, '.') = 0 "
+            "ORDER BY coalesce(uses, 0) / CAST(times AS REAL) DESC, path, start_line LIMIT ?",
             (limit,),
-        ).fetchall()
+        )
+        return [(path, MappedSymbol(*facts)) for path, *facts in rows]
 
     def vectors(self) -> list[tuple[int, float, bytes]]:
         return self._connection.execute("SELECT chunk, scale, vector FROM vectors").fetchall()

@@ -34,7 +34,7 @@ from openagent.jail.wall_repair import WallRepair
 from openagent.jail.walls import checked_workspace, explain_walls, home_directories, workspace_walls
 from openagent.jail.workspace_survey import GroundSurvey
 from openagent.plugins.held_time import HeldTime
-from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand, Openings
+from openagent.plugins.jail import AskHost, AskHostFor, BackgroundCommand, Openings, ProgramPlaces
 from openagent.protocol.errors import OpenAgentError
 
 _UID = 1000
@@ -171,14 +171,18 @@ class BwrapJail:
         env: Mapping[str, str] | None = None,
         ask: AskHost | None = None,
         read_only: bool = False,
+        places: ProgramPlaces = ProgramPlaces(),  # noqa: B008
     ) -> asyncio.subprocess.Process:
         """A program of its own behind the same walls, an MCP server for one; its three streams are pipes."""
         workspace = checked_workspace(workspace)
-        host, _ = await asyncio.gather(self._look_at_host(), self._survey.of(workspace))
-        launch = self._launch(host, workspace, None, None, ask=ask, read_only=read_only)
+        folders = [workspace, *(Path(folder) for folder, _ in places.folders)]
+        host, _ = await asyncio.gather(
+            self._look_at_host(), asyncio.gather(*(self._survey.of(each) for each in folders))
+        )
+        launch = self._launch(host, workspace, None, None, ask=ask, read_only=read_only, places=places)
         try:
             process = await asyncio.create_subprocess_exec(
-                *(*launch.argv, "bash", "-c", f'{launch.setup}\nexec "$@"', "bash", *argv),
+                *(*launch.argv, "bash", "-c", f'{launch.setup}\n{_enter(places.cwd)}exec "$@"', "bash", *argv),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -285,7 +289,8 @@ class BwrapJail:
         arguments += ["--proc", "/proc", *(("--remount-ro", "/proc") if os.geteuid() == 0 else ())]
         for directory in _IN_MEMORY:
             arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
-        if workspace.is_relative_to("/var/tmp"):  # noqa: S108 -- nothing can be mounted below a link
+        shown = (str(workspace), *toolchains.readable)
+        if any(path.startswith("/var/tmp/") for path in shown):  # noqa: S108 -- nothing can be mounted below a link
             arguments += ["--size", str(self._limits.disk), "--tmpfs", "/var/tmp"]  # noqa: S108
         else:
             arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
@@ -322,9 +327,10 @@ class BwrapJail:
         session: str = "",
         read_only: bool = False,
         beside: bool = False,
+        places: ProgramPlaces = ProgramPlaces(),  # noqa: B008
     ) -> Launch:
         """`read_only`: nothing of the workspace can be changed in it. `beside`: it is to hold reading shells, too."""
-        openings = self._openings(session) if session else Openings()
+        openings = self._openings(session) if session else Openings(places.folders)
         if read_only:
             openings = openings.to_read
         ground = self._survey.last(workspace)
@@ -339,6 +345,8 @@ class BwrapJail:
             *(
                 *self._namespaces(own_session, read_only=read_only),
                 *self._file_system(host.toolchains, workspace),
+                *(each for path in places.readable for each in ("--ro-bind-try", path, path)),
+                *(("--bind", places.own, places.own) if places.own and not read_only else ()),
                 *mounts(openings, os.environ),
                 *(installation_inside() if beside else ()),
                 *mounted,
@@ -396,6 +404,10 @@ class BwrapJail:
             (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")
         ]
         return copies
+
+
+def _enter(folder: str) -> str:
+    return f"cd -- {shlex.quote(folder)} || exit 1\n" if folder else ""
 
 
 def _found_at(wall: Wall, named: Path, real: Path) -> Wall:

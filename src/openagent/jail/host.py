@@ -13,7 +13,7 @@ from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import TERMINAL_ENV, PtyProcess, start_on_terminal
-from openagent.plugins.jail import AskHost, BackgroundCommand
+from openagent.plugins.jail import AskHost, BackgroundCommand, ProgramPlaces
 from openagent.protocol.errors import OpenAgentError
 
 _PASSED_ON = frozenset(
@@ -68,6 +68,7 @@ class HostJail:
         env: Mapping[str, str] | None = None,
         ask: AskHost | None = None,
         read_only: bool = False,
+        places: ProgramPlaces = ProgramPlaces(),  # noqa: B008
     ) -> asyncio.subprocess.Process:
         """A program of its own, an MCP server for one; its three streams are pipes. Nothing here could ask."""
         if read_only:
@@ -78,7 +79,7 @@ class HostJail:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**self._environment(), **(env or {})},
-            cwd=workspace,
+            cwd=places.cwd or workspace,
             start_new_session=True,
         )
 

@@ -11,7 +11,17 @@ from typing import NamedTuple
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM_TOOLCHAINS = ("/opt", "/nix/store", "/snap", "/home/linuxbrew/.linuxbrew")
-_PROGRAM_FOLDERS = frozenset(("bin", "sbin", "shims", "condabin"))
+_PROGRAM_FOLDERS = frozenset(("bin", "sbin", "shims", "condabin", ".bin"))
+_PACKAGE_MARKS = (
+    "package.json",
+    "pyproject.toml",
+    "setup.py",
+    "requirements.txt",
+    "deno.json",
+    "node_modules",
+    ".venv",
+)
+"""What the folder has in it that a program and all it imports lie in."""
 PRIVATE = frozenset(
     (
         ".ssh",
@@ -82,12 +92,55 @@ def _roots_of(entry: str, homes: Collection[Path]) -> set[str] | None:
     if not _allowed(entry, homes):
         return None
     root = _installation(entry, homes)
-    return {root, *_link_targets(entry, root, homes)}
+    return _with_bases({root, *_link_targets(entry, root, homes)}, homes)
+
+
+def program_folders(path: str, homes: Collection[Path]) -> set[str]:
+    """What must be readable for one program that somebody named by its path, a script as well as a command."""
+    folders: set[str] = set()
+    for place in {path, os.path.realpath(path)}:
+        folder = place if os.path.isdir(place) else os.path.dirname(place)
+        if not _covered(folder, SYSTEM) and _allowed(folder, homes):
+            folders.add(_package(_installation(folder, homes), homes))
+    return _with_bases(folders, homes)
+
+
+def _package(folder: str, homes: Collection[Path]) -> str:
+    """`…/weather/build` belongs to `…/weather`, where its `package.json` is."""
+    for place in (Path(folder), *Path(folder).parents[:3]):
+        if not _allowed(str(place), homes) or _covered(str(place), SYSTEM):
+            break
+        if any((place / mark).exists() for mark in _PACKAGE_MARKS):
+            return str(place)
+    return folder
+
+
+def _with_bases(roots: set[str], homes: Collection[Path]) -> set[str]:
+    """A virtual environment's interpreter lies elsewhere, and its `pyvenv.cfg` says where."""
+    found = set(roots)
+    for root in roots:
+        for environment in (root, f"{root}/.venv", f"{root}/venv"):
+            base = _base_interpreter(environment)
+            if base and not _covered(base, SYSTEM) and _allowed(base, homes):
+                found |= {_installation(base, homes), _installation(os.path.realpath(base), homes)}
+    return found
+
+
+def _base_interpreter(environment: str) -> str:
+    try:
+        with open(f"{environment}/pyvenv.cfg", encoding="utf-8") as file:
+            settings = (line.partition("=") for line in file.read(4096).splitlines())
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((value.strip() for key, _, value in settings if key.strip() == "home"), "")
 
 
 def _installation(entry: str, homes: Collection[Path]) -> str:
     """`…/versions/3.12/bin` belongs to `…/versions/3.12`; `~/bin` belongs to nothing larger."""
     path = Path(entry)
+    if "node_modules" in path.parts:  # a package finds those it needs beside it
+        modules = Path(*path.parts[: path.parts.index("node_modules") + 1])
+        return str(modules) if _allowed(str(modules), homes) else entry
     if path.name not in _PROGRAM_FOLDERS or len(path.parts) < 4:
         return entry
     parent = path.parent

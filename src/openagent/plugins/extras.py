@@ -75,6 +75,7 @@ class Extras:
             state="fetched" if fetched else "installed" if self.is_here(name) else "absent",
             download_mb=extra.download_mb,
             size_bytes=size_of(self._folder / name) if fetched else 0,
+            stage=self.stage(name),
         )
 
     def is_here(self, name: str) -> bool:

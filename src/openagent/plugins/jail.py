@@ -78,6 +78,19 @@ class Openings(Struct, frozen=True):
         return Openings(tuple((folder, False) for folder, _ in self.folders))
 
 
+class ProgramPlaces(Struct, frozen=True):
+    """What a program beside a session's shell finds in the jail, besides the workspace."""
+
+    readable: tuple[str, ...] = ()
+    """What it consists of."""
+    folders: tuple[tuple[str, bool], ...] = ()
+    """Those that somebody let it have, each with whether it may be written."""
+    own: str = ""
+    """One that is its own, to keep something in."""
+    cwd: str = ""
+    """Where it starts; empty: the workspace."""
+
+
 class Shell(Protocol):
     """One persistent shell, as bash is: directory, variables, functions, options and `$?` go from command to command.
 
@@ -202,6 +215,7 @@ class ProcessJail(Protocol):
         env: Mapping[str, str] | None = None,
         ask: AskHost | None = None,
         read_only: bool = False,
+        places: ProgramPlaces = ProgramPlaces(),  # noqa: B008
     ) -> asyncio.subprocess.Process:
         """`ask` is asked about hosts, where that is how the jail's network is set; without it there is none. Its
         three streams are pipes, and it leads a process group of its own."""

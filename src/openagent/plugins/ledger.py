@@ -60,6 +60,10 @@ class Ledger(Protocol):
         """What an answer has cost whose provider reports nothing: counted, which may take a moment."""
         ...
 
+    def caps(self, budget: Budget) -> Budget:
+        """What holds for a session with this one: its own caps, or the configured ones."""
+        ...
+
     def register(
         self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage
     ) -> None:

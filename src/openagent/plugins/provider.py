@@ -5,6 +5,7 @@ Vendor errors are translated at the adapter; nothing above it knows a vendor.
 
     ProviderError                 the request failed; `retryable` says whether trying again may help
     ├── ConnectionFailed          no connection, or it broke off                        retryable
+    ├── CertificateRefused        who answers cannot show that it is the provider
     ├── ProviderTimeout           nothing arrived for too long                          retryable
     ├── MalformedAnswer           what arrived is not what the format promises          retryable
     ├── EmptyAnswer               a complete answer that says nothing                   retryable, once
@@ -112,7 +113,12 @@ StreamItem = TextChunk | ThinkingChunk | CallChunk | Answer | Notice
 class ModelInfo(Struct, frozen=True):
     name: str
     context_window: int = 0
+    """Tokens; 0: not known."""
     max_output_tokens: int = 0
+    tools: bool | None = None
+    """Whether it can call tools; None: not known."""
+    images: bool | None = None
+    """Whether it can be shown pictures; None: not known."""
 
 
 class Provider(Protocol):
@@ -152,6 +158,10 @@ class ProviderError(OpenAgentError):
 
 class ConnectionFailed(ProviderError):
     retryable = True
+
+
+class CertificateRefused(ProviderError):
+    pass
 
 
 class ProviderTimeout(ProviderError):

@@ -1,7 +1,7 @@
 """Where everything is kept. One call, one transaction."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from openagent.protocol.conversation import RawExchange
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.mcp import McpServerEntry
 from openagent.protocol.messages import Message, Part
-from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo, TurnEnd
+from openagent.protocol.sessions import EndedTurn, PlanItem, QueuedMessage, SessionInfo
 from openagent.protocol.templates import Template
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -32,6 +32,14 @@ class UsageRecord(Struct, frozen=True):
     at: float = 0.0
     latency_ms: float | None = None
     """Of its message, when it is read. It is kept there, not here."""
+
+
+class UsageTotals(NamedTuple):
+    tokens: Usage
+    cost_usd: float
+    requests: int
+    unpriced: int
+    """Requests that `cost_usd` leaves out, because their model's price is not known."""
 
 
 class FailureRecord(Struct, frozen=True):
@@ -192,6 +200,16 @@ class StoredSession(Struct, frozen=True):
     """What the sessions that work for it, and theirs, have used together."""
 
 
+class SessionCount(Struct, frozen=True):
+    """How much there is in a session."""
+
+    id: str
+    messages: int
+    brought: int
+    """How many of them are another agent's."""
+    updated_at: float
+
+
 class Holder(Struct, frozen=True):
     """A daemon that works on sessions of a store, which others may share."""
 
@@ -246,17 +264,34 @@ class Store(Protocol):
         cwd: str = "",
         query: str = "",
         roots: bool = False,
+        archived: bool | None = None,
+        brought: bool | None = None,
+        agent: str = "",
         within: Sequence[str] | None = None,
     ) -> list[SessionInfo]:
         """Most recently active first; of those active at the same time, the greater id first. `roots`: only those
-        that work for no other; `within`: only those in one of these folders, or below one."""
+        that work for no other; `archived`: only those put away, or all but those; `brought`: those of other agents that
+        have not gone on here, or all but those; `agent`: those begun with it; `within`: only those in one of these
+        folders, or below one."""
         ...
 
     async def descendants(self, session: str) -> list[SessionInfo]:
         """The sessions that work for it, and those that work for them, oldest first."""
         ...
 
+    async def used_below(self, sessions: Sequence[str]) -> dict[str, SessionUsage]:
+        """What those that work for each of them have used, at any depth; left out where nobody does."""
+        ...
+
     async def count_sessions(self) -> int: ...
+
+    async def session_counts(self, *, within: Sequence[str] | None = None) -> list[SessionCount]:
+        """Of all of them, at a fraction of what `sessions` costs; the one last active last."""
+        ...
+
+    async def session_names(self, ids: Sequence[str]) -> dict[str, str]:
+        """Without those that there are no more."""
+        ...
 
     async def unfinished_sessions(self) -> list[str]:
         """Ids of sessions with a turn that was started and not completed, and that no living daemon has."""
@@ -297,7 +332,7 @@ class Store(Protocol):
         """How the turns from one number to another ended, in order."""
         ...
 
-    async def last_ends(self, sessions: Sequence[str]) -> dict[str, TurnEnd]:
+    async def last_ends(self, sessions: Sequence[str]) -> dict[str, EndedTurn]:
         """How the last turn that has ended did so, of each of these sessions that has one."""
         ...
 
@@ -346,8 +381,12 @@ class Store(Protocol):
         """Durable events with a greater seq, in order, messages included."""
         ...
 
-    async def usage_totals(self, *, since: float = 0.0) -> tuple[Usage, float, int]:
-        """Tokens, dollars and requests of all sessions since a time."""
+    async def messages_of(self, session: str, op_id: str) -> list[AnyEvent]:
+        """The events that tell of a message which came with this op."""
+        ...
+
+    async def usage_totals(self, *, since: float = 0.0) -> UsageTotals:
+        """Of all sessions since a time."""
         ...
 
     async def usage_rows(self, *, since: float = 0.0, until: float | None = None) -> list[tuple[str, UsageRecord]]:

@@ -84,6 +84,8 @@ class ToolContext(Protocol):
     """Outside the workspace, and let in for this call, because it names files there: with no symbolic link in them."""
     files_read: FilesRead
     """What this session last saw of each file, for refusing edits of a changed file."""
+    apart: bool
+    """Who hears the call wants to know stderr from stdout, rather than both in the order they came."""
 
     async def shell(self) -> Shell:
         """The session's shell, started on first use."""
@@ -104,6 +106,10 @@ class ToolContext(Protocol):
 
     async def ask(self, question: Question) -> str:
         """Wait for a person's answer."""
+        ...
+
+    async def ask_if_there(self, question: Question) -> str | None:
+        """The same, for what can do without: None as soon as nobody is there who could answer."""
         ...
 
     async def set_plan(self, plan: list[PlanItem]) -> None: ...

@@ -9,8 +9,9 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from openagent.protocol.review import Review
 from openagent.protocol.undo import ChangedFile
-from openagent.protocol.workspaces import CopyMethod, WorkspacesCollected
+from openagent.protocol.workspaces import CopyMethod, MergeChoice, WorkspacesCollected
 
 
 class LeftOut(Struct, frozen=True):
@@ -52,6 +53,10 @@ class Restored(Struct, frozen=True):
     """What others changed since, or may have written themselves: it was left as it is."""
     merged: list[str] = []
     """What others changed since in other places: their changes stay, the session's are gone."""
+    path: str = ""
+    """The one file it was about, when it was a revert."""
+    turn: int = 0
+    """Of a revert: the turn whose change it took back, or the last one."""
 
 
 class Caller(Struct, frozen=True):
@@ -72,6 +77,19 @@ class WriteWindow(Protocol):
     def goes_on(self, running: Callable[[], bool]) -> None:
         """It lasts until `running` is false, in the background."""
         ...
+
+
+class Part(Struct, frozen=True):
+    """Of what a session changed, what is to be taken back."""
+
+    session: str
+    path: str
+    version: str
+    """Of the change, as the review told it."""
+    turn: int | None = None
+    """None: what all its turns did together."""
+    hunks: Sequence[int] = ()
+    """Counted from 1; none: all of it."""
 
 
 class Writes(Protocol):
@@ -99,8 +117,10 @@ class Writes(Protocol):
         """A crash cut this call off: what has changed since it was started is its doing."""
         ...
 
-    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[ChangedFile]:
-        """What a turn wrote, or what the session wrote and did not take back."""
+    async def changes(
+        self, workspace: Path, session: str, turn: int | None, *, since: bool = False
+    ) -> list[ChangedFile]:
+        """What a turn wrote, or what the session wrote and did not take back, all of it or `since` the turn."""
         ...
 
     async def rewind(
@@ -121,6 +141,14 @@ class Writes(Protocol):
 
     async def unrewind(self, workspace: Path, session: str, undo: str) -> Restored | None:
         """None when there is no such rewind of files, or it was taken back."""
+        ...
+
+    async def review(self, workspace: Path, session: str, turn: int | None) -> Review:
+        """What the session changed and did not take back, and what others changed since."""
+        ...
+
+    async def revert(self, workspace: Path, part: Part) -> Restored:
+        """Takes back what the session did to one file, or some hunks of it. `unrewind` brings it back."""
         ...
 
 
@@ -177,6 +205,10 @@ class Conflict(Struct, frozen=True):
     copy: str | None
     base: str | None = None
     """What both started from."""
+    version: str = ""
+    """Of both sides."""
+    cut: bool = False
+    """Not all of each text is told."""
 
 
 class Merged(Struct, frozen=True):
@@ -216,7 +248,7 @@ class Workspaces(Protocol):
         """What the copy changed since it was made or last merged."""
         ...
 
-    async def merge_back(self, copy: str, *, by: Caller | None = None) -> Merged:
+    async def merge_back(self, copy: str, *, by: Caller | None = None, settled: Sequence[MergeChoice] = ()) -> Merged:
         """`by`: whose call brings the copy's edits back; what is merged is its write."""
         ...
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from openagent.policy.builtin import catalogue
 from openagent.policy.decision import about, decide, target_of
 from openagent.policy.facts import CallFacts, Decision, Effect
@@ -15,9 +17,26 @@ from openagent.protocol.sessions import Mode
 _EXAMPLE_WORKSPACE = "/home/user/project"
 
 
-def explain(command: str, mode: Mode, rules: RuleSet, workspace: str, tool: str = "shell") -> PolicyExplanation:
-    """The decision, and that about each simple command that would run."""
-    facts = _facts(command, tool, "execute", workspace)
+_EFFECTS: dict[str, Effect] = {
+    **dict.fromkeys(("read", "search"), "read"),
+    **dict.fromkeys(("think", "ask", "agent"), "none"),
+    "edit": "write",
+    "fetch": "network",
+}
+"""By the kind of a tool. What runs something, and what nothing is known of, may do everything."""
+
+
+def explain(
+    command: str, mode: Mode, rules: RuleSet, workspace: str, tool: str = "shell", *, walled: bool = True
+) -> PolicyExplanation:
+    """The decision, and that about each simple command that would run. `command`: what the tool is given."""
+    known = words.about(tool)
+    effect = "execute" if known.runs else _EFFECTS.get(known.kind, "execute")
+    facts = replace(
+        _facts(command, tool, effect, workspace),
+        walled=walled and words.is_known(tool),
+        opens_files=effect in ("read", "write"),
+    )
     steps = [_ruling(unit.text, about(unit, facts, mode, rules)) for unit in units_of(facts)]
     return PolicyExplanation(mode, _ruling(command, decide(facts, mode, rules)), steps)
 

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.op import ReadingOp
 from openagent.protocol.routes import GET
 from openagent.protocol.sessions import SessionInfo, TurnEnd
@@ -20,6 +21,8 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True):
     """Its caller does not wait for it."""
     tree_cost_usd: float = 0.0
     """Its own cost and that of all that work for it."""
+    tree_unpriced: int = 0
+    """Requests that `tree_cost_usd` leaves out, because their model's price is not known."""
     copy: str = ""
     """The copy of the workspace with edits that have not come back: `workspaces.diff` shows, `workspaces.merge` brings
     them back."""
@@ -27,6 +30,10 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True):
     """What it is doing."""
     ended: TurnEnd | None = None
     """How its last turn ended; None while its first one runs, or before it."""
+    error: ErrorInfo | None = None
+    """What its last turn failed on, or which cap it met."""
+    took_ms: float = 0.0
+    """How long its last turn took, in milliseconds; 0 while its first one runs."""
 
 
 class AgentTree(Struct, frozen=True):

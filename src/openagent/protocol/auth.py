@@ -47,7 +47,9 @@ class LoginStarted(Struct, frozen=True):
     """When the daemon stops waiting."""
 
 
-class AuthAdd(Op[AuthEntry], tag="auth.add", needs="admin", reach="whole", routes=POST("/api/auth", status=201)):
+class AuthAdd(
+    Op[AuthEntry], tag="auth.add", needs="admin", reach="whole", waits=True, routes=POST("/api/auth", status=201)
+):
     """Keep an API key in the vault, under the name of the provider it is for."""
 
     name: str
@@ -56,6 +58,8 @@ class AuthAdd(Op[AuthEntry], tag="auth.add", needs="admin", reach="whole", route
     """The API key."""
     replace: bool = False
     """Also when there is one of this name already."""
+    test: bool = False
+    """Try it first, with a question that costs nothing: one that the provider refuses is not kept."""
 
     def __repr__(self) -> str:
         return f"AuthAdd(name={self.name!r})"

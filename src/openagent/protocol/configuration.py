@@ -1,6 +1,6 @@
 """The settings there are, and where each came from."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -35,6 +35,71 @@ class ConfigShow(ReadingOp[ConfigList], tag="config.show", needs="admin", reach=
 
     cwd: str = ""
     """The project whose settings count too; empty: none."""
+
+
+SettingKind = Literal["text", "number", "whole", "switch", "choice", "list", "table", "other"]
+
+
+class SettingInfo(Struct, frozen=True, omit_defaults=True):
+    """What there is to know of a setting before it is set."""
+
+    name: str
+    """In its table."""
+    about: str
+    """What it is for."""
+    wanted: str
+    """What it must be, in words."""
+    kind: SettingKind
+    """Which sort of field fits it. table: names of one's own, each with a text. other: nothing but a file does."""
+    choices: list[str] = []
+    """The words it may be."""
+    lists: bool = False
+    """In place of one of the words, a list."""
+    least: float | None = None
+    """Of a number: no less."""
+    most: float | None = None
+    """Of a number: no more."""
+    default: Any = None
+    """What it is where nobody sets it; null: nothing."""
+    required: bool = False
+    """Its table cannot do without it."""
+    secret: bool = False
+    """It is not written into files: the vault keeps it, or a variable."""
+    at_start: bool = False
+    """It counts from the daemon's next start on."""
+
+
+class SettingTable(Struct, frozen=True, omit_defaults=True):
+    """Settings that stand together."""
+
+    name: str
+    """As the file has it, such as `jail` or `providers.NAME`; empty: the top of the file."""
+    about: str
+    """What they are for."""
+    settings: list[SettingInfo]
+    """Each, in the order of the documentation."""
+    names: str = ""
+    """There may be many, each under a name of one's own: what stands for that name in `name`."""
+    listed: bool = False
+    """There may be many, one after another."""
+
+
+class SettingTables(Struct, frozen=True):
+    """What can be set."""
+
+    tables: list[SettingTable]
+    """Each table."""
+
+
+class ConfigDescribe(
+    ReadingOp[SettingTables],
+    tag="config.describe",
+    needs="read",
+    reach="open",
+    waits=True,
+    routes=GET("/api/config/describe"),
+):
+    """What can be set: what each setting is for, what it must be, and its default."""
 
 
 class ConfigChanged(Struct, frozen=True):

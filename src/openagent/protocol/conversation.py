@@ -8,7 +8,7 @@ from openagent.protocol.messages import Message, UserPart
 from openagent.protocol.op import Done, Op, ReadingOp
 from openagent.protocol.routes import GET, POST, Paging
 from openagent.protocol.scopes import Scope
-from openagent.protocol.sessions import EndedTurn, GrantScope
+from openagent.protocol.sessions import EndedTurn, GrantScope, PermissionAsk, Question
 
 
 class Sent(Struct, frozen=True, omit_defaults=True):
@@ -47,6 +47,32 @@ class MessagePage(Struct, frozen=True, omit_defaults=True):
         return {"before": self.messages[0].number} if self.has_more else None
 
 
+class PendingAsk(Struct, frozen=True, omit_defaults=True):
+    """What waits for a person: a permission, or the answer to a question."""
+
+    id: str
+    """What an answer names."""
+    session: str
+    """The session whose agent waits."""
+    name: str
+    """That session's name."""
+    cwd: str
+    """The folder it works in."""
+    at: float
+    """Since when it waits, in seconds since 1970."""
+    permission: PermissionAsk | None = None
+    """The tool call that waits; null: it is a question."""
+    question: Question | None = None
+    """What the agent wants to know; null: it is a permission."""
+
+
+class PendingAsks(Struct, frozen=True):
+    """What waits for a person."""
+
+    asks: list[PendingAsk]
+    """The longest waiting first."""
+
+
 class RawExchange(Struct, frozen=True, omit_defaults=True):
     """What went to a provider and what came back."""
 
@@ -67,6 +93,9 @@ class MessageSend(Op[Sent], tag="message.send", needs="chat", acts=True, tells=T
     """What to say."""
     parts: list[UserPart] = []
     """Text and images; `text` is put before them."""
+    again: bool = False
+    """It may have come before, under the same id, and the answer was lost: then it is not said twice. Only for ids that
+    are never given twice."""
 
 
 class TurnCancel(Op[Cancelled], tag="turn.cancel", needs="chat", routes=POST("/api/agents/{id=session}/cancel")):
@@ -110,6 +139,19 @@ class MessageRaw(
     """The session, by its id or the beginning of it."""
     number: int
     """The answer, by its number."""
+
+
+class AsksList(
+    ReadingOp[PendingAsks],
+    tag="asks.list",
+    needs="read",
+    reach="filtered",
+    routes=GET("/api/agents/{id=session}/asks", "What an agent waits for a person to say."),
+):
+    """What agents wait for a person to say, the longest waiting first."""
+
+    session: str = ""
+    """Only what this session waits for; empty: all of them."""
 
 
 class PermissionAnswer(

@@ -584,6 +584,32 @@ class IndexUpdated(Event, frozen=True, kw_only=True, tag="index.updated"):
     """How long it took."""
 
 
+class HistoryProgress(Event, frozen=True, kw_only=True, tag="history.progress"):
+    """Sessions of other agents are being read; sent to the client that asked for it."""
+
+    durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Drawn("a bar, where it was asked for")
+    stage: str
+    """What is being done, in words."""
+    done: int = 0
+    """How many bytes are read."""
+    total: int = 0
+    """Of how many."""
+    messages: int = 0
+    """Messages that were stored so far."""
+
+
+class HistoryImported(Event, frozen=True, kw_only=True, tag="history.imported"):
+    """Sessions of other agents were brought here."""
+
+    durable: ClassVar[bool] = False
+    told: ClassVar[Told] = Silent("whoever asked is answered; lists of sessions are asked for anew")
+    sessions: int
+    """How many are new or went on."""
+    messages: int = 0
+    """How many messages that is."""
+
+
 class SubagentStarted(Event, frozen=True, kw_only=True, tag="subagent.started"):
     """A sub-agent began."""
 
@@ -750,13 +776,15 @@ class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.resto
             "Went back to before turn {turn}.",
             "warning",
             hint="[{others:files} that others changed stayed as they are.]",
-            when="undo !conversation",
+            when="undo !conversation !reverted",
         ),
+        Line("Changes to {reverted} were reverted.", "warning", when="undo reverted"),
+        Line("The changes to {reverted} are back.", "warning", when="!undo reverted"),
         Line(
             "The rewind was taken back.",
             "warning",
             hint="[{others:files} that others changed stayed as they are.]",
-            when="!undo",
+            when="!undo !reverted",
         ),
     )
     checkpoint: str
@@ -775,6 +803,8 @@ class CheckpointRestored(Event, frozen=True, kw_only=True, tag="checkpoint.resto
     """Ranges of message numbers that are part of the conversation again: a rewind was taken back."""
     others: list[str] = []
     """What others changed since, and was left as it is; the first paths of them."""
+    reverted: str = ""
+    """The one file that all this is about; empty: everything since the turn."""
 
 
 class McpServerStatus(Event, frozen=True, kw_only=True, tag="mcp.status"):
@@ -879,6 +909,10 @@ class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
     """Of the daemon itself; 100 is one processor."""
     spend_today_usd: float = 0.0
     """What was spent today, in dollars."""
+    unpriced_today: int = 0
+    """Requests of today that `spend_today_usd` leaves out, because their model's price is not known."""
+    tokens_today: int = 0
+    """Tokens that were sent and received today."""
     system_cpu_percent: float = 0.0
     """Of the whole machine; 100 is all its processors."""
     system_memory_bytes: int = 0
@@ -982,6 +1016,8 @@ AnyEvent = (
     | PullProgress
     | IndexProgress
     | IndexUpdated
+    | HistoryProgress
+    | HistoryImported
     | SubagentStarted
     | SubagentProgress
     | SubagentFinished

@@ -25,6 +25,8 @@ class ExtraInfo(Struct, frozen=True):
     """About what is downloaded to fetch it, in MB."""
     size_bytes: int
     """What it takes on the disk, in bytes; 0 unless it was fetched."""
+    stage: str = ""
+    """How far it is, in words, while it is being fetched; empty: it is not."""
 
 
 class ExtraInfos(Struct, frozen=True):

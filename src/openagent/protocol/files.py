@@ -8,6 +8,7 @@ from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.routes import GET, PUT
 
 FileKind = Literal["file", "directory", "link", "other"]
+FileMark = Literal["", "modified", "new", "deleted", "conflict"]
 
 
 class FileEntry(Struct, frozen=True, omit_defaults=True):
@@ -23,6 +24,8 @@ class FileEntry(Struct, frozen=True, omit_defaults=True):
     """How large it is, in bytes."""
     modified_at: float = 0.0
     """When it was last changed, in seconds since 1970."""
+    mark: FileMark = ""
+    """What became of it since the last commit, where that was asked for."""
 
 
 class FileEntries(Struct, frozen=True, omit_defaults=True):
@@ -48,7 +51,11 @@ class FileContent(Struct, frozen=True, omit_defaults=True):
     text: str = ""
     """What it holds."""
     binary: bool = False
-    """It is no UTF-8 text: nothing of it is told."""
+    """It is no UTF-8 text: nothing of it is told, but for a picture that was asked for."""
+    media_type: str = ""
+    """What kind of picture it is, such as `image/png`; empty: none that every browser shows."""
+    data: str = ""
+    """The picture in base64."""
 
 
 class FileWritten(Struct, frozen=True):
@@ -60,6 +67,48 @@ class FileWritten(Struct, frozen=True):
     """How large it is, in bytes."""
     version: str
     """What the next edit names."""
+
+
+class Folder(Struct, frozen=True, omit_defaults=True):
+    """A folder to work in."""
+
+    name: str
+    """Its own name."""
+    path: str
+    """Its whole path."""
+    repository: bool = False
+    """It is a git repository."""
+
+
+class Folders(Struct, frozen=True, omit_defaults=True):
+    """The folders in a folder."""
+
+    path: str
+    """The folder itself."""
+    home: str
+    """The home of whoever runs the daemon."""
+    folders: list[Folder]
+    """By name; those that begin with a dot are left out."""
+    parent: str = ""
+    """The folder it is in; empty: in none."""
+    repository: bool = False
+    """It is a git repository itself."""
+    left_out: int = 0
+    """There are so many more."""
+
+
+class FoldersList(
+    ReadingOp[Folders],
+    tag="folders.list",
+    needs="read",
+    reach="whole unless named",
+    waits=True,
+    routes=GET("/api/folders"),
+):
+    """The folders in a folder of the daemon's machine, to choose a workspace from."""
+
+    cwd: str = ""
+    """The folder; empty: the home of whoever runs the daemon."""
 
 
 class FilesList(
@@ -86,6 +135,10 @@ class FilesList(
     """The directory, from the workspace's root."""
     below: bool = False
     """All files below it instead, without what `.gitignore` and good sense leave out."""
+    query: str = ""
+    """Of all files below it, those whose path has these letters in this order, whether large or small."""
+    changed: bool = False
+    """Files below it that git says were changed since the last commit instead, each with its mark."""
 
 
 class FilesRead(
@@ -104,6 +157,8 @@ class FilesRead(
     """The copy, by its id or name, in place of a session."""
     path: str
     """Where it is, from the workspace's root."""
+    picture: bool = False
+    """Of a picture, tell what it shows."""
 
 
 class FilesWrite(

@@ -15,6 +15,30 @@ FlowState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 StepState = Literal["waiting", "running", "done", "failed"]
 
 
+class FlowAgentInfo(Struct, frozen=True):
+    """One agent of a step."""
+
+    template: str
+    """The template it is made from."""
+    task: str
+    """What it is told, with the names of inputs and steps in braces."""
+
+
+class FlowStepInfo(Struct, frozen=True, omit_defaults=True):
+    """A step of a flow, to be drawn."""
+
+    name: str
+    """The step's name."""
+    agents: list[FlowAgentInfo] = []
+    """Those that work side by side in it."""
+    until: str = ""
+    """The command that must pass before it is done."""
+    max_rounds: int = 1
+    """How often its agents work at most."""
+    takes: list[str] = []
+    """The inputs and earlier steps that its tasks name."""
+
+
 class FlowInfo(Struct, frozen=True, omit_defaults=True):
     """A flow, as its file describes it."""
 
@@ -32,6 +56,10 @@ class FlowInfo(Struct, frozen=True, omit_defaults=True):
     """Each on one line: its name and what it does."""
     problems: list[str] = []
     """Why it cannot be run."""
+    text: str = ""
+    """What its file says: what `flow.run` is given."""
+    plan: list[FlowStepInfo] = []
+    """Its steps in full."""
 
 
 class FlowList(Struct, frozen=True):
@@ -69,6 +97,12 @@ class FlowStepReport(Struct, frozen=True, omit_defaults=True):
     """What its agents said last."""
     cost_usd: float = 0.0
     """What it cost, in dollars."""
+    agents: list[str] = []
+    """The sessions of its agents, in the order they were started."""
+    started_at: float = 0.0
+    """When it began, in seconds since 1970; 0: not yet."""
+    ended_at: float = 0.0
+    """When it was done or failed, in seconds since 1970; 0: not yet."""
 
 
 class FlowReport(Struct, frozen=True, omit_defaults=True):
@@ -88,6 +122,14 @@ class FlowReport(Struct, frozen=True, omit_defaults=True):
     """Tokens used by all its steps."""
     error: ErrorInfo | None = None
     """What it failed on."""
+    flow: FlowInfo | None = None
+    """The flow as it was when it was started."""
+    inputs: dict[str, str] = {}
+    """What it was given."""
+    started_at: float = 0.0
+    """When it was started, in seconds since 1970."""
+    ended_at: float = 0.0
+    """When it ended, in seconds since 1970; 0: not yet."""
 
 
 class FlowsList(ReadingOp[FlowList], tag="flow.list", needs="read", routes=GET("/api/flows")):
@@ -111,10 +153,13 @@ class FlowCheck(ReadingOp[FlowInfo], tag="flow.check", needs="read", reach="open
 class FlowRun(
     Op[FlowRunning], tag="flow.run", needs=("chat", "approve"), works_there=True, routes=POST("/api/flows", status=202)
 ):
-    """Start a flow in a session of its own."""
+    """Start a flow in a session of its own: one of the project's by its name, or one that is given as text."""
 
-    text: str
-    """What the flow's file says."""
+    name: str = ""
+    """One of the project's flows: the name of its file without `.toml`, or what it calls itself. Empty: `text` says
+    it."""
+    text: str = ""
+    """What the flow's file says, where it is none of the project's."""
     file: str = ""
     """The file's name, for errors."""
     cwd: str

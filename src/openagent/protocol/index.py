@@ -77,11 +77,37 @@ class CodeSymbols(Struct, frozen=True, omit_defaults=True):
     """Where it is used."""
 
 
-class CodeMap(Struct, frozen=True):
+class MappedSymbol(Struct, frozen=True, omit_defaults=True):
+    """A definition that others use."""
+
+    symbol: str
+    """Its name."""
+    kind: str
+    """What it is."""
+    start_line: int
+    """Its first line, from 1."""
+    signature: str = ""
+    """How it is declared, shortened."""
+    used_in: int = 0
+    """In how many files its name is used."""
+
+
+class MappedFile(Struct, frozen=True):
+    """A file of the map."""
+
+    path: str
+    """The file, from the workspace's root."""
+    symbols: list[MappedSymbol]
+    """What it defines, the most used first."""
+
+
+class CodeMap(Struct, frozen=True, omit_defaults=True):
     """The shape of a workspace's code."""
 
     text: str
     """The map: files, and what they define."""
+    files: list[MappedFile] = []
+    """The same, piece by piece."""
 
 
 class IndexBuilt(Struct, frozen=True):
@@ -126,6 +152,8 @@ class IndexInfo(Struct, frozen=True, omit_defaults=True):
     """Pieces that sessions were shown, as far as it is remembered."""
     useful: int = 0
     """And opened, changed or named in an answer afterwards."""
+    stage: str = ""
+    """How far it is, in words, while the embedding model is being set up; empty: it is not."""
 
 
 class IndexReady(Struct, frozen=True):
@@ -182,6 +210,8 @@ class IndexSymbols(
     """The workspace: a folder on the daemon's machine."""
     name: str
     """The name to look for."""
+    like: bool = False
+    """Definitions whose names have these letters in their order, and no uses."""
 
 
 class IndexMap(

@@ -39,8 +39,19 @@ class McpServerEntry(Struct, frozen=True, omit_defaults=True):
     """The address of one that runs elsewhere."""
     headers: dict[str, str] = {}
     """Sent with every request to that address."""
+    cwd: str = ""
+    """The folder the program starts in; empty: the workspace."""
+    folders: list[str] = []
+    """Of a command: folders outside the workspace that it finds in the jail, to read, or with `:rw` behind them to
+    write. Those that hold its program, and those its arguments name, it can read anyway."""
     timeout: float = 60.0
-    """Seconds a call may take."""
+    """Seconds a call may take; while a person is asked, none pass."""
+    start_timeout: float = 0.0
+    """Seconds it may take to start; 0: 30, and 180 for a command that fetches its program first (npx, uvx)."""
+    tools: list[str] = []
+    """Only these of its tools; empty: all."""
+    without_tools: list[str] = []
+    """None of these."""
     network: str | list[str] = ""
     """Of a command: `on`, `off` or the hosts it may reach. Empty: as the jail's other commands."""
     disabled: bool = False
@@ -71,6 +82,9 @@ class McpServerInfo(Struct, frozen=True, omit_defaults=True):
     """The tools it offers."""
     source: str = ""
     """The file it stands in, or `database`."""
+    origin: Literal["yours", "project", "session"] = "yours"
+    """Whose it is. A project's is changed in the project's file, one of a session by the client that passed it along:
+    both can be switched off, but neither edited nor removed."""
     description: str = ""
     """What it is for, for people."""
     resources: int = 0
@@ -101,6 +115,8 @@ class McpImported(Struct, frozen=True, omit_defaults=True):
     """Already there under this name."""
     problems: list[str] = []
     """What could not be read, and why."""
+    notes: list[str] = []
+    """What means something else here, or is still to be done: a variable to be set."""
 
 
 class McpResource(Struct, frozen=True, omit_defaults=True):
@@ -260,6 +276,8 @@ class McpTest(
     """Only this one; empty: all."""
     cwd: str = ""
     """The folder whose servers are meant."""
+    server: McpServerEntry | None = None
+    """Try this, under the name, as it would be: nothing is kept. Values left empty are those kept under the name."""
 
 
 class McpAdd(Op[Done], tag="mcp.add", needs="admin", reach="whole", routes=POST("/api/mcp/servers")):
@@ -270,7 +288,31 @@ class McpAdd(Op[Done], tag="mcp.add", needs="admin", reach="whole", routes=POST(
     server: McpServerEntry
     """How it is reached."""
     replace: bool = False
-    """Also when there is one of this name already."""
+    """Also when there is one of this name already. Values that are empty in the new entry stay as they were."""
+
+
+class McpKept(Struct, frozen=True):
+    """A server's entry, to be edited."""
+
+    name: str
+    """Its name."""
+    server: McpServerEntry
+    """Its entry. Values of variables and headers that may be secret are empty."""
+    source: str
+    """The file it stands in, or `database`."""
+
+
+class McpShow(
+    ReadingOp[McpKept],
+    tag="mcp.show",
+    needs="admin",
+    reach="whole",
+    routes=GET("/api/mcp/servers/{name}/entry"),
+):
+    """A server's entry as it was given. `mcp.add` puts it back, and keeps what is empty in it."""
+
+    name: str
+    """The server, by its name."""
 
 
 class McpRemove(Op[Done], tag="mcp.remove", needs="admin", reach="whole", routes=DELETE("/api/mcp/servers/{name}")):

@@ -131,6 +131,9 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """From the request being sent to its answer being complete."""
     stop_reason: StopReason | None = None
     """Why an answer ended. cancelled, interrupted and error mark an answer that was cut short."""
+    rewound: bool = False
+    """It was taken back by a rewind: still stored, no longer part of the conversation. Said where messages are
+    listed."""
 
     @property
     def text(self) -> str:

@@ -32,7 +32,15 @@ class AgentMetrics(Struct, frozen=True, omit_defaults=True):
     tools_used: dict[str, int] = {}
     """How often it called each tool."""
     error_rate: float = 0.0
-    """Share of tool calls that failed, from 0 to 1."""
+    """Share of its newest turns and tool calls that failed, from 0 to 1."""
+    failed_turns: int = 0
+    """How many of its newest turns ended in an error."""
+    template: str = ""
+    """The template it was made from; empty: none."""
+    parent: str = ""
+    """The session it works for; empty: for a person."""
+    model: str = ""
+    """What gave its newest answer."""
 
 
 class AgentsMetrics(Struct, frozen=True):
@@ -53,14 +61,26 @@ class CostAnalysis(Struct, frozen=True):
     """What was spent today, in dollars."""
     week_usd: float
     """The last seven days, today included."""
+    projected_today_usd: float
+    """What today will have cost at midnight, at its pace so far."""
     projected_month_usd: float
-    """Thirty days like the last seven."""
+    """What this calendar month will have cost: what was spent, today to its end, and days like the last seven."""
     by_model: list[UsageRow]
     """By model."""
     by_day: list[UsageRow]
     """By day."""
     by_activity: list[UsageRow]
     """By what it was spent on."""
+    unpriced: int = 0
+    """Requests of these days that the sums leave out, because their model's price is not known."""
+    unpriced_today: int = 0
+    """Such requests today."""
+    unpriced_week: int = 0
+    """Such requests in the last seven days."""
+    unpriced_month: int = 0
+    """Such requests in this calendar month."""
+    tokens_today: int = 0
+    """Tokens that were sent and received today."""
 
 
 class MetricsAgents(

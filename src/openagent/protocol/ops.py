@@ -17,11 +17,14 @@ from openagent.protocol import (
     files,
     flows,
     grants,
+    history,
     index,
     mcp,
     metrics,
     models,
     queue,
+    repository,
+    review,
     safety,
     search,
     sessions,
@@ -38,9 +41,24 @@ from openagent.protocol import (
 from openagent.protocol.op import Op
 
 _FEATURES = (
-    *(daemon, sessions, conversation, queue, undo, agents, flows, tasks, files, terminals, search, context, tools),
+    *(
+        daemon,
+        sessions,
+        conversation,
+        queue,
+        undo,
+        review,
+        agents,
+        flows,
+        tasks,
+        files,
+        terminals,
+        search,
+        context,
+        tools,
+    ),
     *(mcp, templates, customizing, models, auth, setup, configuration, usage, metrics, workspaces, index, safety),
-    *(grants, tokens, extras),
+    *(grants, tokens, extras, repository, history),
 )
 
 

@@ -141,16 +141,16 @@ class TrustShow(ReadingOp[TrustEntries], tag="trust.list", needs="admin", reach=
 class PolicyExplain(
     ReadingOp[PolicyExplanation], tag="policy.explain", needs="read", reach="open", routes=POST("/api/policy/explain")
 ):
-    """What would be decided about a command, and why. Nothing is run."""
+    """What would be decided about a call of a tool, and why. Nothing is run."""
 
     command: str
-    """The command, as one would type it."""
+    """What the tool would be given: a command as one would type it, a file, an address."""
     cwd: str = ""
     """The workspace: a folder on the daemon's machine."""
     mode: Mode | None = None
     """The configured one when left out."""
     tool: str = "shell"
-    """The tool that would run it."""
+    """The tool that would be called."""
 
 
 class PolicyTest(

@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.messages import Message, Part, UserPart
 from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.origin import Origin
 from openagent.protocol.routes import DELETE, GET, PATCH, POST, Paging
 from openagent.protocol.scopes import Scope
 from openagent.protocol.usage import SessionUsage, Usage
@@ -139,12 +140,25 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     """They wait until somebody says go on: a person cancelled the turn before them."""
     usage: SessionUsage = SessionUsage()
     """What it has used so far."""
+    below_usd: float = 0.0
+    """What those that work for it have cost, at any depth, in dollars: as answers tell it; events leave it out."""
+    below_unpriced: int = 0
+    """Requests of theirs that `below_usd` leaves out, because their model's price is not known."""
+    cap_usd: float | None = None
+    """What it and those that work for it may spend, in dollars: its own setting, or the configured one; null: all they
+    want."""
+    cap_tokens: int | None = None
+    """How many tokens they may use, likewise."""
     parent: str | None = None
     """The session this one works for."""
     forked_from: str | None = None
     """The session it is a copy of."""
     template: str = ""
     """The template it was made from."""
+    archived: bool = False
+    """Put away by a person: lists leave it aside until something is said in it again."""
+    origin: Origin | None = None
+    """Where it came from, when it was begun with another agent."""
     seq: int = 0
     """The number of the session's newest durable event."""
 
@@ -208,6 +222,10 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     fit them."""
     choices: list[PermissionChoice] = []
     """The ways to allow it, beginning with `once`, `session` and `always`; denying it is always possible."""
+    asked_at: float = 0.0
+    """When it was asked, in seconds since 1970: what waits for the answer waits since then."""
+    until: float | None = None
+    """When it is denied unless somebody answers, in seconds since 1970; null: it waits for as long as it takes."""
 
 
 class Question(Struct, frozen=True, omit_defaults=True):
@@ -382,6 +400,13 @@ class SessionList(
     """Only sessions whose name contains this."""
     roots: bool = False
     """Only sessions that work for nobody: no sub-agents."""
+    archived: bool | None = None
+    """True: only those that were put away; false: all but those; null: all."""
+    brought: bool | None = None
+    """True: only sessions of other agents that were brought and have not gone on here. False: all but those. Null:
+    all."""
+    agent: str = ""
+    """Only sessions that were begun with this agent, such as `claude`."""
 
 
 class SessionGet(ReadingOp[SessionInfo], tag="session.get", needs="read", routes=GET("/api/agents/{id=session}")):
@@ -414,14 +439,16 @@ class SessionUpdate(
     tag="session.update",
     needs="chat",
     tells=True,
-    routes=PATCH("/api/agents/{id=session}", "Rename a session.", left_out=("settings",)),
+    routes=PATCH("/api/agents/{id=session}", "Rename a session or put it away.", left_out=("settings",)),
 ):
-    """Rename a session or change its settings."""
+    """Rename a session, put it away or change its settings."""
 
     session: str
     """The session, by its id or the beginning of it."""
     name: str | None = None
     """What to call it; null: as before."""
+    archived: bool | None = None
+    """Put it away, or take it out again; null: as before."""
     settings: SettingsChange = SettingsChange()
     """What changes; the rest stays."""
     expected: str = ""
@@ -445,6 +472,7 @@ class SessionFork(
     tag="session.fork",
     needs="chat",
     acts=True,
+    works_there=True,
     tells=True,
     routes=POST("/api/agents/{id=session}/fork", status=201),
 ):
@@ -456,6 +484,8 @@ class SessionFork(
     """The last message the fork keeps; all when not given."""
     name: str = ""
     """What to call the fork; empty: like the original."""
+    cwd: str = ""
+    """The workspace it goes on in: a folder on the daemon's machine; empty: that of the original."""
 
 
 class ImportedSession(Struct, frozen=True, omit_defaults=True):

@@ -4,8 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import Op, ReadingOp
-from openagent.protocol.routes import GET, POST
+from openagent.protocol.op import Done, Op, ReadingOp
+from openagent.protocol.routes import DELETE, GET, POST
 
 
 class FolderTrust(Struct, frozen=True, omit_defaults=True):
@@ -175,3 +175,66 @@ class SetupUse(
     """The model, without its provider. Empty: the usual one."""
     url: str = ""
     """The base_url of a server on this machine that is to become this provider."""
+
+
+class Tour(Struct, frozen=True):
+    """A sample project, and what to say in it."""
+
+    cwd: str
+    """Where it lies."""
+    model: str
+    """The scripted model that plays the tour."""
+    prompt: str
+    """What to send it first."""
+    label: str
+    """What people are told before: that it is scripted."""
+
+
+class SetupTour(Op[Tour], tag="setup.tour", needs="admin", reach="whole", waits=True, routes=POST("/api/setup/tour")):
+    """Lay the guided tour's sample project into a new temporary folder. A session there, with its model, takes it."""
+
+
+class ProviderAdded(Struct, frozen=True):
+    """A provider that was tried and kept."""
+
+    name: str
+    """What stands before the slash of its models."""
+    models: list[str]
+    """What it lists; empty: it lists none, and has to be asked by name."""
+    file: str
+    """The configuration that says so."""
+
+
+class ProvidersAdd(
+    Op[ProviderAdded],
+    tag="providers.add",
+    needs="admin",
+    reach="whole",
+    waits=True,
+    routes=POST("/api/providers", status=201),
+):
+    """Set up a provider of one's own: it is asked for its models first, and kept only if it answers. Its address goes
+    into the configuration, its key into the vault."""
+
+    name: str
+    """What is to stand before the slash of its models."""
+    base_url: str = ""
+    """Where it is; empty: the kind's usual address."""
+    kind: Literal["compatible", "openai", "anthropic", "gemini", "azure"] = "compatible"
+    """Whose format it speaks."""
+    key: str = ""
+    """Its API key. Empty: it needs none, or the one that is kept already."""
+    replace: bool = False
+    """Also when there is one of this name already."""
+
+    def __repr__(self) -> str:
+        return f"ProvidersAdd(name={self.name!r})"
+
+
+class ProvidersRemove(
+    Op[Done], tag="providers.remove", needs="admin", reach="whole", waits=True, routes=DELETE("/api/providers/{name}")
+):
+    """Take a provider out of the person's own configuration, and its key out of the vault."""
+
+    name: str
+    """The provider, by its name."""

@@ -91,3 +91,8 @@ class ToolRun(
     """The tool, by its name."""
     arguments: dict[str, Any] = {}
     """What the tool is given."""
+    call: str = ""
+    """What its events and what it asks for are to carry as `call_id`: something that was never used before. Empty: a
+    new one is made up."""
+    apart: bool = False
+    """Whatever a command prints on stderr is shown as that, rather than as one with stdout in the order it came."""

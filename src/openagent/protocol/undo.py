@@ -115,3 +115,5 @@ class SessionChanges(
     """The session, by its id or the beginning of it."""
     turn: int | None = None
     """Only this turn; null: the whole session."""
+    since: bool = False
+    """This turn and all after it, as far as nothing was taken back: what a rewind to before it would take back."""

@@ -48,6 +48,8 @@ class SessionUsage(Struct, frozen=True, omit_defaults=True):
     """Size of the last request's prompt and answer: what the next request starts from."""
     context_window: int = 0
     """The model's window; 0 when it is not known."""
+    unpriced: int = 0
+    """Requests that `cost_usd` leaves out, because their model's price is not known."""
 
 
 GroupBy = Literal["model", "session", "day", "activity"]

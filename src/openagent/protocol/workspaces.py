@@ -48,6 +48,25 @@ class MergeConflict(Struct, frozen=True, omit_defaults=True):
     """What the origin has; null: nothing."""
     copy: str | None = None
     """What the copy has; null: nothing."""
+    base: str | None = None
+    """What both started from; null: nothing."""
+    version: str = ""
+    """Stands for both sides, to be given back when it is settled."""
+    cut: bool = False
+    """One of the texts is longer than what is told: it cannot be edited from here."""
+
+
+class MergeChoice(Struct, frozen=True, omit_defaults=True):
+    """How a conflict is settled."""
+
+    path: str
+    """From the workspace's root."""
+    take: Literal["origin", "copy", "text"]
+    """The origin's version stays, the copy's comes in its place, or what `text` says."""
+    text: str = ""
+    """The whole file, when neither of the two is wanted as it is."""
+    version: str = ""
+    """As the conflict told it: where either side has changed since, nothing is settled. Empty: whatever they are."""
 
 
 class WorkspaceMerged(Struct, frozen=True, omit_defaults=True):
@@ -139,10 +158,13 @@ class WorkspacesMerge(
     waits=True,
     routes=POST("/api/workspaces/{id=copy}/merge"),
 ):
-    """Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides."""
+    """Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides, unless
+    it is settled."""
 
     copy: str
     """A copy of a workspace, by its id or name."""
+    settled: list[MergeChoice] = []
+    """What becomes of files that are in conflict."""
 
 
 class WorkspacesRemove(

@@ -12,7 +12,8 @@ from openagent.jail.egress_proxy import HostRule, only
 from openagent.jail.ports import PortOpener
 from openagent.plugins.held_time import HeldTime
 from openagent.plugins.jail import AskHost, Openings
-from openagent.tools.mcp.definitions import PROJECT_FILES, ServerDefinition
+from openagent.safety.server_places import is_of_project
+from openagent.tools.mcp.definitions import ServerDefinition
 
 _NOBODY = "OpenAgent did not let this connection to {host}:{port} out of the jail: there is no session to ask in."
 
@@ -107,9 +108,7 @@ class JailExits:
     async def may_connect(self, definition: ServerDefinition, workspace: Path) -> str:
         """To a server that is reached over the network: its host is the word of whoever wrote its entry. A person's
         own is as good as an answer; a project's goes by the same rule as everything else there."""
-        if not definition.url or Path(definition.source).name not in PROJECT_FILES or self.network == "on":
-            return ""
-        if Path(definition.source).parent != workspace and workspace not in Path(definition.source).parents:
+        if not definition.url or not is_of_project(definition, workspace) or self.network == "on":
             return ""
         address = urlsplit(definition.url)
         host, port = address.hostname or "", address.port or (443 if address.scheme == "https" else 80)

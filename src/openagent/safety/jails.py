@@ -4,6 +4,7 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -11,13 +12,27 @@ from openagent import config
 from openagent.jail.bwrap import BwrapJail
 from openagent.jail.host import HostJail
 from openagent.jail.limits import Limits
-from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, ProcessJail
+from openagent.plugins.jail import AskHost, BackgroundCommand, Jail, ProcessJail, ProgramPlaces
 from openagent.plugins.loading import JailOptions, PluginLoader
 from openagent.policy.paths import is_secret_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, Event
 from openagent.safety.jail_exit_routing import JailExits, Requester
+from openagent.safety.server_places import start_of
 from openagent.tools.mcp.definitions import ServerDefinition
+
+
+class _Start(Protocol):
+    async def __call__(
+        self,
+        workspace: Path,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        ask: AskHost,
+        *,
+        read_only: bool = False,
+        places: ProgramPlaces = ...,
+    ) -> asyncio.subprocess.Process: ...
 
 
 def build_jail(
@@ -102,20 +117,25 @@ def jailed_starter(
     async def start_for(
         workspace: Path, argv: Sequence[str], env: Mapping[str, str], requester: Requester
     ) -> asyncio.subprocess.Process:
-        return await start(workspace, argv, env, exits.asking(requester), exits.only_reads(requester.session))
+        reads = exits.only_reads(requester.session)
+        return await start(workspace, argv, env, exits.asking(requester), read_only=reads)
 
     return start_for
 
 
-def _starter(
-    settings: config.JailSettings, scratch: Path, hidden: list[Path], exits: JailExits
-) -> Callable[[Path, Sequence[str], Mapping[str, str], AskHost, bool], Awaitable[asyncio.subprocess.Process]]:
+def _starter(settings: config.JailSettings, scratch: Path, hidden: list[Path], exits: JailExits) -> "_Start":
     @functools.cache
     def jail() -> Jail:
         return build_jail(settings, scratch, hidden, lambda _session, _event: None, exits)
 
     async def start(
-        workspace: Path, argv: Sequence[str], env: Mapping[str, str], ask: AskHost, read_only: bool
+        workspace: Path,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        ask: AskHost,
+        *,
+        read_only: bool = False,
+        places: ProgramPlaces = ProgramPlaces(),  # noqa: B008
     ) -> asyncio.subprocess.Process:
         built = jail()
         if not isinstance(built, ProcessJail):
@@ -124,7 +144,8 @@ def _starter(
                 "Programs beside a session's shell (MCP servers, hooks of projects) cannot run in this kind of jail.",
                 hint='Choose `[jail] kind = "bwrap"`.',
             )
-        return await built.start_process(workspace, argv, env=env, ask=ask, read_only=read_only)
+        more = {"places": places} if places != ProgramPlaces() else {}  # a plugin's jail may know nothing of them
+        return await built.start_process(workspace, argv, env=env, ask=ask, read_only=read_only, **more)
 
     return start
 
@@ -138,9 +159,10 @@ async def start_mcp_server(
     *,
     exits: JailExits,
 ) -> asyncio.subprocess.Process:
-    """In the jail, with the network that the server needs where its entry names one."""
+    """In the jail, with the network and the folders that the server needs where its entry names any."""
+    begun = await asyncio.to_thread(start_of, definition, workspace, scratch.parent / "mcp-cache", hidden)
     if definition.network:
         jail_settings = msgspec.structs.replace(jail_settings, network=definition.network)
     start = _starter(jail_settings, scratch, hidden, exits)
     ask = exits.asking_for_server(definition, workspace)
-    return await start(workspace, [definition.command, *definition.args], definition.env, ask, False)
+    return await start(workspace, begun.argv, begun.env, ask, places=begun.places)

@@ -34,9 +34,11 @@ from openagent.safety.rule_files import RuleFiles
 
 
 class PolicyService:
-    def __init__(self, configs: ConfigCache, rules: RuleFiles) -> None:
+    def __init__(self, configs: ConfigCache, rules: RuleFiles, *, walled: bool) -> None:
+        """`walled=False`: there is no jail to hold commands."""
         self._configs = configs
         self._rules = rules
+        self._walled = walled
 
     def handlers(self) -> list[Handler]:
         return [
@@ -49,7 +51,7 @@ class PolicyService:
         found = self._rules.find(workspace)
         mode = op.mode or self._configs.load(workspace, connection.env).settings.usual_mode
         mode = strictest(mode, found.holding.at_most)
-        explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool)
+        explained = explain(op.command, mode, found.holding.rules, str(workspace), op.tool, walled=self._walled)
         return replace(explained, notices=[notice.message for notice in found.notices])
 
     async def _test(self, connection: Connection, op: PolicyTest) -> PolicyTested:

@@ -24,6 +24,7 @@ class Safety:
     def __init__(self, home: Path, configs: ConfigCache, git_watch: GitWatch, *, jailed: bool) -> None:
         """`jailed=False`: commands are the person's own doing, and so is what they leave in git's own files."""
         self._configs = configs
+        self._jailed = jailed
         self.rules = RuleFiles(configs)
         self.checkpoints = GitCheckpoints(home)
         self.writes = WorkspaceWrites(
@@ -60,7 +61,7 @@ class Safety:
 
     def handlers(self, store: Store, manager: SessionManager) -> list[Handler]:
         return [
-            *PolicyService(self._configs, self.rules).handlers(),
+            *PolicyService(self._configs, self.rules, walled=self._jailed).handlers(),
             *TrustService(self._configs, self.rules, store).handlers(),
             *AuditService(store, manager).handlers(),
         ]

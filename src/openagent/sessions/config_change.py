@@ -1,4 +1,4 @@
-"""One setting written into a file, or taken out of it, after it was checked: `config.set`."""
+"""One setting written into a file, or taken out of it, after it was checked: `config.set`; what there is to set."""
 
 import asyncio
 import re
@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from openagent.config.cache import ConfigCache
+from openagent.config.describe import tables
 from openagent.config.edit import Value, set_value, unset_value
 from openagent.config.load import load
 from openagent.config.problems import ConfigError
@@ -18,7 +19,7 @@ from openagent.config.secrets import is_secret
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.protocol import locations
-from openagent.protocol.configuration import ConfigChanged, ConfigSet
+from openagent.protocol.configuration import ConfigChanged, ConfigDescribe, ConfigSet, SettingTables
 from openagent.protocol.errors import OpenAgentError
 
 _PART = re.compile(r'[A-Za-z0-9_-]+|"[^"\\\x00-\x1f\x7f]+"')
@@ -31,7 +32,10 @@ class ConfigChange:
         self._writing = asyncio.Lock()
 
     def handlers(self) -> list[Handler]:
-        return [ConfigSet.handled_by(self._set)]
+        return [ConfigSet.handled_by(self._set), ConfigDescribe.handled_by(self._describe)]
+
+    async def _describe(self, connection: Connection, op: ConfigDescribe) -> SettingTables:
+        return SettingTables(await asyncio.to_thread(tables))
 
     async def _set(self, connection: Connection, op: ConfigSet) -> ConfigChanged:
         async with self._writing:

@@ -7,25 +7,21 @@ that it costs nothing to those who never search.
 import asyncio
 import contextlib
 import logging
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
-from openagent.plugins.store import Store
+from openagent.plugins.store import SessionCount, Store
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Role
 from openagent.protocol.search import FoundMessage, FoundMessages, MessagesSearch
-from openagent.protocol.sessions import SessionInfo
 from openagent.store.message_search import Hit, MessageSearch
 
 PATIENCE = 0.15
 """Seconds that reading what is new may hold up a search."""
 MOST_FOUND = 200
-_CHUNK = 500
-_SESSIONS = 500
+_CHUNK = 200
 _log = logging.getLogger(__name__)
 
 
@@ -54,62 +50,53 @@ class SearchService:
         self._opened = self._opened or MessageSearch(self._home / "search.db")
         return self._opened
 
-    async def _search(self, connection: Connection, op: MessagesSearch) -> FoundMessages:
-        session = (await self._store.session(op.session)).info.id if op.session else ""
+    def read_on(self) -> None:
+        """What is new is read now, rather than when somebody searches."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read_new())
+
+    async def forget(self, session: str) -> None:
+        """What was said in it is another thing by now."""
+        await self._index.forget(session)
+
+    async def _search(self, connection: Connection, op: MessagesSearch) -> FoundMessages:
+        session = (await self._store.session(op.session)).info.id if op.session else ""
+        self.read_on()
+        assert self._reading is not None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await asyncio.shield(self._reading)
         limit = min(max(op.limit, 1), MOST_FOUND)
         within = None if session else await connection.within()
-        among = None if within is None else {info.id for info in await self._all_sessions(within)}
+        among = None if within is None else {each.id for each in await self._store.session_counts(within=within)}
         hits = await self._index.search(op.query, session, limit, among)
         unread = 0 if self._reading.done() else max(self._unread, 1)
         return FoundMessages(await self._named(hits), unread)
 
     async def _named(self, hits: list[Hit]) -> list[FoundMessage]:
-        names: dict[str, str | None] = {}
-        for hit in hits:
-            if hit.session not in names:
-                names[hit.session] = await self._name(hit.session)
+        names = await self._store.session_names(list({hit.session for hit in hits}))
+        for gone in {hit.session for hit in hits} - names.keys():
+            await self._index.forget(gone)
         return [
             FoundMessage(hit.session, name, hit.number, cast("Role", hit.role), hit.created_at, hit.excerpt)
             for hit in hits
-            if (name := names[hit.session]) is not None
+            if (name := names.get(hit.session)) is not None
         ]
-
-    async def _name(self, session: str) -> str | None:
-        try:
-            return (await self._store.session(session)).info.name
-        except OpenAgentError as problem:
-            if problem.info.code != "not_found":
-                raise
-            await self._index.forget(session)
-            return None
 
     async def _read_new(self) -> None:
         try:
             indexed = await self._index.indexed()
-            new = [info for info in await self._all_sessions() if info.message_count > indexed.get(info.id, 0)]
-            self._unread = sum(info.message_count - indexed.get(info.id, 0) for info in new)
-            for info in sorted(new, key=lambda info: info.updated_at):
-                await self._read_session(info.id, indexed.get(info.id, 0))
+            new = [each for each in await self._store.session_counts() if each.messages > indexed.get(each.id, 0)]
+            self._unread = sum(each.messages - indexed.get(each.id, 0) for each in new)
+            for each in new:
+                await self._read_session(each, indexed.get(each.id, 0))
         except OpenAgentError:
             _log.exception("messages could not be read for searching")
 
-    async def _read_session(self, session: str, after: int) -> None:
-        while messages := await self._store.messages(session, limit=_CHUNK, after=after):
-            await self._index.add(session, messages)
+    async def _read_session(self, session: SessionCount, after: int) -> None:
+        while messages := await self._store.messages(session.id, limit=_CHUNK, after=after):
+            await self._index.add(session.id, messages, session.brought)
             after = messages[-1].number
             self._unread = max(self._unread - len(messages), 0)
             if len(messages) < _CHUNK:
                 return
-
-    async def _all_sessions(self, within: Sequence[str] | None = None) -> list[SessionInfo]:
-        found: list[SessionInfo] = []
-        before, before_id = time.time() + 86_400, ""
-        while page := await self._store.sessions(limit=_SESSIONS, before=before, before_id=before_id, within=within):
-            found += page
-            before, before_id = page[-1].updated_at, page[-1].id
-        return found

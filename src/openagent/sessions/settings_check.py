@@ -79,7 +79,8 @@ class SettingsCheck:
         try:
             self._resolve_model(model, env=env, cwd=workspace)
         except OpenAgentError as problem:
-            raise OpenAgentError("invalid_argument", problem.info.message, hint=problem.info.hint) from None
+            code = "auth_failed" if problem.info.code == "auth_failed" else "invalid_argument"
+            raise OpenAgentError(code, problem.info.message, hint=problem.info.hint) from None
 
     async def _check_servers(self, given: Mapping[str, Any], info: SessionInfo) -> None:
         named = [*given.get("mcp_servers", ()), *given.get("disabled_mcp_servers", ())]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from sqlalchemy import Connection, Integer, and_, bindparam, cast, func, insert, select
 
-from openagent.plugins.store import AuditEntry, UsageRecord
+from openagent.plugins.store import AuditEntry, UsageRecord, UsageTotals
 from openagent.protocol.usage import Usage
 from openagent.store import rows
 from openagent.store.hot import Gathering, HotStatement
@@ -21,6 +21,7 @@ _totals = select(
     func.coalesce(func.max(cast(token_usage.c.estimated, Integer)), 0).label("estimated"),
     func.coalesce(func.sum(token_usage.c.cost_usd), 0.0).label("cost_usd"),
     func.count().label("requests"),
+    (func.count() - func.count(token_usage.c.cost_usd)).label("unpriced"),
 ).where(token_usage.c.at >= bindparam("since"))
 
 
@@ -33,10 +34,11 @@ def any_usage(connection: Connection, sessions: Sequence[str]) -> bool:
     return connection.execute(found).first() is not None
 
 
-def totals(connection: Connection, since: float) -> tuple[Usage, float, int]:
+def totals(connection: Connection, since: float) -> UsageTotals:
     row = connection.execute(_totals, {"since": since}).mappings().one()
     tokens = {name: int(row[name]) for name in _SUMMED}
-    return Usage(**tokens, estimated=bool(row["estimated"])), float(row["cost_usd"]), row["requests"]
+    usage = Usage(**tokens, estimated=bool(row["estimated"]))
+    return UsageTotals(usage, float(row["cost_usd"]), row["requests"], row["unpriced"])
 
 
 def usage_between(connection: Connection, since: float, until: float | None) -> list[tuple[str, UsageRecord]]:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, and_, bindparam, insert, select
 
 from openagent.plugins.store import FailureRecord
 from openagent.protocol.codec import decode_event
-from openagent.protocol.events import AnyEvent, ErrorRaised, Event, MessageAdded, RetryScheduled
+from openagent.protocol.events import AnyEvent, ErrorRaised, Event, MessageAdded, MessageQueued, RetryScheduled
 from openagent.protocol.messages import Message
 from openagent.store import rows
 from openagent.store.hot import Gathering, HotStatement
@@ -23,6 +23,7 @@ class _Announcement(msgspec.Struct, omit_defaults=True):
 
 
 _FAILURES = [kind.__struct_config__.tag for kind in (ErrorRaised, RetryScheduled)]
+_MESSAGES = [kind.__struct_config__.tag for kind in (MessageAdded, MessageQueued)]
 _announcement_decoder = msgspec.json.Decoder(_Announcement)
 _insert_events = HotStatement(insert(events))
 _announced = and_(messages.c.session_id == events.c.session_id, messages.c.number == events.c.message_number)
@@ -61,6 +62,22 @@ def _event_row(session: str, event: Event, stored: dict[int, Message]) -> dict[s
 def after(connection: Connection, session: str, seq: int, limit: int) -> list[AnyEvent]:
     found = connection.execute(_events_after, {"session": session, "after": seq, "count": limit})
     return [_event(session, row) for row in found.mappings()]
+
+
+def of_messages(connection: Connection, session: str, op_id: str) -> list[AnyEvent]:
+    """Seldom asked, so there is no index for it: the session's own messages are looked through."""
+    found = connection.execute(
+        select(events.c.seq, events.c.message_number.label("announced"), events.c.payload, messages)
+        .select_from(events.outerjoin(messages, _announced))
+        .where(
+            events.c.session_id == session,
+            events.c.type.in_(_MESSAGES),
+            events.c.payload.contains(op_id, autoescape=True),
+        )
+        .order_by(events.c.seq)
+    )
+    told = [_event(session, row) for row in found.mappings()]
+    return [event for event in told if event.op_id == op_id]
 
 
 def failures(connection: Connection, since: float, until: float | None) -> list[FailureRecord]:

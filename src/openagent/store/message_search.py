@@ -4,29 +4,42 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from openagent.store.threads import DatabaseThreads
 
 FOUND, END = "\x02", "\x03"
-_VERSION = 1
+_VERSION = 3
 _LONGEST_TEXT = 20_000
 _LONGEST_TOOL_TEXT = 1_000
 _SNIPPET_WORDS = 24
-_SCHEMA = """
-DROP TABLE IF EXISTS texts;
-DROP TABLE IF EXISTS sessions;
-CREATE TABLE sessions (id TEXT PRIMARY KEY, indexed INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE texts USING fts5(
+_OWN, _BROUGHT = "texts", "brought_texts"
+"""What was said here, and what was brought from other agents: rows come in the order of their dates in each, and a
+sorting of all that hold a word would take long."""
+_TEXTS = """
+CREATE VIRTUAL TABLE {table} USING fts5(
     text, session UNINDEXED, number UNINDEXED, role UNINDEXED, created_at UNINDEXED,
     tokenize = "unicode61 remove_diacritics 2"
 );
 """
+_SCHEMA = f"""
+CREATE TABLE sessions (id TEXT PRIMARY KEY, indexed INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE spans (session TEXT NOT NULL, place TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE INDEX spans_of_a_session ON spans (session, place);
+{_TEXTS.format(table=_OWN)}
+{_TEXTS.format(table=_BROUGHT)}
+"""
+_INSERT = "INSERT INTO {table} VALUES (?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM {table} WHERE rowid BETWEEN ? AND ?"
 _FIND = """
-SELECT session, number, role, created_at, snippet(texts, 0, ?, ?, '…', ?)
-FROM texts WHERE texts MATCH ? AND (? = '' OR session = ?) ORDER BY rowid DESC LIMIT ?
+SELECT session, number, role, created_at, snippet({table}, 0, ?, ?, '…', ?)
+FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?
+"""
+_FIND_IN_SESSION = """
+SELECT session, number, role, created_at, snippet({table}, 0, ?, ?, '…', ?)
+FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ? AND session = ? ORDER BY rowid DESC LIMIT ?
 """
 
 
@@ -50,9 +63,9 @@ class MessageSearch:
         """How many messages of each session are in it."""
         return await self._thread.run(self._indexed)
 
-    async def add(self, session: str, messages: Sequence[Message]) -> None:
-        """The next ones of a session."""
-        await self._thread.run(lambda: self._add(session, messages))
+    async def add(self, session: str, messages: Sequence[Message], brought: int = 0) -> None:
+        """The next ones of a session, of which those up to number `brought` are another agent's."""
+        await self._thread.run(lambda: self._add(session, messages, brought))
 
     async def forget(self, session: str) -> None:
         await self._thread.run(lambda: self._forget(session))
@@ -82,10 +95,16 @@ class MessageSearch:
     def _indexed(self) -> dict[str, int]:
         return dict(self._database.execute("SELECT id, indexed FROM sessions"))
 
-    def _add(self, session: str, messages: Sequence[Message]) -> None:
+    def _add(self, session: str, messages: Sequence[Message], brought: int) -> None:
         rows = [(text, session, each.number, each.role, each.created_at) for each in messages if (text := _text(each))]
         with self._database as database:
-            database.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?)", rows)
+            for table, some in (
+                (_BROUGHT, [row for row in rows if row[2] <= brought]),
+                (_OWN, [row for row in rows if row[2] > brought]),
+            ):
+                if some:
+                    database.executemany(_INSERT.format(table=table), some)
+                    _add_span(database, session, table, len(some))
             database.execute(
                 "INSERT INTO sessions VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET indexed = excluded.indexed",
                 (session, messages[-1].number),
@@ -93,7 +112,10 @@ class MessageSearch:
 
     def _forget(self, session: str) -> None:
         with self._database as database:
-            database.execute("DELETE FROM texts WHERE session = ?", (session,))
+            spans = database.execute("SELECT place, first, last FROM spans WHERE session = ?", (session,)).fetchall()
+            for table, first, last in spans:
+                database.execute(_DELETE.format(table=table), (first, last))
+            database.execute("DELETE FROM spans WHERE session = ?", (session,))
             database.execute("DELETE FROM sessions WHERE id = ?", (session,))
 
     def _search(self, query: str, session: str, limit: int, among: Collection[str] | None) -> list[Hit]:
@@ -106,10 +128,35 @@ class MessageSearch:
         return found if len(found) == limit else self._find(f"{match}*", session, limit, among)
 
     def _find(self, match: str, session: str, limit: int, among: Collection[str] | None) -> list[Hit]:
+        found = [
+            *self._find_in(_OWN, match, session, limit, among),
+            *self._find_in(_BROUGHT, match, session, limit, among),
+        ]
+        return sorted(found, key=lambda hit: hit.created_at, reverse=True)[:limit]
+
+    def _find_in(self, table: str, match: str, session: str, limit: int, among: Collection[str] | None) -> list[Hit]:
         most = limit if among is None else -1
-        found = self._database.execute(_FIND, (FOUND, END, _SNIPPET_WORDS, match, session, session, most))
+        shown = (FOUND, END, _SNIPPET_WORDS, match)
+        if session:
+            span = "SELECT min(first), max(last) FROM spans WHERE session = ? AND place = ?"
+            first, last = self._database.execute(span, (session, table)).fetchone()
+            query = _FIND_IN_SESSION.format(table=table)
+            found = self._database.execute(query, (*shown, first, last, session, most))
+        else:
+            found = self._database.execute(_FIND.format(table=table), (*shown, most))
         hits = (Hit(*row) for row in found)
         return list(islice((hit for hit in hits if among is None or hit.session in among), limit))
+
+
+def _add_span(database: sqlite3.Connection, session: str, table: str, count: int) -> None:
+    """Where the newest rows of a session are: most of one lie next to each other."""
+    (last,) = database.execute("SELECT last_insert_rowid()").fetchone()
+    first = last - count + 1
+    goes_on = database.execute(
+        "UPDATE spans SET last = ? WHERE session = ? AND place = ? AND last = ?", (last, session, table, first - 1)
+    )
+    if not goes_on.rowcount:
+        database.execute("INSERT INTO spans VALUES (?, ?, ?, ?)", (session, table, first, last))
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -120,7 +167,7 @@ def _open(path: Path) -> sqlite3.Connection:
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         for (name,) in database.execute(
-            "SELECT name FROM sqlite_master WHERE name IN ('texts', 'sessions')"
+            "SELECT name FROM sqlite_master WHERE name IN ('texts', 'brought_texts', 'spans', 'sessions')"
         ).fetchall():
             database.execute(f"DROP TABLE {name}")
         database.executescript(f"{_SCHEMA} PRAGMA user_version = {_VERSION};")
@@ -134,9 +181,22 @@ def _text(message: Message) -> str:
             case TextPart():
                 texts.append(part.text[:_LONGEST_TEXT])
             case ToolCallPart():
-                texts += [str(value)[:_LONGEST_TOOL_TEXT] for value in part.arguments.values()]
+                texts += [_words(value)[:_LONGEST_TOOL_TEXT] for value in part.arguments.values()]
             case ToolResultPart():
                 texts.append(part.text[:_LONGEST_TOOL_TEXT])
             case _:
                 pass
     return "\n".join(texts).replace(FOUND, "").replace(END, "")
+
+
+def _words(value: Any) -> str:
+    """What a person would read of it: no brackets, quotes or names of fields."""
+    match value:
+        case dict():
+            return _words(list(cast("dict[str, Any]", value).values()))
+        case list():
+            return "\n".join(filter(None, map(_words, cast("list[Any]", value))))
+        case None | bool():
+            return ""
+        case _:
+            return str(value)

@@ -9,6 +9,7 @@ from sqlalchemy import RowMapping
 from openagent.plugins.store import UsageRecord
 from openagent.protocol.display import as_far_as_it_fits
 from openagent.protocol.messages import ImagePart, Message, Part, ToolResultPart
+from openagent.protocol.origin import Origin
 from openagent.protocol.sessions import PlanItem, SessionInfo, Settings
 from openagent.protocol.usage import SessionUsage, Usage
 
@@ -21,6 +22,7 @@ _parts = msgspec.json.Decoder(list[Part])
 _settings = msgspec.json.Decoder(Settings)
 _usage = msgspec.json.Decoder(SessionUsage)
 _plan = msgspec.json.Decoder(list[PlanItem])
+_origin = msgspec.json.Decoder(Origin | None)
 
 
 def to_json(value: Any) -> str:
@@ -30,7 +32,7 @@ def to_json(value: Any) -> str:
 _NOT_KEPT = ("id", "model")
 """What a row is found by, and what is worked out anew for whoever asks."""
 _SESSION_COLUMNS = tuple(field for field in SessionInfo.__struct_fields__ if field not in _NOT_KEPT)
-_SESSION_JSON = frozenset(("usage", "settings"))
+_SESSION_JSON = frozenset(("usage", "settings", "origin"))
 
 
 def session_row(info: SessionInfo, before: SessionInfo | None = None) -> dict[str, Any]:
@@ -61,16 +63,19 @@ def session_info(row: RowMapping) -> SessionInfo:
         parent=row["parent"],
         forked_from=row["forked_from"],
         template=row["template"],
+        archived=row["archived"],
+        origin=_origin.decode(row["origin"]) if row["origin"] else None,
         seq=row["seq"],
     )
 
 
 def sum_of_usage(texts: Iterable[str]) -> SessionUsage:
-    tokens, cost_usd, requests = Usage(), 0.0, 0
+    tokens, cost_usd, requests, unpriced = Usage(), 0.0, 0, 0
     for text in texts:
         usage = _usage.decode(text)
         tokens, cost_usd, requests = tokens + usage.tokens, cost_usd + usage.cost_usd, requests + usage.requests
-    return SessionUsage(tokens, cost_usd, requests)
+        unpriced += usage.unpriced
+    return SessionUsage(tokens, cost_usd, requests, unpriced=unpriced)
 
 
 def plan_items(text: str) -> list[PlanItem]:

@@ -14,15 +14,25 @@ from sqlalchemy import (
     func,
     insert,
     literal,
+    not_,
     or_,
     select,
     update,
 )
 
-from openagent.plugins.store import BackgroundWork, CollectionRecord, FileSeen, Holder, SeenRecord, StoredSession
+from openagent.plugins.store import (
+    BackgroundWork,
+    CollectionRecord,
+    FileSeen,
+    Holder,
+    SeenRecord,
+    SessionCount,
+    StoredSession,
+)
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import Event
 from openagent.protocol.sessions import QueuedMessage, SessionInfo
+from openagent.protocol.usage import SessionUsage
 from openagent.store import grants, rows
 from openagent.store.events import insert_events
 from openagent.store.hot import Gathering, HotStatement
@@ -54,6 +64,15 @@ _below = _first.union(select(sessions.c.id).join(_first, sessions.c.parent == _f
 """Every session that works for one, at any depth."""
 _used_below = select(sessions.c.usage).join(_below, sessions.c.id == _below.c.id)
 _sessions_below = select(sessions).join(_below, sessions.c.id == _below.c.id)
+_first_of = (
+    select(sessions.c.parent.label("root"), sessions.c.id)
+    .where(sessions.c.parent.in_(bindparam("roots", expanding=True)))
+    .cte(recursive=True)
+)
+_below_each = _first_of.union(
+    select(_first_of.c.root, sessions.c.id).join(_first_of, sessions.c.parent == _first_of.c.id)
+)
+_used_below_each = select(_below_each.c.root, sessions.c.usage).join(_below_each, sessions.c.id == _below_each.c.id)
 _insert_queued = HotStatement(insert(inbox))
 _delete_queued = HotStatement(
     delete(inbox).where(inbox.c.session_id == bindparam("session"), inbox.c.id == bindparam("queued"))
@@ -167,6 +186,9 @@ def page(
     cwd: str,
     query: str,
     roots: bool,
+    archived: bool | None,
+    brought: bool | None = None,
+    agent: str = "",
     within: Sequence[str] | None,
 ) -> list[SessionInfo]:
     statement = select(sessions).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
@@ -177,11 +199,16 @@ def page(
         statement = statement.where(sessions.c.cwd == cwd)
     if roots:
         statement = statement.where(sessions.c.parent.is_(None))
+    if archived is not None:
+        statement = statement.where(sessions.c.archived == archived)
+    if brought is not None:
+        # Whatever was said here after them makes it a session like any other.
+        only_brought = and_(sessions.c.brought > 0, sessions.c.brought >= sessions.c.message_count)
+        statement = statement.where(only_brought if brought else not_(only_brought))
+    if agent:
+        statement = statement.where(sessions.c.agent == agent)
     if within is not None:
-        below = [f"{folder.rstrip('/')}/" for folder in within]
-        # Not `like`, for which SQLite takes small letters for large ones.
-        begins = [func.substr(sessions.c.cwd, 1, len(folder)) == folder for folder in below]
-        statement = statement.where(or_(sessions.c.cwd.in_(list(within)), *begins))
+        statement = statement.where(_in_folders(within))
     if query:
         statement = statement.where(sessions.c.name.icontains(query, autoescape=True))
     return [rows.session_info(row) for row in connection.execute(statement).mappings()]
@@ -190,6 +217,36 @@ def page(
 def below(connection: Connection, session: str) -> list[SessionInfo]:
     statement = _sessions_below.order_by(sessions.c.created_at, sessions.c.id)
     return [rows.session_info(row) for row in connection.execute(statement, {"session": session}).mappings()]
+
+
+def used_below(connection: Connection, roots: Sequence[str]) -> dict[str, SessionUsage]:
+    found: dict[str, list[str]] = {}
+    for root, usage in connection.execute(_used_below_each, {"roots": list(roots)}):
+        found.setdefault(root, []).append(usage)
+    return {root: rows.sum_of_usage(usages) for root, usages in found.items()}
+
+
+def _in_folders(folders: Sequence[str]) -> ColumnElement[bool]:
+    # Not `like`, for which SQLite takes small letters for large ones.
+    begins = [func.substr(sessions.c.cwd, 1, len(folder) + 1) == f"{folder}/" for folder in map(_bare, folders)]
+    return or_(sessions.c.cwd.in_(list(folders)), *begins)
+
+
+def _bare(folder: str) -> str:
+    return folder.rstrip("/")
+
+
+def counts(connection: Connection, within: Sequence[str] | None) -> list[SessionCount]:
+    columns = (sessions.c.id, sessions.c.message_count, sessions.c.brought, sessions.c.updated_at)
+    statement = select(*columns).order_by(sessions.c.updated_at)
+    if within is not None:
+        statement = statement.where(_in_folders(within))
+    return [SessionCount(*row) for row in connection.execute(statement)]
+
+
+def names(connection: Connection, wanted: Sequence[str]) -> dict[str, str]:
+    found = connection.execute(select(sessions.c.id, sessions.c.name).where(sessions.c.id.in_(wanted)))
+    return {row.id: row.name for row in found}
 
 
 def count(connection: Connection) -> int:

@@ -24,17 +24,19 @@ from openagent.plugins.store import (
     KeptGrant,
     McpServerRecord,
     SeenRecord,
+    SessionCount,
     Store,
     StoredSession,
     UsageRecord,
+    UsageTotals,
 )
 from openagent.protocol.conversation import RawExchange
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent, Event
 from openagent.protocol.messages import Message
-from openagent.protocol.sessions import EndedTurn, SessionInfo, TurnEnd
+from openagent.protocol.sessions import EndedTurn, SessionInfo
 from openagent.protocol.templates import Template
-from openagent.protocol.usage import Usage
+from openagent.protocol.usage import SessionUsage
 from openagent.store import (
     accounts,
     events,
@@ -50,6 +52,7 @@ from openagent.store import (
 )
 from openagent.store import engine as engines
 from openagent.store.commit import commit, import_session
+from openagent.store.sessions import used_below as _used_below
 from openagent.store.threads import DatabaseThreads
 from openagent.store.writer import SqliteWriter, Writer
 
@@ -122,14 +125,36 @@ class SqlStore:
         cwd: str = "",
         query: str = "",
         roots: bool = False,
+        archived: bool | None = None,
+        brought: bool | None = None,
+        agent: str = "",
         within: Sequence[str] | None = None,
     ) -> list[SessionInfo]:
         return await self._read(
-            sessions.page, limit, before, before_id=before_id, cwd=cwd, query=query, roots=roots, within=within
+            sessions.page,
+            limit,
+            before,
+            before_id=before_id,
+            cwd=cwd,
+            query=query,
+            roots=roots,
+            archived=archived,
+            brought=brought,
+            agent=agent,
+            within=within,
         )
 
     async def descendants(self, session: str) -> list[SessionInfo]:
         return await self._read(sessions.below, session)
+
+    async def used_below(self, sessions: Sequence[str]) -> dict[str, SessionUsage]:
+        return await self._read(_used_below, sessions) if sessions else {}
+
+    async def session_counts(self, *, within: Sequence[str] | None = None) -> list[SessionCount]:
+        return await self._read(sessions.counts, within)
+
+    async def session_names(self, ids: Sequence[str]) -> dict[str, str]:
+        return await self._read(sessions.names, ids)
 
     async def count_sessions(self) -> int:
         return await self._read(sessions.count)
@@ -222,7 +247,7 @@ class SqlStore:
     async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:
         return await self._read(turns.ends, session, first, last)
 
-    async def last_ends(self, sessions: Sequence[str]) -> dict[str, TurnEnd]:
+    async def last_ends(self, sessions: Sequence[str]) -> dict[str, EndedTurn]:
         return await self._read(turns.last_ends, sessions)
 
     async def keep_draft(self, session: str, piece: DraftPiece, *, anew: bool = False) -> None:
@@ -243,7 +268,10 @@ class SqlStore:
     async def events(self, session: str, *, after: int, limit: int) -> list[AnyEvent]:
         return await self._read(events.after, session, after, limit)
 
-    async def usage_totals(self, *, since: float = 0.0) -> tuple[Usage, float, int]:
+    async def messages_of(self, session: str, op_id: str) -> list[AnyEvent]:
+        return await self._read(events.of_messages, session, op_id)
+
+    async def usage_totals(self, *, since: float = 0.0) -> UsageTotals:
         return await self._read(accounts.totals, since)
 
     async def usage_rows(self, *, since: float = 0.0, until: float | None = None) -> list[tuple[str, UsageRecord]]:

@@ -54,6 +54,10 @@ sessions = Table(
     Column("parent", SessionId),
     Column("forked_from", SessionId),
     Column("template", String, nullable=False, server_default=""),
+    Column("archived", Boolean, nullable=False, server_default=false()),
+    Column("agent", String),
+    Column("brought", Integer, nullable=False, server_default="0"),
+    Column("origin", Text),
     Column("usage", Text, nullable=False),
     Column("settings", Text, nullable=False),
     Column("plan", Text, nullable=False),
@@ -195,6 +199,50 @@ token_usage = Table(
 )
 Index("token_usage_by_time", token_usage.c.at)
 Index("token_usage_of_a_session", token_usage.c.session_id)
+
+history_files = Table(
+    "history_files",
+    metadata,
+    Column("id", RowNumber, primary_key=True),
+    Column("machine", String, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("counted", Text, nullable=False, server_default=""),
+    Column("problem", Text, nullable=False, server_default=""),
+    Column("imported", Text, nullable=False, server_default=""),
+)
+Index("history_files_of_a_machine", history_files.c.machine, history_files.c.source, unique=True)
+
+
+def _history_file() -> Column[int]:
+    return Column("file", RowNumber, ForeignKey("history_files.id", ondelete="CASCADE"), nullable=False)
+
+
+history_usage = Table(
+    "history_usage",
+    metadata,
+    _history_file(),
+    Column("day", String, nullable=False),
+    Column("model", String, nullable=False),
+    Column("project", Text, nullable=False),
+    Column("requests", Integer, nullable=False),
+    Column("unpriced", Integer, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cached_tokens", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False),
+    Column("reasoning_tokens", BigInteger, nullable=False),
+    Column("cost_usd", Float, nullable=False),
+    PrimaryKeyConstraint("file", "day", "model", "project"),
+)
+
+history_requests = Table(
+    "history_requests",
+    metadata,
+    Column("key", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    _history_file(),
+)
+Index("history_requests_of_a_file", history_requests.c.file)
 
 audit = Table(
     "audit",

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from openagent.plugins.store import DraftPiece
 from openagent.protocol.events import Event, TurnCompleted
-from openagent.protocol.sessions import EndedTurn, TurnEnd
+from openagent.protocol.sessions import EndedTurn
 from openagent.store import rows
 from openagent.store.hot import HotStatement
 from openagent.store.tables import drafts, turns
@@ -41,7 +41,7 @@ def ends(connection: Connection, session: str, first: int, last: int) -> list[En
     return [_end_decoder.decode(record) for record in found]
 
 
-def last_ends(connection: Connection, sessions: Sequence[str]) -> dict[str, TurnEnd]:
+def last_ends(connection: Connection, sessions: Sequence[str]) -> dict[str, EndedTurn]:
     last = (
         select(turns.c.session_id, func.max(turns.c.turn).label("turn"))
         .where(turns.c.session_id.in_(sessions))
@@ -49,8 +49,8 @@ def last_ends(connection: Connection, sessions: Sequence[str]) -> dict[str, Turn
         .subquery()
     )
     same = (turns.c.session_id == last.c.session_id) & (turns.c.turn == last.c.turn)
-    found = connection.execute(select(turns.c.session_id, turns.c.reason).join(last, same))
-    return {row.session_id: row.reason for row in found}
+    found = connection.execute(select(turns.c.session_id, turns.c.record).join(last, same))
+    return {row.session_id: _end_decoder.decode(row.record) for row in found}
 
 
 def keep_piece(connection: Connection, session: str, piece: DraftPiece, anew: bool) -> None:

@@ -153,15 +153,18 @@ class BudgetLedger:
         self._seeding = asyncio.Lock()
         self._waiting: set[asyncio.Future[None]] = set()
 
+    def caps(self, budget: Budget) -> Budget:
+        return Budget(
+            usd=self._defaults.tree_usd if budget.usd is None else budget.usd,
+            tokens=self._defaults.tree_tokens if budget.tokens is None else budget.tokens,
+        )
+
     def register(
         self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage
     ) -> None:
         """A session's cap holds for all sessions that work for it, too."""
-        limits = structs.replace(
-            self._defaults,
-            tree_usd=self._defaults.tree_usd if budget.usd is None else budget.usd,
-            tree_tokens=self._defaults.tree_tokens if budget.tokens is None else budget.tokens,
-        )
+        caps = self.caps(budget)
+        limits = structs.replace(self._defaults, tree_usd=caps.usd, tree_tokens=caps.tokens)
         own, others = (
             Spent(each.tokens.input_tokens + each.tokens.output_tokens, each.cost_usd) for each in (spent, below)
         )

@@ -20,6 +20,8 @@ _PICO_PER_TOKEN = 1_000_000
 """A dollar per million tokens, in trillionths per token."""
 _FRESH_FOR = 3600.0
 """Some prices change with the date or the time of day."""
+_SAME_PRICE = 1800.0
+"""No price that is listed changes but at a full or half hour."""
 
 FREE_KINDS = frozenset({"local", "demo"})
 LISTED_AS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google", "azure": "azure"}
@@ -33,6 +35,8 @@ class Rates(Struct, frozen=True):
     cached: int
     cache_write: int
     reasoning: int
+    long_cache_write: int = 0
+    """What is written to a cache to stay for an hour. 0: as `cache_write`."""
 
 
 class Tier(Struct, frozen=True):
@@ -46,18 +50,24 @@ class Price(Struct, frozen=True):
     rates: Rates
     tiers: tuple[Tier, ...] = ()
     """Shortest first."""
+    search: int = 0
+    """One search of the web that the provider makes."""
 
-    def cost(self, usage: Usage) -> int:
+    def cost(self, usage: Usage, *, long_cache_tokens: int = 0, searches: int = 0) -> int:
+        """`long_cache_tokens`: the part of what was written to a cache that stays for an hour."""
         rates = self._rates_for(usage.input_tokens)
         cached = min(usage.cached_tokens, usage.input_tokens)
         written = min(usage.cache_write_tokens, usage.input_tokens - cached)
+        for_long = min(long_cache_tokens, written) if rates.long_cache_write else 0
         reasoned = min(usage.reasoning_tokens, usage.output_tokens)
         return (
             (usage.input_tokens - cached - written) * rates.input
             + cached * rates.cached
-            + written * rates.cache_write
+            + (written - for_long) * rates.cache_write
+            + for_long * rates.long_cache_write
             + (usage.output_tokens - reasoned) * rates.output
             + reasoned * rates.reasoning
+            + searches * self.search
         )
 
     def worst_rates(self, prompt_tokens: int) -> tuple[int, int]:
@@ -88,6 +98,7 @@ class TokenPrices(Struct, frozen=True, forbid_unknown_fields=True):
     cached: float | None = None
     cache_write: float | None = None
     reasoning: float | None = None
+    long_cache_write: float | None = None
 
     def rates(self) -> Rates:
         return Rates(
@@ -96,6 +107,7 @@ class TokenPrices(Struct, frozen=True, forbid_unknown_fields=True):
             cached=_pico(self.input if self.cached is None else self.cached),
             cache_write=_pico(self.input if self.cache_write is None else self.cache_write),
             reasoning=_pico(self.output if self.reasoning is None else self.reasoning),
+            long_cache_write=_pico(self.long_cache_write or 0.0),
         )
 
 
@@ -113,15 +125,24 @@ class PriceBook:
         overrides: Mapping[str, Any] | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        renewed: Callable[[], "tuple[Mapping[str, PricedProvider], Mapping[str, Any]] | None"] = lambda: None,
     ) -> None:
-        """`overrides`: from `provider/model`, or a pattern such as `mine/*`, to a TokenPrices as plain data."""
-        self._providers = dict(providers)
-        self._overrides = {pattern: _override(pattern, value) for pattern, value in (overrides or {}).items()}
+        """`overrides`: from `provider/model`, or a pattern such as `mine/*`, to a TokenPrices as plain data. `renewed`
+        gives both anew, when they have changed since it was last asked."""
         self._clock = clock
+        self._renewed = renewed
+        self._take(providers, overrides or {})
+
+    def _take(self, providers: Mapping[str, PricedProvider], overrides: Mapping[str, Any]) -> None:
+        self._providers = dict(providers)
+        self._overrides = {pattern: _override(pattern, value) for pattern, value in overrides.items()}
         self._known: dict[str, tuple[float, Price | None]] = {}
+        self._then: dict[tuple[str, float], Price | None] = {}
 
     def remembered(self, model: str) -> tuple[Price | None] | None:
         """What an earlier `price` found, in a tuple; None when `price` has to look, which may load the price list."""
+        if changed := self._renewed():
+            self._take(*changed)
         found = self._known.get(model)
         return (found[1],) if found and self._clock() - found[0] < _FRESH_FOR else None
 
@@ -133,6 +154,19 @@ class PriceBook:
         price = self._find(model, now)
         self._known[model] = (now, price)
         return price
+
+    def price_at(self, model: str, at: float) -> Price | None:
+        """What it cost then: prices change, and the list knows since when each holds. Also of providers that nobody has
+        configured here. None when it is not known."""
+        time_ = int(at // _SAME_PRICE) * _SAME_PRICE
+        if (model, time_) not in self._then:
+            provider, _, name = model.partition("/")
+            found = self._find(model, time_)
+            if found is None and provider not in self._providers:
+                found = _listed_price(name, LISTED_AS.get(provider, provider), None, time_)
+                found = found or _listed_price(name, None, None, time_)
+            self._then[model, time_] = found
+        return self._then[model, time_]
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
         price = self.price(model)
@@ -167,7 +201,10 @@ def _listed_price(model: str, provider: str | None, url: str | None, now: float)
 
 def _from_listed(listed: Any) -> Price | None:
     """None for models that are not billed by tokens."""
-    names = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "output_reasoning_mtok")
+    names = (
+        *("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "output_reasoning_mtok"),
+        "cache_write_1h_mtok",
+    )
     values = {name: getattr(listed, name, None) for name in names}
     if values["input_mtok"] is None or values["output_mtok"] is None:
         return None
@@ -181,9 +218,12 @@ def _from_listed(listed: Any) -> Price | None:
             cached=at["cache_read_mtok"],
             cache_write=at["cache_write_mtok"],
             reasoning=at["output_reasoning_mtok"],
+            long_cache_write=at["cache_write_1h_mtok"],
         ).rates()
 
-    return Price(rates(0), tuple(Tier(above=start, rates=rates(start + 1)) for start in starts))
+    searches = getattr(listed, "web_searches_kcount", None)
+    search = round(float(searches) * PICO / 1000) if searches is not None and not hasattr(searches, "tiers") else 0
+    return Price(rates(0), tuple(Tier(above=start, rates=rates(start + 1)) for start in starts), search)
 
 
 def _value_at(value: Any, prompt_tokens: int) -> float | None:

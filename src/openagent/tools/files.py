@@ -92,7 +92,7 @@ def not_a_file(path: str, status: os.stat_result) -> OpenAgentError:
 def explained(path: str, problem: OSError) -> OpenAgentError:
     match problem.errno:
         case errno.ENOENT:
-            return OpenAgentError("tool_error", f"{path} does not exist.")
+            return OpenAgentError("not_found", f"{path} does not exist.")
         case errno.ENOTDIR:
             return OpenAgentError("tool_error", f"{path} is not a directory, or lies in something that is none.")
         case errno.ENXIO:

@@ -82,7 +82,7 @@ def _read_large(opened: Opened, wanted: _Wanted) -> ToolOutcome:
 def _outcome(file: BinaryIO, size: int, wanted: _Wanted) -> ToolOutcome:
     beginning = file.read(_LOOKED_AT)
     path = wanted.path
-    if media_type := _image_type(beginning):
+    if media_type := image_type(beginning):
         if size > MAX_IMAGE_BYTES:
             return ToolOutcome(f"{path} is an image of {size} bytes; at most 5 MB can be shown.", is_error=True)
         image = ImagePart(media_type, base64.b64encode(beginning + file.read()).decode())
@@ -156,7 +156,7 @@ def _count_lines(file: BinaryIO) -> int:
     return count + (last != b"\n")
 
 
-def _image_type(beginning: bytes) -> str | None:
+def image_type(beginning: bytes) -> str | None:
     if beginning.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if beginning.startswith(b"\xff\xd8\xff"):

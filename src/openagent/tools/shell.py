@@ -37,6 +37,6 @@ async def shell(
     if problem := timeout_problem(timeout):
         return problem
     running = await context.shell()
-    result = await running.run(command, timeout=timeout, on_output=context.output, merged=True)
+    result = await running.run(command, timeout=timeout, on_output=context.output, merged=not context.apart)
     outcome = command_outcome(context, result, timeout=timeout)
     return replace(outcome, waiting=True) if _SLEEPS.search(command) else outcome

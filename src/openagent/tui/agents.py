@@ -17,6 +17,7 @@ class Agent:
     task: str = ""
     state: str = "works"
     cost_usd: float = 0.0
+    unpriced: int = 0
     tokens: int = 0
     children: "list[Agent]" = field(default_factory=list["Agent"])
 
@@ -52,10 +53,17 @@ class Agents:
                 info.detail,
                 "works" if info.running else (info.ended or "done").replace("_", " "),
                 usage.cost_usd,
+                usage.unpriced,
                 usage.tokens.input_tokens + usage.tokens.output_tokens,
             )
             (made[parent].children if parent in made else self.roots).append(agent)
         self._changed()
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """What they cost together, and how many requests that leaves out."""
+        everyone = [agent for _, agent in self.everyone()]
+        return sum(agent.cost_usd for agent in everyone), sum(agent.unpriced for agent in everyone)
 
     @property
     def working(self) -> list[Agent]:
@@ -100,7 +108,8 @@ class Agents:
         match event:
             case e.UsageUpdated():
                 used = event.usage.tokens
-                agent.cost_usd, agent.tokens = event.usage.cost_usd, used.input_tokens + used.output_tokens
+                agent.cost_usd, agent.unpriced = event.usage.cost_usd, event.usage.unpriced
+                agent.tokens = used.input_tokens + used.output_tokens
             case e.SubagentStarted():
                 self.started(event, agent)
             case e.SubagentFinished():

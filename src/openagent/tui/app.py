@@ -231,12 +231,7 @@ class OpenAgent(App[None]):
 
     async def _begin(self) -> None:
         try:
-            client = await self.link.open()
-            sessions, active = await self._sessions_to_open(client)
-            if self._wanted.settings and sessions:
-                change = msgspec.convert(dict(self._wanted.settings), SettingsChange)
-                await client.request(SessionUpdate(id=client.next_id(), session=sessions[0], settings=change))
-            await self._know_the_place(client)
+            sessions, active = await self.link.begin(self._arrive)
         except (OpenAgentError, OSError) as problem:
             self.failure = problem
             self.exit(return_code=1)
@@ -257,6 +252,14 @@ class OpenAgent(App[None]):
             self.views[0].say(self._wanted.prompt, self._wanted.images)
         if self._wanted.choose:
             self.action_sessions()
+
+    async def _arrive(self, client: Client) -> tuple[list[str], int]:
+        sessions, active = await self._sessions_to_open(client)
+        if self._wanted.settings and sessions:
+            change = msgspec.convert(dict(self._wanted.settings), SettingsChange)
+            await client.request(SessionUpdate(id=client.next_id(), session=sessions[0], settings=change))
+        await self._know_the_place(client)
+        return sessions, active
 
     async def _begin_anew(self) -> str:
         """What a newcomer, or a new folder, is asked first. The tour's session, if that is what they chose."""
@@ -308,7 +311,7 @@ class OpenAgent(App[None]):
             self._at_door = False
 
     async def _tour(self) -> str:
-        from openagent.client import tour
+        from openagent.filesystem import tour
 
         client = self.link.client
         folder = await asyncio.to_thread(tour.put_project)
@@ -340,7 +343,7 @@ class OpenAgent(App[None]):
             return [], 0
         if wanted.newest:
             folder = "" if self.link.remote else self.cwd
-            page = await client.request(SessionList(id=client.next_id(), cwd=folder, limit=1))
+            page = await client.request(SessionList(id=client.next_id(), cwd=folder, limit=1, archived=False))
             return [info.id for info in page.sessions], 0
         last = self._tabs.last()
         there: list[str] = []
@@ -825,7 +828,26 @@ class OpenAgent(App[None]):
         self._pick(found, self._open_found)
 
     async def _open_found(self, chosen: str) -> None:
-        """A session, at the message that was found if one was."""
+        """A session, at the message that was found if one was; or those put away or brought, to choose from."""
+        from openagent.tui import choices, picker
+
+        if chosen == choices.ARCHIVED:
+            found = picker.Picker(
+                "Archived sessions: something said in one brings it back",
+                choices.archived(self._client),
+                empty="No session is archived.",
+            )
+            self._pick(found, self._open_found)
+            return
+        if chosen == choices.BROUGHT:
+            found = picker.Picker(
+                "Sessions of other agents: a message goes on with one, with your model",
+                choices.brought(self._client),
+                empty="None was brought. `openagent import` does that.",
+                search=choices.said(self._client),
+            )
+            self._pick(found, self._open_found)
+            return
         session, _, number = chosen.partition(" ")
         await self.open_session(session)
         if number:

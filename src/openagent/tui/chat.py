@@ -133,7 +133,8 @@ class Chat(VerticalScroll):
         if where == "end":
             if self.has_newer:
                 self.post_message(self.Newer(0))
-            self.anchor()
+            else:
+                self.anchor()
             return
         self.release_anchor()
         if where == "home" and self.has_more:
@@ -173,9 +174,15 @@ class Chat(VerticalScroll):
         self.post_message(self.News(0, goes_on=has_newer))
         if has_newer:
             self._following = False
-            self.release_anchor()
+            self._stop_following()
         else:
             self.anchor()
+
+    def _stop_following(self) -> None:
+        """For good: an anchor that is only released takes hold again at the end of whatever is loaded, which is not
+        the end of the conversation, and what comes below it would carry the reader along."""
+        self.release_anchor()
+        self.anchor(False)
 
     async def prepend(self, messages: Sequence[Message], *, has_more: bool, ends: Sequence[EndedTurn] = ()) -> None:
         self.has_more = has_more
@@ -189,6 +196,7 @@ class Chat(VerticalScroll):
         if len(self.children) > KEPT:
             await self._put_away(self.children[KEPT:])
             self.has_newer = True
+            self._stop_following()
             self._live_number, self._live_thought, self._live_answer = 0, None, None
         if first is not None:
             self.call_after_refresh(self._place, first)

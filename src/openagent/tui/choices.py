@@ -19,11 +19,16 @@ from openagent.protocol.templates import TemplateInfo, TemplatesList
 from openagent.protocol.undo import ChangedFile, LeftAlone, SessionChanges
 from openagent.tui.commands import Command
 from openagent.tui.diff import coloured
-from openagent.tui.figures import money, tokens
+from openagent.tui.figures import money, spent, tokens
 from openagent.tui.find import excerpt
 from openagent.tui.picker import Choice, Load, Preview, Search
 
 Current = Callable[[], Client]
+ARCHIVED = "archived"
+"""What is chosen to see sessions that were put away. No session's id."""
+BROUGHT = "brought"
+"""And what to see those of other agents."""
+_MOST = 200
 _MOST_FOUND = 50
 _AGAIN = 0.3
 """Seconds until it is asked again, while the daemon still reads what was said."""
@@ -46,22 +51,62 @@ THINKING = {
 
 
 def sessions(client: Current) -> Load:
+    """Those that were put away are one line, at the end, and so are those of other agents."""
+
     async def load() -> Sequence[Choice]:
-        page = await client().request(SessionList(id=client().next_id(), limit=200))
+        page = await client().request(SessionList(id=client().next_id(), limit=_MOST, archived=False, brought=False))
+        away = await client().request(SessionList(id=client().next_id(), limit=1, archived=True))
+        theirs = await client().request(SessionList(id=client().next_id(), limit=1, archived=False, brought=True))
+        more = [*([_archived()] if away.sessions else []), *([_brought()] if theirs.sessions else [])]
+        return [*(_session(info) for info in page.sessions), *more]
+
+    return load
+
+
+def brought(client: Current) -> Load:
+    async def load() -> Sequence[Choice]:
+        op = SessionList(id=client().next_id(), limit=_MOST, archived=False, brought=True, roots=True)
+        return [_session(info) for info in (await client().request(op)).sessions]
+
+    return load
+
+
+def archived(client: Current) -> Load:
+    async def load() -> Sequence[Choice]:
+        page = await client().request(SessionList(id=client().next_id(), limit=_MOST, archived=True))
         return [_session(info) for info in page.sessions]
 
     return load
 
 
+def _archived() -> Choice:
+    label = Content.assemble(
+        (f"{'Archived sessions …':<40}", "$primary"), ("  put away until said in", "$foreground-muted")
+    )
+    return Choice(ARCHIVED, label, "archived sessions put away")
+
+
+def _brought() -> Choice:
+    label = Content.assemble(
+        (f"{'Sessions of other agents …':<40}", "$primary"), ("  brought by `openagent import`", "$foreground-muted")
+    )
+    return Choice(BROUGHT, label, "sessions of other agents brought imported")
+
+
 def _session(info: SessionInfo) -> Choice:
     name = one_line(info.name, 40) or "unnamed"
+    place = one_line(os.path.basename(info.cwd) or info.cwd, 24)
+    usd, unpriced = spent(info)
+    if info.origin is not None:
+        place += f" · {info.origin.title}"
+        usd, unpriced = usd + info.origin.usage.cost_usd, unpriced + info.origin.usage.unpriced
     label = Content.assemble(
         (f"{name:<40}", "bold"),
         (f"  {ago(info.updated_at, time.time()):<12}", "$foreground-muted"),
-        (f"  {money(info.usage.cost_usd):<8}", "$foreground-muted"),
-        (f"  {one_line(os.path.basename(info.cwd) or info.cwd, 24)}", "$foreground-muted"),
+        (f"  {money(usd, unpriced):<8}", "$foreground-muted"),
+        (f"  {place}", "$foreground-muted"),
     )
-    return Choice(info.id, label, f"{info.name} {info.cwd} {info.id} {info.status}")
+    return Choice(info.id, label, f"{info.name} {info.cwd} {info.id} {info.status} {place}")
 
 
 def said(client: Current) -> Search:

@@ -1,12 +1,19 @@
 """Numbers for people: as many digits as matter, and never wider than before."""
 
+from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.usage import SessionUsage
 
 
-def money(usd: float) -> str:
+def money(usd: float, unpriced: int = 0) -> str:
+    """`unpriced`: requests that it leaves out, whose price is not known. They are told of, never taken for free."""
     if usd == 0:
-        return "$0"
-    return f"${usd:.4f}" if usd < 0.1 else f"${usd:.2f}"
+        return "$?" if unpriced else "$0"
+    return (f"${usd:.4f}" if usd < 0.1 else f"${usd:.2f}") + ("+?" if unpriced else "")
+
+
+def spent(info: SessionInfo) -> tuple[float, int]:
+    """What a session has cost with those that work for it, and how many requests that leaves out."""
+    return info.usage.cost_usd + info.below_usd, info.usage.unpriced + info.below_unpriced
 
 
 def tokens(count: int) -> str:

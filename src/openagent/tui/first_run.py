@@ -1,6 +1,7 @@
 """What answers? The screen that a newcomer sees first: what was found on this machine, one step away each."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -15,11 +16,13 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from openagent.client import Client
+from openagent.client.history import what_was_found
 from openagent.client.sources import QUESTION, found, offered, url_to_keep, vendors, whose
 from openagent.client.text import clean, one_line, size
 from openagent.protocol.auth import AuthLogin, AuthLoginFinish, LoginStarted
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.events import PullProgress
+from openagent.protocol.events import HistoryProgress, PullProgress
+from openagent.protocol.history import FoundHistory, HistoryFind, HistoryImport, UsageAll
 from openagent.protocol.models import ModelsPull
 from openagent.protocol.op import Op
 from openagent.protocol.setup import (
@@ -32,6 +35,7 @@ from openagent.protocol.setup import (
     SetupLook,
     SetupUse,
 )
+from openagent.tui.figures import money
 
 R = TypeVar("R", bound=Struct)
 _BAR = 24
@@ -181,6 +185,8 @@ class FirstRun(Threshold):
         self._cwd = cwd
         self._far = far
         self._sources: ModelSources | None = None
+        self._left: FoundHistory | None = None
+        """What other agents left on the daemon's machine."""
         self._busy = False
         self._on_entry: Callable[[str], Coroutine[Any, Any, None]] | None = None
 
@@ -196,6 +202,8 @@ class FirstRun(Threshold):
         except OpenAgentError as problem:
             self.offer("Welcome.", str(problem), [], hint="Esc goes on without a model", back=partial(self.leave, ""))
             return
+        with contextlib.suppress(OpenAgentError):  # what others left is no reason to fail
+            self._left = await self._ask(lambda client: HistoryFind(id=client.next_id()))
         self._show_sources()
 
     def _show_sources(self) -> None:
@@ -211,7 +219,11 @@ class FirstRun(Threshold):
 
     def _choices(self, sources: ModelSources) -> list[Row]:
         offers = offered(sources, tour=not self._far)
-        return [Row(each.label, each.note, partial(self._choose, each.of)) for each in offers]
+        rows = [Row(each.label, each.note, partial(self._choose, each.of)) for each in offers]
+        if self._left is not None and self._left.sessions:
+            what = Row(what_was_found(self._left), "what they cost, search them, go on with them", self._do_bring)
+            rows.insert(next((at for at, each in enumerate(offers) if each.of == "paste"), len(rows)), what)
+        return rows
 
     def _choose(self, source: object) -> None:
         match source:
@@ -366,6 +378,41 @@ class FirstRun(Threshold):
                 self.say(f"{event.stage:<28} {'█' * filled}{'░' * (_BAR - filled)} {done}")
             else:
                 self.say(event.stage)
+
+    # What other agents left
+
+    def _do_bring(self) -> None:
+        self._do(self._bring())
+
+    async def _bring(self) -> None:
+        """Needs no model: they are listed, searched and counted, and whoever has one goes on with them."""
+        async with self._client().all_events() as coming:
+            shown = asyncio.create_task(self._show_reading(coming))
+            try:
+                brought = await self._ask(lambda client: HistoryImport(id=client.next_id()))
+                used = await self._ask(lambda client: UsageAll(id=client.next_id()))
+            finally:
+                shown.cancel()
+        width = max((len(row.key) for row in used.rows), default=0)
+        lines = [
+            f"{row.key:<{width}}  {row.requests:>9,} requests  {money(row.cost_usd, row.unpriced):>10}"
+            for row in used.rows
+        ]
+        stored = sum(each.new + each.grown + each.apart + each.unchanged for each in brought.agents)
+        self.offer(
+            f"{stored:,} session{' is' if stored == 1 else 's are'} here now",
+            "\n".join([*lines, "", "/sessions lists them and finds what was said; a message goes on with one."]),
+            [Row("What should answer?", "choose a model to go on with", self._show_sources)],
+            hint="Enter goes back · Esc skips",
+            back=partial(self.leave, ""),
+        )
+
+    async def _show_reading(self, coming: "asyncio.Queue[Any]") -> None:
+        self.say("Looking …")
+        while (event := await coming.get()) is not None:
+            if isinstance(event, HistoryProgress) and event.total:
+                filled = _BAR * min(event.done, event.total) // event.total
+                self.say(f"{event.stage:<24} {'█' * filled}{'░' * (_BAR - filled)} {event.messages:,} messages")
 
     # How it is done
 

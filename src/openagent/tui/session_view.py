@@ -429,7 +429,8 @@ class SessionView(Rows):
             case e.SessionUpdated():
                 # One who changes it from elsewhere may have other keys than ours.
                 same = event.info.settings.model == info.settings.model
-                self.info = replace(event.info, model=info.model) if same else event.info
+                now = replace(event.info, below_usd=info.below_usd, below_unpriced=info.below_unpriced)
+                self.info = replace(now, model=info.model) if same else now
             case e.StatusChanged():
                 self.info = replace(info, status=event.status)
             case e.UsageUpdated():
@@ -440,8 +441,6 @@ class SessionView(Rows):
                 self.info = replace(info, queued=info.queued + 1)
             case e.TurnStarted():
                 self.info = replace(info, status="thinking", model=event.model)
-            case e.MessageAdded() if not info.name and event.message.role == "user":
-                self.info = replace(info, name=one_line(event.message.text, 60))
             case e.TurnCompleted():
                 self.info = replace(info, status="error" if event.reason == "error" else "idle")
             case _:
@@ -452,7 +451,9 @@ class SessionView(Rows):
         await self.chat.welcome(Welcome(self.prompt.keys))
 
     def _show_info(self) -> None:
-        if self.info is None or not self.is_attached:  # closed while somebody was still looking something up
+        # Closed while somebody was still looking something up: its parts go before it does.
+        parts = (self, self.chat, self.status, self.activity, self.side, self.prompt)
+        if self.info is None or not all(part.is_attached for part in parts):
             return
         for welcome in self.chat.query(Welcome):
             welcome.show(self.info, self._branch)
@@ -504,6 +505,10 @@ class SessionView(Rows):
 
     def _show_agents(self) -> None:
         self.side.show_agents(self.agents)
+        if self.info is not None:
+            usd, unpriced = self.agents.cost
+            self.info = replace(self.info, below_usd=usd, below_unpriced=unpriced)
+            self._show_info()
 
     async def _turn_completed(self, event: e.TurnCompleted) -> None:
         await self.asks.remove_children()
@@ -607,7 +612,7 @@ class SessionView(Rows):
         elif text.startswith("!") and text[1:].strip():
             self.run_worker(self._run(text[1:].strip()))
         else:
-            self.chat.anchor()
+            self.chat.go("end")
             self.run_worker(self._send(text, event.images, event.shown), group="send")
 
     async def _send(self, text: str, images: list[ImagePart], shown: str) -> None:
@@ -668,7 +673,7 @@ class SessionView(Rows):
 
     def say(self, text: str, images: Sequence[ImagePart] = ()) -> None:
         """A message, or a command of the workspace: the daemon expands those."""
-        self.chat.anchor()
+        self.chat.go("end")
         self.run_worker(self._send(text, [*images], text), group="send")
 
     async def cancel(self) -> None:
@@ -792,7 +797,11 @@ class SessionView(Rows):
     @on(Chat.First)
     async def load_first(self) -> None:
         if await self._show_from(0, wanted=1):
-            self.chat.call_after_refresh(self.chat.scroll_home, animate=False)
+            self.chat.call_after_refresh(self._show_the_beginning)
+
+    def _show_the_beginning(self) -> None:
+        if not self.chat.has_more:  # else the end was asked for meanwhile, and is there
+            self.chat.scroll_home(animate=False, immediate=True)
 
     async def show_when_there(self, number: int) -> None:
         await self._attached.wait()

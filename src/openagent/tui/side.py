@@ -13,7 +13,7 @@ from openagent.protocol.sessions import PlanItem, SessionInfo
 from openagent.protocol.tools import ToolInfo
 from openagent.tui.agents import Agents
 from openagent.tui.clicks import Hints, hint
-from openagent.tui.figures import filled, money, state_of, tokens
+from openagent.tui.figures import filled, money, spent, state_of, tokens
 
 _MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
 _STYLES = {"pending": "$foreground-muted", "active": "$primary", "done": "$success", "dropped": "$foreground-muted"}
@@ -73,12 +73,13 @@ class SidePanel(VerticalScroll):
         cached = f" {100 * used.cached_tokens // used.input_tokens}% cached" if used.input_tokens else ""
         size = tokens(usage.context_tokens)
         budget = info.settings.budget_usd
-        spent = money(usage.cost_usd) + (f" of ${budget:.2f}" if budget else "")
+        usd, unpriced = spent(info)
+        cost = money(usd, unpriced) + (f" of ${budget:.2f}" if budget else "")
         self._usage = Content("\n").join(
             [
                 Content.assemble(gauge(percent), f" {size}") if percent is not None else Content(f"context {size}"),
                 Content(f"in {tokens(used.input_tokens)}{cached} · out {tokens(used.output_tokens)}"),
-                Content.styled(spent, f"${state_of(100 * usage.cost_usd / budget)}" if budget else ""),
+                Content.styled(cost, f"${state_of(100 * usd / budget)}" if budget else ""),
             ]
         )
         self._show_tokens()
@@ -118,7 +119,7 @@ class SidePanel(VerticalScroll):
                 ("● " if agent.working else "✓ ", "$primary" if agent.working else "$success"),
                 hint(one_line(agent.name, 14), "", f"app.open_agent('{agent.session}')"),
                 (" ◂" if agent.session == chosen else "", "$primary"),
-                (f" {tokens(agent.tokens)} {money(agent.cost_usd)} ", "$foreground-muted"),
+                (f" {tokens(agent.tokens)} {money(agent.cost_usd, agent.unpriced)} ", "$foreground-muted"),
                 ("" if agent.working else clean(agent.state), "$foreground-muted"),
             )
             for depth, agent in agents.everyone()

@@ -12,11 +12,12 @@ from msgspec.structs import asdict
 from textual.app import SuspendNotSupported
 
 from openagent.client import agents_file
-from openagent.client.text import clean, one_line
+from openagent.client.text import clean, cost, one_line
 from openagent.client.turns import newest_turn
 from openagent.protocol.context import ContextCollect
 from openagent.protocol.sessions import MODES, SessionFork, SettingsChange
 from openagent.protocol.undo import SessionChanges
+from openagent.tui.figures import spent
 from openagent.tui.pager import Pager
 from openagent.tui.session_view import Draft
 
@@ -74,9 +75,9 @@ async def budget(app: "OpenAgent", given: str) -> None:
     info = app.view.info
     if not given:
         limit = info.settings.budget_usd if info else None
-        spent = f"${info.usage.cost_usd:.4f} spent" if info else "Nothing spent"
+        so_far = f"{cost(*spent(info))} spent" if info else "Nothing spent"
         of = f" of ${limit:g}" if limit is not None else ", with no limit of its own"
-        app.notify(f"{spent}{of}. /budget DOLLARS sets one, /budget none takes it away.", markup=False)
+        app.notify(f"{so_far}{of}. /budget DOLLARS sets one, /budget none takes it away.", markup=False)
         return
     try:
         dollars = None if given == "none" else float(given.lstrip("$"))
@@ -179,9 +180,8 @@ async def usage(app: "OpenAgent", words: str) -> None:
     own = ""
     if info is not None:
         used = info.usage.tokens
-        own = (
-            f"This session: {used.input_tokens:,} tokens in, {used.output_tokens:,} out, ${info.usage.cost_usd:.4f}\n\n"
-        )
+        own = f"This session: {used.input_tokens:,} tokens in, {used.output_tokens:,} out, "
+        own += f"{cost(*spent(info))} with its agents\n\n"
     await shell(app, f"usage {words}", "Usage", above=own)
 
 

@@ -8,7 +8,7 @@ from textual.events import Resize
 from openagent.client.text import clean, one_line
 from openagent.protocol.sessions import SessionInfo
 from openagent.tui.clicks import Hints, clickable, hint
-from openagent.tui.figures import filled, money, state_of
+from openagent.tui.figures import filled, money, spent, state_of
 
 STATES = {
     "idle": ("○", "ready", "$text-muted"),
@@ -118,8 +118,9 @@ def _context(info: SessionInfo) -> Content:
 
 
 def _spend(info: SessionInfo, least: int) -> Content:
-    spent, budget = info.usage.cost_usd, info.settings.budget_usd
+    usd, unpriced = spent(info)
+    budget = info.settings.budget_usd
     if not budget:
-        return Content(f"{money(spent):<{least}}")
-    text = f"{money(spent)}/{budget:.2f}"
-    return Content.styled(f"{text:<{least}}", f"${state_of(100 * spent / budget)}" if spent > 0.7 * budget else "")
+        return Content(f"{money(usd, unpriced):<{least}}")
+    text = f"{money(usd, unpriced)}/{budget:.2f}"
+    return Content.styled(f"{text:<{least}}", f"${state_of(100 * usd / budget)}" if usd > 0.7 * budget else "")

@@ -128,7 +128,8 @@ LIGHT_256 = _theme(
     block_cursor_blurred_background="#d7d7ff",
 )
 # The sixteen, as they are numbered: what a terminal makes of them is its owner's choice. Rows of a diff keep the
-# ground, for sixteen colours have no quiet green.
+# ground, for sixteen colours have no quiet green; so do panels, for what is called dark grey is a middle one in xterm,
+# on which nothing can be read.
 _BLACK, _RED, _GREEN, _BROWN, _BLUE, _GREY = "#000000", "#aa0000", "#00aa00", "#aa5500", "#0000aa", "#aaaaaa"
 _DARK_GREY, _BRIGHT_RED, _BRIGHT_GREEN = "#555555", "#ff5555", "#55ff55"
 _YELLOW, _BRIGHT_CYAN, _WHITE = "#ffff55", "#55ffff", "#ffffff"
@@ -139,7 +140,7 @@ DARK_16 = _theme(
     soft=_BRIGHT_CYAN,
     states=(_BRIGHT_GREEN, _YELLOW, _BRIGHT_RED),
     text=_WHITE,
-    grounds=f"{_BLACK} {_DARK_GREY} {_BLUE}",
+    grounds=f"{_BLACK} {_BLACK} {_BLUE}",
     text_muted=_GREY,
     text_disabled=_GREY,
     foreground_muted=_GREY,
@@ -156,7 +157,7 @@ DARK_16 = _theme(
     scrollbar=_DARK_GREY,
     scrollbar_background=_BLACK,
     border_blurred=_DARK_GREY,
-    block_cursor_blurred_background=_BLACK,
+    block_cursor_blurred_background=_BLUE,
     block_cursor_background=_BLUE,
     block_cursor_foreground=_WHITE,
 )
@@ -167,7 +168,7 @@ LIGHT_16 = _theme(
     soft=_BLUE,
     states=(_GREEN, _BROWN, _RED),
     text=_BLACK,
-    grounds=f"{_WHITE} {_GREY} {_BRIGHT_CYAN}",
+    grounds=f"{_WHITE} {_WHITE} {_BRIGHT_CYAN}",
     text_muted=_DARK_GREY,
     text_disabled=_DARK_GREY,
     foreground_muted=_DARK_GREY,
@@ -184,7 +185,7 @@ LIGHT_16 = _theme(
     scrollbar=_GREY,
     scrollbar_background=_WHITE,
     border_blurred=_GREY,
-    block_cursor_blurred_background=_WHITE,
+    block_cursor_blurred_background=_BRIGHT_CYAN,
     block_cursor_background=_BLUE,
     block_cursor_foreground=_WHITE,
 )

@@ -4,6 +4,7 @@ Rules count here too: what they would ask a person about needs somebody who may 
 """
 
 import asyncio
+import base64
 import hashlib
 import os
 import stat
@@ -39,6 +40,8 @@ from openagent.safety.service import Safety
 from openagent.tools.beneath import Root
 from openagent.tools.changeset import Change, carry_out
 from openagent.tools.files import WHOLE_FILE, open_directory, open_file, stamp_of
+from openagent.tools.read_file import image_type
+from openagent.workbench.git_marks import git_marks
 
 MOST_ENTRIES = 5000
 _TOOLS: dict[Effect, str] = {"read": "read_file", "write": "write_file"}
@@ -72,12 +75,16 @@ class FileService:
 
     async def _list(self, connection: Connection, op: FilesList) -> FileEntries:
         workspace = await self._workspace(op)
-        return await asyncio.to_thread(self._below if op.below else self._entries, workspace, op.path)
+        if op.changed:
+            return await self._changed(workspace, op.path)
+        if op.below or op.query:
+            return await asyncio.to_thread(self._below, workspace, op.path, op.query.casefold())
+        return await asyncio.to_thread(self._entries, workspace, op.path)
 
     async def _read(self, connection: Connection, op: FilesRead) -> FileContent:
         workspace = await self._workspace(op)
         await self._judge(connection, op, workspace, "read")
-        return await asyncio.to_thread(self._content, workspace, op.path)
+        return await asyncio.to_thread(self._content, workspace, op.path, picture=op.picture)
 
     async def _write(self, connection: Connection, op: FilesWrite) -> FileWritten:
         workspace = await self._workspace(op)
@@ -126,23 +133,39 @@ class FileService:
             os.close(fd)
         return FileEntries(real, entries, max(len(names) - MOST_ENTRIES, 0))
 
-    def _below(self, workspace: Path, path: str) -> FileEntries:
+    async def _changed(self, workspace: Path, path: str) -> FileEntries:
+        real = await asyncio.to_thread(self._directory, workspace, path)
+        prefix = "" if real == "." else f"{real}/"
+        found = [
+            FileEntry(named.rpartition("/")[2], named, "file", mark=mark)
+            for named, mark in await git_marks(self._manager.runtime.jail, workspace)
+            if named.startswith(prefix) and not self._is_hidden(workspace, named)
+        ]
+        return FileEntries(real, found[:MOST_ENTRIES], max(len(found) - MOST_ENTRIES, 0))
+
+    def _directory(self, workspace: Path, path: str) -> str:
         with Root(workspace) as root:
             fd = open_directory(root, path)
             real = root.real(fd)
             os.close(fd)
         self._refuse_hidden(workspace, real)
+        return real
+
+    def _below(self, workspace: Path, path: str, letters: str) -> FileEntries:
+        real = self._directory(workspace, path)
         prefix = "" if real == "." else f"{real}/"
         inside = any(hidden.is_relative_to(workspace.resolve()) for hidden in self._hidden)
         found = (
             FileEntry(each.path.rpartition("/")[2], each.path, "file", each.stamp.size, each.stamp.modified_ns / 1e9)
             for each in walk(workspace, self._copies)
-            if each.path.startswith(prefix) and not (inside and self._is_hidden(workspace, each.path))
+            if each.path.startswith(prefix)
+            and (not letters or _has(each.path.casefold(), letters))
+            and not (inside and self._is_hidden(workspace, each.path))
         )
         entries = list(islice(found, MOST_ENTRIES))
         return FileEntries(real, entries, sum(1 for _ in islice(found, MOST_ENTRIES)))
 
-    def _content(self, workspace: Path, path: str) -> FileContent:
+    def _content(self, workspace: Path, path: str, *, picture: bool) -> FileContent:
         with Root(workspace) as root:
             opened = open_file(root, path)
         with os.fdopen(opened.fd, "rb") as file:
@@ -157,7 +180,9 @@ class FileService:
         except UnicodeDecodeError:
             text = None
         if text is None or "\0" in text:
-            return FileContent(opened.real, len(content), _version(content), binary=True)
+            kind = image_type(content) or ""
+            data = base64.b64encode(content).decode() if picture and kind else ""
+            return FileContent(opened.real, len(content), _version(content), binary=True, media_type=kind, data=data)
         return FileContent(opened.real, len(content), _version(content), text)
 
     def _replace(self, workspace: Path, op: FilesWrite) -> FileWritten:
@@ -213,6 +238,15 @@ def _entry(directory: int, prefix: str, name: str) -> FileEntry:
     elif stat.S_ISREG(status.st_mode):
         kind = "file"
     return FileEntry(shown, path, kind, status.st_size if kind == "file" else 0, status.st_mtime)
+
+
+def _has(path: str, letters: str) -> bool:
+    at = 0
+    for letter in letters:
+        at = path.find(letter, at) + 1
+        if not at:
+            return False
+    return True
 
 
 def _version(content: bytes) -> str:

@@ -64,8 +64,11 @@ class WorkspaceService:
         return Changes(await self._workspaces.diff(op.copy))
 
     async def _merge(self, connection: Connection, op: WorkspacesMerge) -> WorkspaceMerged:
-        merged = await self._workspaces.merge_back(op.copy)
-        conflicts = [MergeConflict(each.path, each.reason, each.origin, each.copy) for each in merged.conflicts]
+        merged = await self._workspaces.merge_back(op.copy, settled=op.settled)
+        conflicts = [
+            MergeConflict(each.path, each.reason, each.origin, each.copy, each.base, each.version, each.cut)
+            for each in merged.conflicts
+        ]
         return WorkspaceMerged(merged.applied, merged.merged, conflicts, merged.before)
 
     async def _remove(self, connection: Connection, op: WorkspacesRemove) -> Done:
@@ -73,7 +76,16 @@ class WorkspaceService:
         return Done()
 
     async def _backup(self, connection: Connection, op: WorkspacesBackup) -> WorkspaceBackup:
-        return _backup(await self._workspaces.backup(_folder(op.cwd), _absolute(op.archive)))
+        archive = _absolute(op.archive)
+        try:
+            return _backup(await self._workspaces.backup(_folder(op.cwd), archive))
+        except OSError as problem:
+            why = problem.strerror or str(problem)
+            raise OpenAgentError(
+                "invalid_argument",
+                f"The backup cannot be written to {archive}: {why}.",
+                hint="Name another file.",
+            ) from None
 
     async def _restore(self, connection: Connection, op: WorkspacesRestore) -> WorkspaceBackup:
         return _backup(await self._workspaces.restore_backup(_absolute(op.archive), _absolute(op.to)))

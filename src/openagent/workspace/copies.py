@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +14,7 @@ from openagent.filesystem.beneath import opened_root
 from openagent.plugins.workspace import Backup, Caller, Conflict, Copy, Merged, Quota, Workspaces, WorkspaceUsage
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.undo import ChangedFile
-from openagent.protocol.workspaces import CopyMethod, WorkspacesCollected
+from openagent.protocol.workspaces import CopyMethod, MergeChoice, WorkspacesCollected
 from openagent.workspace.apply import Apply
 from openagent.workspace.backup import discard_tree, read_backup, write_backup
 from openagent.workspace.checkpoints import GitCheckpoints
@@ -30,13 +30,14 @@ from openagent.workspace.copying import (
 from openagent.workspace.diffs import tree_changes
 from openagent.workspace.git import BlobReader
 from openagent.workspace.merge import Plan, folder_of, nodes_of, plan_merge, text_merger
+from openagent.workspace.merge_settled import settle, version_of
 from openagent.workspace.quota import enforce, measure
 from openagent.workspace.snapshots import Snapshots, real_workspace, safe_name
 from openagent.workspace.tree import Manifest, find, shown, shown_left_out, write_trees
 from openagent.workspace.writes import WorkspaceWrites
 
 _AUTO: tuple[CopyMethod, ...] = ("overlay", "worktree", "copy")
-_MAX_SIDE = 32 << 10
+_MAX_SIDE = 64 << 10
 _MERGES = "merges"
 """The session under which the origin's states before merges are kept."""
 
@@ -169,14 +170,17 @@ class WorkspaceCopies:
 
         return await self._checkpoints.exclusively(store, work)
 
-    async def merge_back(self, copy: str, *, by: Caller | None = None) -> Merged:
+    async def merge_back(self, copy: str, *, by: Caller | None = None, settled: Sequence[MergeChoice] = ()) -> Merged:
         record = await asyncio.to_thread(self._opened, copy)
         store = self._checkpoints.store(Path(record.copy.origin))
         return await self._writes.merging(
-            store.workspace, by, lambda: self._merge(store, record.copy), lambda done: (*done.applied, *done.merged)
+            store.workspace,
+            by,
+            lambda: self._merge(store, record.copy, settled),
+            lambda done: (*done.applied, *done.merged),
         )
 
-    def _merge(self, store: Snapshots, copy: Copy) -> Merged:
+    def _merge(self, store: Snapshots, copy: Copy, settled: Sequence[MergeChoice]) -> Merged:
         present = store.take()
         before = store.checkpoint(present, _MERGES, 0, "before_merge")
         theirs = self._files(store, copy)
@@ -184,6 +188,7 @@ class WorkspaceCopies:
             base = store.files_of(reader, _base_tree(store, copy.id))
             ours = without_repository(present.files)
             plan = plan_merge(base, ours, theirs, text_merger(store.objects, reader))
+            plan = settle(plan, nodes_of(ours.root), nodes_of(theirs.root), settled, store.objects)
             target = Manifest(folder_of(plan.result, ours.root.mode), ours.left_out)
             change = Apply(reader, ours, target, store.begin_writing())
             with opened_root(store.workspace) as root:
@@ -307,10 +312,14 @@ def _base_tree(store: Snapshots, copy: str) -> str:
 
 
 def _conflicts(reader: BlobReader, plan: Plan, base: Manifest, ours: Manifest, theirs: Manifest) -> list[Conflict]:
-    return [
-        Conflict(shown(path), reason, *(_text(reader, side, path) for side in (ours, theirs, base)))
-        for path, reason in plan.conflicts
-    ]
+    found: list[Conflict] = []
+    nodes = nodes_of(ours.root), nodes_of(theirs.root)
+    for path, reason in plan.conflicts:
+        texts = [_text(reader, side, path) for side in (ours, theirs, base)]
+        cut = any(text is not None and len(text.encode()) >= _MAX_SIDE for text in texts)
+        version = version_of(nodes[0].get(path), nodes[1].get(path))
+        found.append(Conflict(shown(path), reason, *texts, version=version, cut=cut))
+    return found
 
 
 def _text(reader: BlobReader, side: Manifest, path: bytes) -> str | None:

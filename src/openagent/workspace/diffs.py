@@ -20,16 +20,16 @@ class _Change(NamedTuple):
     status: Literal["A", "M", "D", "R"]
 
 
-def tree_changes(git_dir: Path, before: str, after: str) -> list[ChangedFile]:
+def tree_changes(git_dir: Path, before: str, after: str, *, patches: bool = True) -> list[ChangedFile]:
     changes = _raw(run_git(git_dir, [*_OPTIONS, "--raw", "-z", before, after]).stdout)
     if not changes:
         return []
     counts = _counts(run_git(git_dir, [*_OPTIONS, "--numstat", "-z", before, after]).stdout)
-    patches = _patches(git_dir, before, after)
+    found = _patches(git_dir, before, after) if patches else []
     result: list[ChangedFile] = []
     for number, change in enumerate(changes):
         added, removed = counts.get(change.path, ("0", "0"))
-        patch = patches[number] if number < len(patches) else b""
+        patch = found[number] if number < len(found) else b""
         result.append(
             ChangedFile(
                 path=shown(change.path),
@@ -39,10 +39,15 @@ def tree_changes(git_dir: Path, before: str, after: str) -> list[ChangedFile]:
                 patch=patch[:MAX_PATCH].decode("utf-8", "replace"),
                 old_path=shown(change.old_path),
                 binary=added == "-",
-                cut=len(patch) > MAX_PATCH or number >= len(patches),
+                cut=len(patch) > MAX_PATCH or (patches and number >= len(found)),
             )
         )
     return result
+
+
+def whole_patch(git_dir: Path, before: str, after: str) -> bytes:
+    """Between two objects, not cut, with the same hunks as `tree_changes` tells."""
+    return run_git(git_dir, ["diff", "--no-ext-diff", "--no-textconv", before, after]).stdout
 
 
 def _raw(listing: bytes) -> list[_Change]:

@@ -25,7 +25,7 @@ class Entry(Struct, omit_defaults=True):
     """Of its session's file."""
     at: int
     """Nanoseconds."""
-    kind: Literal["write", "rewind", "return", "unsure"] = "write"
+    kind: Literal["write", "rewind", "revert", "return", "unsure"] = "write"
     turn: int = 0
     call: str = ""
     touched: list[Change] = []
@@ -34,7 +34,7 @@ class Entry(Struct, omit_defaults=True):
     repository: bytes = b""
     """The repository's own state afterwards, when it changed."""
     undo: str = ""
-    """Of a rewind: what takes it back. Of a return: the rewind it took back."""
+    """Of a rewind or a revert: what takes it back. Of a return: which of them it took back."""
     taken: list[tuple[int, bytes]] = []
     """By number and path. Of a rewind: the writes it took back. Of a return: what it brought again. Of an `unsure`:
     the entries that are shared after all."""
@@ -127,7 +127,8 @@ class Write(Struct, frozen=True):
 
 
 def writes_of(entries: Collection[Entry]) -> list[Write]:
-    """In order. What a rewind took back and a return brought again stands again."""
+    """In order. What a rewind took back and a return brought again stands again. A revert is a write like another: what
+    the session did to the file is what both of them made of it."""
     returned = {(entry.undo, path) for entry in entries if entry.kind == "return" for _, path in entry.taken}
     taken = {
         place: entry.undo
@@ -143,9 +144,10 @@ def writes_of(entries: Collection[Entry]) -> list[Write]:
             entry.turn,
             change,
             entry.shared or unsure.get(entry.number, ""),
-            taken.get((entry.number, change.path), ""),
+            taken.get((entry.number, change.path), "")
+            or (entry.undo if (entry.undo, change.path) in returned else ""),  # a revert that was brought back
         )
         for entry in entries
-        if entry.kind == "write"
+        if entry.kind in ("write", "revert")
         for change in entry.touched
     ]

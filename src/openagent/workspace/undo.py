@@ -53,7 +53,7 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
     with BlobReader(trail.store.directory) as reader:
         goal = plan(trail.files, history, text_merger(trail.store.objects, reader), wish.overwrites)
         before = trail.store.checkpoint(trail.snapshot(), wish.session, wish.turn, "before_restore")
-        touched, kept = _carry_out(trail, reader, goal, found)
+        touched, kept = carry_out(trail, reader, goal, found)
         git: Git = "untouched", ""
         was = b""
         if wish.git_state:
@@ -68,31 +68,36 @@ def take_back(trail: Trail, wish: Request, found: Found) -> Restored | None:
     entry = Entry(0, 0, "rewind", wish.turn, touched=touched, undo=wish.undo, taken=taken, before=before.id)
     entry.repository = was if git[0] == "restored" else b""
     trail.journal.append(wish.session, entry)
-    return _restored(touched, goal, kept=kept, others=others, undo=wish.undo, before=before.id, git=git)
+    return restored(touched, goal, kept=kept, others=others, undo=wish.undo, before=before.id, git=git)
 
 
 def put_again(trail: Trail, session: str, undo: str, found: Found) -> Restored | None:
     entries = trail.journal.read(session)
-    rewind = next((entry for entry in entries if entry.kind == "rewind" and entry.undo == undo), None)
+    rewind = next((entry for entry in entries if entry.kind in ("rewind", "revert") and entry.undo == undo), None)
     if rewind is None or any(entry.kind == "return" and entry.undo == undo for entry in entries):
         return None
     history = {change.path: [Step(change.after, change.before)] for change in rewind.touched}
     with BlobReader(trail.store.directory) as reader:
         goal = plan(trail.files, history, text_merger(trail.store.objects, reader), lambda _path: False)
         before = trail.store.checkpoint(trail.snapshot(), session, rewind.turn, "before_restore")
-        touched, kept = _carry_out(trail, reader, goal, found)
+        touched, kept = carry_out(trail, reader, goal, found)
         git: Git = "untouched", ""
         if rewind.repository:
             git = restore_repository(trail.store, reader, rewind.before, trail.look_at_repository())
             trail.repository_touched()
     failed = {path for path, _ in (*goal.others, *kept)}
-    again = {path for _, path in rewind.taken if path not in failed}
+    taken = (
+        (change.path for change in rewind.touched) if rewind.kind == "revert" else (path for _, path in rewind.taken)
+    )
+    again = {path for path in taken if path not in failed}
     entry = Entry(0, 0, "return", rewind.turn, touched=touched, undo=undo, taken=[(0, path) for path in sorted(again)])
     trail.journal.append(session, entry)
-    return _restored(touched, goal, kept=kept, others=goal.others, undo="", before=before.id, git=git)
+    done = restored(touched, goal, kept=kept, others=goal.others, undo="", before=before.id, git=git)
+    path = shown(rewind.touched[0].path) if rewind.kind == "revert" and rewind.touched else ""
+    return msgspec.structs.replace(done, path=path, turn=rewind.turn)
 
 
-def _carry_out(
+def carry_out(
     trail: Trail, reader: BlobReader, goal: Goal, found: Found
 ) -> tuple[list[Change], list[tuple[bytes, str]]]:
     store, present = trail.store, trail.files
@@ -138,7 +143,7 @@ def _repository_back(trail: Trail, reader: BlobReader, wish: Request, moved: Seq
     return outcome
 
 
-def _restored(
+def restored(
     touched: Sequence[Change],
     goal: Goal,
     *,
@@ -162,9 +167,12 @@ def _restored(
     )
 
 
-def changes_of(trail: Trail, session: str, turn: int | None) -> list[ChangedFile]:
+def changes_of(trail: Trail, session: str, turn: int | None, *, since: bool = False) -> list[ChangedFile]:
     writes = writes_of(trail.journal.read(session))
-    wanted = [write for write in writes if (not write.taken_by if turn is None else write.turn == turn)]
+    if turn is None or since:
+        wanted = [write for write in writes if not write.taken_by and write.turn >= (turn or 0)]
+    else:
+        wanted = [write for write in writes if write.turn == turn]
     by_path: dict[bytes, list[Write]] = {}
     for write in wanted:
         by_path.setdefault(write.change.path, []).append(write)
@@ -172,7 +180,7 @@ def changes_of(trail: Trail, session: str, turn: int | None) -> list[ChangedFile
     with BlobReader(trail.store.directory) as reader:
         merge_text = text_merger(trail.store.objects, reader)
         for path, some in by_path.items():
-            before, after = some[0].change.before, _alone([write.change for write in some], merge_text)
+            before, after = some[0].change.before, alone([write.change for write in some], merge_text)
             if before != after:
                 for draft, state in ((old, before), (new, after)):
                     if state is not None and state.kind != "folder":
@@ -187,7 +195,7 @@ def changes_of(trail: Trail, session: str, turn: int | None) -> list[ChangedFile
     ]
 
 
-def _alone(changes: Sequence[Change], merge_text: Callable[[bytes, bytes, bytes], bytes | None]) -> State | None:
+def alone(changes: Sequence[Change], merge_text: Callable[[bytes, bytes, bytes], bytes | None]) -> State | None:
     """What a path would be after these alone, without what others did to it in between."""
     at = changes[0].after
     for change in changes[1:]:

@@ -12,13 +12,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from openagent.plugins.workspace import Caller, Checkpoint, Restored, Writes, WriteWindow
+from openagent.plugins.workspace import Caller, Checkpoint, Part, Restored, Writes, WriteWindow
 from openagent.plugins.worktrees import common_directory
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.review import Review
 from openagent.protocol.undo import ChangedFile
 from openagent.workspace.checkpoints import GitCheckpoints
 from openagent.workspace.git_guard import Disarmed, GitGuard
 from openagent.workspace.journal import OTHERS, Entry
+from openagent.workspace.review import revert, review_of
 from openagent.workspace.snapshots import Snapshot
 from openagent.workspace.states import Change, inside
 from openagent.workspace.trail import Trail
@@ -223,11 +225,13 @@ class WorkspaceWrites:
                 await self._save_start(kept, window)
             return done
 
-    async def changes(self, workspace: Path, session: str, turn: int | None) -> list[ChangedFile]:
+    async def changes(
+        self, workspace: Path, session: str, turn: int | None, *, since: bool = False
+    ) -> list[ChangedFile]:
         kept = self._keep(workspace)
         async with kept.lock:
             await self._look(kept)
-            return await _to_the_end(lambda: changes_of(kept.trail, session, turn))
+            return await _to_the_end(lambda: changes_of(kept.trail, session, turn, since=since))
 
     async def rewind(
         self,
@@ -246,6 +250,19 @@ class WorkspaceWrites:
     async def unrewind(self, workspace: Path, session: str, undo: str) -> Restored | None:
         kept = self._keep(workspace)
         return await self._restore(kept, lambda found: put_again(kept.trail, session, undo, found))
+
+    async def review(self, workspace: Path, session: str, turn: int | None) -> Review:
+        kept = self._keep(workspace)
+        async with kept.lock:
+            await self._look(kept)
+            return await _to_the_end(lambda: review_of(kept.trail, session, turn))
+
+    async def revert(self, workspace: Path, part: Part) -> Restored:
+        kept = self._keep(workspace)
+        done = await self._restore(kept, lambda found: revert(kept.trail, part, found))
+        if done is None:
+            raise AssertionError("a revert does something, or says why not")
+        return done
 
     async def _restore(
         self, kept: Kept, work: Callable[[Callable[[Sequence[Change]], None]], Restored | None]

@@ -178,7 +178,7 @@ class Agent:
             before = float(params.cursor) if params.cursor else None
         except ValueError:
             raise RpcError(INVALID_PARAMS, "The cursor is not one that was given out.") from None
-        op = SessionList(id=self._link.next_id(), limit=PAGE, before=before, cwd=params.cwd or "")
+        op = SessionList(id=self._link.next_id(), limit=PAGE, before=before, cwd=params.cwd or "", archived=False)
         page = await self._link.request(op)
         sessions = [
             {"sessionId": info.id, "cwd": info.cwd, "title": info.name, "updatedAt": iso(info.updated_at)}

@@ -1,26 +1,32 @@
 "use strict";
 
-// The code stands behind the #, which a browser sends to nobody; it goes into one request, and out of the history.
-const code = location.hash.slice(1);
-history.replaceState(null, "", "/login");
-
 function explain(text) {
   document.getElementById("state").textContent = text;
   document.getElementById("help").hidden = false;
   document.getElementById("command").hidden = false;
 }
 
+// The code stands behind the #, which a browser sends to nobody; it goes into one request, and out of the history.
+function takeCode() {
+  const code = location.hash.slice(1);
+  history.replaceState(null, "", "/login");
+  return code;
+}
+
 async function logIn() {
+  const code = takeCode();
   if (!code) {
     explain("This browser is not logged in.");
     return;
   }
+  document.getElementById("state").textContent = "Logging in…";
   try {
     const answer = await fetch("/api/login", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ code }),
     });
+    await answer.text(); // All of it: a page that leaves before counts it as a request that failed.
     if (answer.ok) {
       location.replace("/");
     } else {
@@ -32,3 +38,5 @@ async function logIn() {
 }
 
 logIn();
+// An address pasted into this same tab changes nothing but what stands behind the #, and loads no page.
+addEventListener("hashchange", logIn);

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from uuid import uuid4
 
 import msgspec
 from starlette.applications import Starlette
@@ -12,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route, WebSocketRoute
 
+from openagent.daemon.connection import trace_id
 from openagent.daemon.daemon import Daemon
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
@@ -19,8 +19,11 @@ from openagent.gateway.request_guard import WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import openapi, problems
 from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.browser import browser_rows
+from openagent.gateway.rest.downloads import Downloads
 from openagent.gateway.rest.endpoint import Custom, Endpoint, Row, endpoints
+from openagent.gateway.rest.shell_runs import ShellRuns
 from openagent.gateway.rest.talking import Talking
+from openagent.gateway.rest.waiting import Waiting
 from openagent.gateway.static import StaticFiles
 from openagent.gateway.websocket import websocket_endpoint
 from openagent.protocol.errors import OpenAgentError
@@ -70,6 +73,9 @@ def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
         *browser_rows(gate, cookie, asking.tell_login),
         Custom("GET", OPENAPI, "This document.", describe, scope="read", result=dict),
         *Talking(asking).rows(),
+        *ShellRuns(asking).rows(),
+        *Waiting(asking).rows(),
+        *Downloads(asking).rows(),
         *endpoints(),
     ]
     return table
@@ -99,8 +105,9 @@ async def _explain_http(request: Request, problem: Exception) -> Response:
     path = request.url.path
     if problem.status_code == 405 and (allowed := _methods_at(request)):
         headers["Allow"] = ", ".join(sorted(allowed))
-        return problems.problem(405, "wrong_method", f"{request.method} is not possible at {path}.", headers=headers)
-    return problems.problem(404, "not_found", f"There is nothing at {path}.")
+        refusal = f"{request.method} is not possible at {path}."
+        return _logged(request, problems.problem(405, "wrong_method", refusal, headers=headers), "wrong_method")
+    return _logged(request, problems.problem(404, "not_found", f"There is nothing at {path}."), "not_found")
 
 
 def _methods_at(request: Request) -> set[str]:
@@ -115,16 +122,23 @@ def _methods_at(request: Request) -> set[str]:
 
 async def _explain_refusal(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, problems.Refused)
-    return problem.response()
+    return _logged(request, problem.response(), problem.code)
 
 
 async def _explain_error(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, OpenAgentError)
-    return problems.explain(problem.info)
+    return _logged(request, problems.explain(problem.info), problem.info.code)
 
 
 async def _explain_defect(request: Request, problem: Exception) -> Response:
-    ticket = uuid4().hex[:8]
-    _log.error("request failed", extra={"path": request.url.path, "ticket": ticket}, exc_info=problem)
-    detail = f"The daemon hit a defect ({type(problem).__name__}); its log has the details under {ticket}."
+    _log.error("request failed", extra={"method": request.method, "path": request.url.path}, exc_info=problem)
+    name = type(problem).__name__
+    detail = f"The daemon hit a defect ({name}); its log has the details under {trace_id.get()}."
     return problems.problem(500, "internal", detail)
+
+
+def _logged(request: Request, refusal: Response, code: str) -> Response:
+    """So that whoever has the trace id of a refusal finds it in the log."""
+    told = {"method": request.method, "path": request.url.path, "status": refusal.status_code, "code": code}
+    _log.info("request refused", extra=told)
+    return refusal

@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 from uuid import uuid4
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,6 +23,7 @@ from openagent.gateway.rest.decode import (
     read_body,
 )
 from openagent.gateway.rest.endpoint import Endpoint
+from openagent.gateway.rest.in_full import encode_full
 from openagent.gateway.rest.problems import Refused, problem
 from openagent.protocol.op import Done, Op
 from openagent.protocol.routes import Page
@@ -67,7 +68,6 @@ class Asking:
         connection.name = caller.name
         connection.greeted = True
         connection.interactive = caller.may("approve")
-        trace_id.set(op.id)
         try:
             return await self.daemon.perform(connection, op)
         finally:
@@ -126,7 +126,8 @@ class Asking:
 
 
 def new_op_id() -> str:
-    return f"rest-{uuid4().hex[:16]}"
+    """The request's trace id: its events, the log and the answer can be held against each other."""
+    return trace_id.get() or f"rest-{uuid4().hex[:16]}"
 
 
 def encode(endpoint: Endpoint, result: object) -> Response:
@@ -142,22 +143,7 @@ def encode(endpoint: Endpoint, result: object) -> Response:
 
 
 def json_response(value: object, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(in_full(value)), status, media_type="application/json")
-
-
-def in_full(value: Any) -> Any:
-    """With the fields that are as they are by default, which the protocol leaves out: whoever reads an answer over HTTP
-    need not know the defaults."""
-    if isinstance(value, Struct):
-        config = value.__struct_config__
-        told = {} if config.tag is None else {config.tag_field: config.tag}
-        fields = ((field.encode_name, getattr(value, field.name)) for field in msgspec.structs.fields(value))
-        return told | {name: in_full(each) for name, each in fields if each is not UNSET}
-    if isinstance(value, dict):
-        return {name: in_full(each) for name, each in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [in_full(each) for each in cast("list[Any]", value)]
-    return value
+    return Response(encode_full(value), status, media_type="application/json")
 
 
 def _to_keep(response: Response, fingerprint: bytes) -> Answer:
@@ -177,7 +163,7 @@ def _told_once(fingerprint: bytes) -> Answer:
 
 
 def _refusal(fingerprint: bytes, detail: str, hint: str = "") -> Answer:
-    refusal = problem(409, "conflict", detail, hint=hint)
+    refusal = problem(409, "conflict", detail, hint=hint, trace="")
     return Answer(fingerprint, 409, [("content-type", refusal.media_type or "")], bytes(refusal.body))
 
 

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openagent.protocol import descriptions
+from openagent.protocol import bounds, descriptions
 from openagent.protocol.op import Done, Op
 from openagent.protocol.ops import ALL_OPS
 from openagent.protocol.routes import Method, Route
@@ -43,6 +43,8 @@ class Row:
         headers: Mapping[str, str] | None = None,
         streams: bool = False,
         refusals: tuple[int, ...] = (),
+        also: tuple[int, ...] = (),
+        media: str = "",
     ) -> None:
         self.method: Method = method
         self.path = path
@@ -61,6 +63,10 @@ class Row:
         """Request headers that it heeds, and what they are for."""
         self.streams = streams
         """Answers with server-sent events, when that is what the caller accepts."""
+        self.media = media
+        """What it answers with, where that is no JSON."""
+        self.also = also
+        """Other statuses with the same answer."""
         self.refusals = refusals
         """Statuses that it answers with beside those that every address has."""
 
@@ -110,7 +116,7 @@ class Endpoint(Row):
             description=more,
             scope=op.needs[0],
             status=route.status or (204 if op.result() is Done else 200),
-            path_types={name: _bounded(self._fields[field].type) for name, field in self.path_fields.items()},
+            path_types={name: _bounded(field, self._fields[field].type) for name, field in self.path_fields.items()},
             query=None if takes_body else self._given,
             body=self._given if takes_body and self._rest else None,
             result=self._page if route.paging else op.result(),
@@ -122,7 +128,7 @@ class Endpoint(Row):
 
     @functools.cached_property
     def _given(self) -> type[Struct]:
-        fields: list[Any] = [(field.name, _bounded(field.type), *_default(field)) for field in self._rest]
+        fields: list[Any] = [(field.name, _bounded(field.name, field.type), *_default(field)) for field in self._rest]
         if self.paging is not None:
             fields.append(("cursor", str, ""))
         doc = {"__doc__": self.op.__doc__}
@@ -180,10 +186,12 @@ def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
     return ()
 
 
-def _bounded(kind: Any) -> Any:
+def _bounded(name: str, kind: Any) -> Any:
+    if (closer := bounds.bounded(name, kind)) is not kind:
+        return closer
     if kind is int:
         return Integer
     if get_origin(kind) in (UnionType, Union):
-        first, *others = (_bounded(each) for each in get_args(kind))
+        first, *others = (_bounded(name, each) for each in get_args(kind))
         return functools.reduce(lambda one, other: one | other, others, first)
     return kind

@@ -13,7 +13,10 @@ from starlette.responses import StreamingResponse
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Daemon
+from openagent.gateway.rest.in_full import encode_full
+from openagent.protocol.codec import decode_event
 from openagent.protocol.errors import ErrorInfo
+from openagent.protocol.events import Reply
 from openagent.protocol.op import Op
 
 MOST_UNSENT = 8 * 1024 * 1024
@@ -49,6 +52,8 @@ class EventLine:
     def __init__(self, daemon: Daemon, caller: Caller, *, interactive: bool) -> None:
         self._bodies: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._unsent = 0
+        self._asked: type[Struct] | None = None
+        """What the op is answered with that was asked last."""
         self._daemon = daemon
         self.connection = Connection(daemon, self, caller)
         self.connection.name = caller.name
@@ -82,8 +87,16 @@ class EventLine:
     def hang_up(self) -> None:
         self._bodies.put_nowait(None)
 
+    def in_full(self, body: bytes) -> bytes:
+        """An event with what it leaves out because it is so by default."""
+        event = decode_event(body)
+        if isinstance(event, Reply) and self._asked is not None:
+            event = msgspec.structs.replace(event, result=msgspec.convert(event.result, self._asked))
+        return encode_full(event)
+
     async def ask(self, op: Op) -> None:
         """Its reply is the next event, unless it is refused: that is raised."""
+        self._asked = type(op).result()
         await self._daemon.answer(self.connection, op)
 
     async def next(self) -> bytes | None:
@@ -92,16 +105,35 @@ class EventLine:
         self._unsent -= len(body or b"")
         return body
 
+    def rest(self) -> list[bytes]:
+        """What has come and was not read yet."""
+        return [body for body in iter(self._next_now, None) if body]
+
+    def _next_now(self) -> bytes | None:
+        return None if self._bodies.empty() else self._bodies.get_nowait() or b""
+
     def close(self) -> None:
         self.connection.close()
 
 
-def event_stream(line: EventLine, is_last: Callable[[Head], bool]) -> StreamingResponse:
-    return StreamingResponse(_events(line, is_last), media_type="text/event-stream", headers=_HEADERS)
+def event_stream(
+    line: EventLine,
+    is_last: Callable[[Head], bool],
+    *,
+    begins_with: tuple[str, bytes] | None = None,
+    only: Callable[[Head], bool] = lambda _: True,
+) -> StreamingResponse:
+    """`begins_with`: the name and body of an event before all others."""
+    first = b"event: %s\ndata: %s\n\n" % (begins_with[0].encode(), begins_with[1]) if begins_with else b""
+    return StreamingResponse(_events(line, is_last, first, only), media_type="text/event-stream", headers=_HEADERS)
 
 
-async def _events(line: EventLine, is_last: Callable[[Head], bool]) -> AsyncGenerator[bytes, None]:
+async def _events(
+    line: EventLine, is_last: Callable[[Head], bool], first: bytes, only: Callable[[Head], bool]
+) -> AsyncGenerator[bytes, None]:
     try:
+        if first:
+            yield first
         while True:
             try:
                 async with asyncio.timeout(KEEP_ALIVE):
@@ -112,8 +144,10 @@ async def _events(line: EventLine, is_last: Callable[[Head], bool]) -> AsyncGene
             if body is None:
                 return
             head = _head.decode(body)
+            if not only(head):
+                continue
             number = b"id: %d\n" % head.seq if head.seq else b""
-            yield b"%sevent: %s\ndata: %s\n\n" % (number, head.type.encode(), body)
+            yield b"%sevent: %s\ndata: %s\n\n" % (number, head.type.encode(), line.in_full(body))
             if is_last(head):
                 return
     finally:

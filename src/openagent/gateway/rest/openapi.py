@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, from the table of addresses and the protocol's own schemas."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -43,6 +43,12 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         paths.setdefault(row.path.replace(":path}", "}"), {})[row.method.lower()] = _operation(row, of)
     used = {name: schema for name, schema in schemas.items() if name not in of.inlined}
+    whole = _whole(rows, paths, used, of)
+    _simplify_pairs(whole)
+    return whole
+
+
+def _whole(rows: Sequence[Row], paths: dict[str, Any], used: dict[str, Any], of: "_Schemas") -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
@@ -71,6 +77,21 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
             },
         },
     }
+
+
+def _simplify_pairs(schema: Any) -> None:
+    """Two numbers are a list of numbers that holds two: many readers of schemas know no `prefixItems`."""
+    if isinstance(schema, list):
+        for each in cast("list[Any]", schema):
+            _simplify_pairs(each)
+    if not isinstance(schema, dict):
+        return
+    known = cast("dict[str, Any]", schema)
+    for each in known.values():
+        _simplify_pairs(each)
+    kinds: list[Any] = known.get("prefixItems", [])
+    if kinds and kinds.count(kinds[0]) == len(kinds):
+        known["items"] = known.pop("prefixItems")[0]
 
 
 def _describe(schemas: dict[str, Any], kinds: Sequence[Any], told: Mapping[type[Struct], Mapping[str, str]]) -> None:
@@ -183,7 +204,9 @@ def _responses(row: Row, of: _Schemas) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": "Done." if row.status == 204 else "The answer."}
     if row.result is not None and row.status != 204:
         answer["content"] = {"application/json": {"schema": of.of(row.result)}}
-    responses: dict[str, Any] = {str(row.status): answer}
+    if row.media:
+        answer["content"] = {row.media: {"schema": {"type": "string", "description": "The file."}}}
+    responses: dict[str, Any] = {str(status): dict(answer) for status in (row.status, *row.also)}
     if row.streams:
         events = {"schema": {"type": "string", "description": "Events as `text/event-stream`."}}
         responses.setdefault("200", {"description": "Events as they happen."}).setdefault("content", {})[

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
+from openagent.daemon.connection import trace_id
 from openagent.protocol.errors import ErrorCode, ErrorInfo
 
 MEDIA_TYPE = "application/problem+json"
@@ -21,14 +22,14 @@ STATUSES: dict[ErrorCode, int] = {
     "conflict": 409,
     "busy": 409,
     "invalid_argument": 422,
-    "config_error": 409,
+    "config_error": 422,
     "slow_client": 429,
     "shutting_down": 503,
     "provider_error": 424,
     "auth_failed": 424,
     "rate_limited": 429,
     "quota_exhausted": 429,
-    "workspace_full": 507,
+    "workspace_full": 409,
     "model_not_found": 404,
     "context_too_long": 422,
     "budget_exceeded": 409,
@@ -57,8 +58,8 @@ class Problem(Struct, frozen=True, omit_defaults=True):
     """For programs."""
     hint: str = ""
     """What to do next."""
-    instance: str = ""
-    """Which occurrence it was, where that is known."""
+    trace: str = ""
+    """The id of this request: the header `Trace-Id` has it too, and so has every line about it in the daemon's log."""
 
 
 class Refused(Exception):
@@ -76,9 +77,17 @@ class Refused(Exception):
 
 
 def problem(
-    status: int, code: str, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    hint: str = "",
+    headers: Mapping[str, str] | None = None,
+    trace: str | None = None,
 ) -> Response:
-    body = Problem(f"urn:openagent:problem:{code}", HTTPStatus(status).phrase, status, detail, code, hint)
+    """`trace`: of another request than this one; empty: of none."""
+    told = trace_id.get() if trace is None else trace
+    body = Problem(f"urn:openagent:problem:{code}", HTTPStatus(status).phrase, status, detail, code, hint, told)
     return Response(msgspec.json.encode(body), status, headers, MEDIA_TYPE)
 
 

@@ -21,7 +21,6 @@ from openagent.protocol.messages import UserPart
 from openagent.protocol.op import Op
 from openagent.protocol.sessions import SessionAttach, SessionGet, SessionInfo, SessionUpdate, Settings, SettingsChange
 from openagent.protocol.templates import Template, TemplateInfo, TemplatesList, TemplatesSave
-from openagent.protocol.tools import ToolRan, ToolRun
 from openagent.protocol.usage import UsageAsk, UsageReport
 from openagent.protocol.workspaces import WorkspaceBackup, WorkspacesBackup, WorkspacesList
 
@@ -49,13 +48,6 @@ class EventsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     after: int | None = None
     """Only what came after this number; also as `Last-Event-ID`."""
-
-
-class ShellBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """A command to run."""
-
-    command: str
-    """The command, as one would type it."""
 
 
 class BackupBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -119,10 +111,6 @@ class Talking:
                 "PATCH", "/api/agents/{id}/settings", "Change some of an agent's settings.", self._change_settings,
                 scope="chat", path_types=_SESSION, body=SettingsChange, result=Settings, headers=_MATCH,
                 refusals=(412, 428),
-            ),
-            Custom(
-                "POST", "/api/agents/{id}/shell", "Run a command as a person would.", self._shell, scope="chat",
-                path_types=_SESSION, body=ShellBody, result=ToolRan, headers=key,
             ),
             Custom(
                 "GET", "/api/mcp/servers/{name}", "One MCP server.", self._server, scope="read",
@@ -219,17 +207,6 @@ class Talking:
             if problem.info.code == "conflict" and expected:
                 raise Refused(412, "changed_since", problem.info.message, hint=problem.info.hint) from None
             raise
-
-    async def _shell(self, request: Request) -> Response:
-        body = await read_body(request)
-        given = decode_body(request, body, ShellBody)
-        arguments = {"command": given.command}
-        op = ToolRun(id=new_op_id(), session=_session(request), tool="shell", arguments=arguments)
-
-        async def run() -> Response:
-            return json_response(await self._perform(request, op))
-
-        return await self._asking.once(request, body, run)
 
     async def _server(self, request: Request) -> Response:
         decode_query(request, None)

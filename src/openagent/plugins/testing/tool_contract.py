@@ -37,6 +37,7 @@ class LoneContext:
         self.workspace.mkdir(exist_ok=True)
         self.folders: Sequence[Path] = ()
         self.files_read = FilesRead()
+        self.apart = False
         self.shown: list[str] = []
         self.plan: list[PlanItem] = []
 
@@ -48,6 +49,9 @@ class LoneContext:
 
     async def ask(self, question: Question) -> str:
         raise AssertionError("this context has nobody to ask")
+
+    async def ask_if_there(self, question: Question) -> str | None:
+        return None
 
     def wrote(self, path: str) -> None:
         pass

@@ -2,19 +2,27 @@
 
 import re
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpOAuth, McpServerEntry
+from openagent.tools.mcp.foreign_entries import entry_from
+from openagent.tools.mcp.foreign_files import read_foreign
 
 TransportKind = Literal["stdio", "http", "sse"]
 DEFAULT_TIMEOUT = 60.0
-PROJECT_FILES = (".mcp.json", "mcpServers.json")
+OWN_FILE = "mcpServers.json"
+"""Beside the person's config.toml."""
+WORKSPACE_FOLDER = "workspaceFolder"
+"""The variable that stands for the workspace a server is started for; it is filled in then."""
+PROJECT_FILES = (".mcp.json", OWN_FILE)
 """In the folder of a project that is trusted."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_FETCHING = frozenset(("npx", "uvx", "uv", "bunx", "bun", "pnpm", "pnpx", "yarn", "pipx", "deno", "docker"))
 _KINDS: dict[str, TransportKind] = {
     "": "stdio",
     "stdio": "stdio",
@@ -23,12 +31,6 @@ _KINDS: dict[str, TransportKind] = {
     "streamableHttp": "http",
     "sse": "sse",
 }
-
-
-class ServerFile(Struct, frozen=True):
-    servers: dict[str, msgspec.Raw] = field(name="mcpServers", default_factory=dict[str, msgspec.Raw])
-    disabled: list[str] = []
-    """Servers of any file that are switched off, by name."""
 
 
 class ServerDefinition(Struct, frozen=True, kw_only=True):
@@ -41,9 +43,16 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     url: str = ""
     headers: dict[str, str] = {}
+    cwd: str = ""
+    folders: list[str] = []
     timeout: float = DEFAULT_TIMEOUT
+    start_timeout: float = 0.0
+    tools: list[str] = []
+    without_tools: list[str] = []
     network: str | list[str] = ""
     enabled: bool = True
+    problem: str = ""
+    """Why it cannot be started as it is: a variable that is not set."""
     source: str = ""
     """The file it stands in, or `database`."""
     description: str = ""
@@ -64,27 +73,33 @@ class FoundServers(Struct, frozen=True):
     disabled: list[str]
 
 
+def fetches_program(definition: ServerDefinition) -> bool:
+    """Its command is one that gets the program first: from a registry, at the first start at least."""
+    return PurePath(definition.command).name in _FETCHING
+
+
 def read_servers(text: bytes, source: str, expand: Callable[[str], str]) -> FoundServers:
     """`expand` fills in `${VARIABLES}`, and raises OpenAgentError for one that is not set."""
     try:
-        file = msgspec.json.decode(text, type=ServerFile)
-    except msgspec.DecodeError as problem:
-        return FoundServers({}, [f"{source}: {problem}."], [])
+        file = read_foreign(text, source)
+    except OpenAgentError as problem:
+        return FoundServers({}, [problem.info.message], [])
+    manner = "own" if PurePath(source).name == OWN_FILE else file.manner
     servers: dict[str, ServerDefinition] = {}
     problems: list[str] = []
     for name, raw in file.servers.items():
         try:
-            entry = msgspec.json.decode(raw, type=McpServerEntry)
-            servers[name] = define(name, entry, source, expand)
-        except msgspec.DecodeError as problem:
-            problems.append(f"{source}: server {name!r}: {problem}.")
+            servers[name] = define(name, entry_from(raw, manner, lambda _note: None), source, expand)
+        except msgspec.ValidationError as problem:
+            problems.append(f"{source}: server {name!r}: {str(problem).rstrip('.')}.")
         except OpenAgentError as problem:
             problems.append(f"{source}: {problem.info.message}")
-    return FoundServers(servers, problems, file.disabled)
+    return FoundServers(servers, problems, file.off)
 
 
 def define(name: str, entry: McpServerEntry, source: str, expand: Callable[[str], str]) -> ServerDefinition:
-    """Raises OpenAgentError('config_error') for what cannot be a server."""
+    """Raises OpenAgentError('config_error') for what cannot be a server. One that lacks a variable is one all the same,
+    and says what is missing."""
     kind = _KINDS.get(entry.kind or ("http" if entry.url and not entry.command else ""))
     if not _NAME.fullmatch(name):
         raise _unfit(name, "its name may have 40 letters, digits, dots, dashes and underscores")
@@ -94,23 +109,40 @@ def define(name: str, entry: McpServerEntry, source: str, expand: Callable[[str]
         raise _unfit(name, "it has neither a command nor a url")
     if kind != "stdio" and not entry.url.startswith(("http://", "https://", "${")):
         raise _unfit(name, "its url is no http address")
-    if not 0 < entry.timeout <= 86_400:
+    if not 0 < entry.timeout <= 86_400 or not 0 <= entry.start_timeout <= 86_400:
         raise _unfit(name, "its timeout is not between 0 and 86400 seconds")
-    return ServerDefinition(
+    problems: dict[str, None] = {}
+
+    def filled(text: str) -> str:
+        try:
+            return expand(text)
+        except OpenAgentError as problem:
+            problems[problem.info.message] = None
+            return text
+
+    defined = ServerDefinition(
         name=name,
         transport=kind,
-        command=expand(entry.command),
-        args=[expand(argument) for argument in entry.args],
-        env={key: expand(value) for key, value in entry.env.items()},
-        url=expand(entry.url),
-        headers={key: expand(value) for key, value in entry.headers.items()},
+        command=filled(entry.command),
+        args=[filled(argument) for argument in entry.args],
+        env={key: filled(value) for key, value in entry.env.items()},
+        url=filled(entry.url),
+        headers={key: filled(value) for key, value in entry.headers.items()},
+        cwd=filled(entry.cwd),
+        folders=[filled(folder) for folder in entry.folders],
         timeout=entry.timeout,
+        start_timeout=entry.start_timeout,
+        tools=entry.tools,
+        without_tools=entry.without_tools,
         network=entry.network,
         enabled=not entry.disabled,
         source=source,
         description=entry.description,
-        oauth=McpOAuth(expand(entry.oauth.client_id), expand(entry.oauth.client_secret), entry.oauth.scopes),
+        oauth=msgspec.structs.replace(
+            entry.oauth, client_id=filled(entry.oauth.client_id), client_secret=filled(entry.oauth.client_secret)
+        ),
     )
+    return msgspec.structs.replace(defined, problem=" ".join(problems)) if problems else defined
 
 
 def _unfit(name: str, why: str) -> OpenAgentError:

@@ -13,7 +13,7 @@ from openagent.plugins.tool import Tool
 from openagent.tools.mcp import resources, sampling
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.find_tools import Shelf
-from openagent.tools.mcp.server import Authorize, MayConnect, McpServer, Patience, Sample
+from openagent.tools.mcp.server import Authorize, MayConnect, McpServer, Missed, Patience, Sample
 from openagent.tools.mcp.tool import McpTool
 from openagent.tools.mcp.words import tool_name
 
@@ -54,6 +54,7 @@ class MCPHost:
         patience: Patience | None = None,
         held_for: Callable[[Path, str], HeldTime] = lambda _workspace, _server: HeldTime(),
         may_connect: MayConnect = _may_always_connect,
+        missed: Missed | None = None,
     ) -> None:
         """`start` runs a server's command in the jail; `reserved` are the names of other tools; `sample` asks the
         model of a session; `share` is the percent of a model's window that schemas may take; `held_for` counts the time
@@ -67,6 +68,7 @@ class MCPHost:
         self._patience = patience or Patience()
         self._held_for = held_for
         self._may_connect = may_connect
+        self._missed = missed
         self._groups: dict[_Place, _Group] = {}
         self._lock = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
@@ -108,7 +110,7 @@ class MCPHost:
             await self._end_idle(place)
             group = self._groups.setdefault(place, _Group())
             group.used = time.monotonic()
-            wanted = {name: each for name, each in definitions.items() if each.enabled}
+            wanted = {name: each for name, each in definitions.items() if each.enabled and not each.problem}
             gone = [server for server in group.servers.values() if wanted.get(server.name) != server.definition]
             for server in gone:
                 del group.servers[server.name]
@@ -125,6 +127,7 @@ class MCPHost:
                         authorize=self._authorize,
                         held=self._held_for(workspace, name),
                         may_connect=self._may_connect,
+                        missed=self._missed,
                     )
             if gone:
                 self._name_tools(group)

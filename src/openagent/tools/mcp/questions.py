@@ -16,7 +16,8 @@ DONE = "Done"
 
 
 async def ask_form(context: ToolContext, server: str, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """One question for each field; None: declined. An empty answer means the field's default, or nothing."""
+    """One question for each field; None: declined, as it is where nobody can answer. An empty answer means the field's
+    default, or nothing."""
     answers: dict[str, Any] = {}
     required: list[Any] = schema.get("required") or []
     properties: dict[str, dict[str, Any]] = schema.get("properties") or {}
@@ -27,8 +28,8 @@ async def ask_form(context: ToolContext, server: str, message: str, schema: Mapp
         usual = f" (default: {default})" if default is not None else ""
         said = f"The MCP server {server} asks: {visible(message, MAX_QUESTION)}\n{visible(label + about + usual, 300)}"
         choices = [str(choice) for choice in _choices(wanted)][:MAX_CHOICES]
-        answer = await context.ask(_question(context, said, [*choices, DECLINE]))
-        if answer == DECLINE:
+        answer = await context.ask_if_there(_question(context, said, [*choices, DECLINE]))
+        if answer is None or answer == DECLINE:
             return None
         if not answer.strip() and (default is not None or name not in required):
             if default is not None:
@@ -44,7 +45,7 @@ async def ask_form(context: ToolContext, server: str, message: str, schema: Mapp
 async def ask_to_visit(context: ToolContext, server: str, message: str, url: str) -> bool:
     """Whether a person says that they went there."""
     said = f"The MCP server {server} asks you to open a page: {visible(message, MAX_QUESTION)}\n{visible(url, 1000)}"
-    return await context.ask(_question(context, said, [DONE, DECLINE])) == DONE
+    return await context.ask_if_there(_question(context, said, [DONE, DECLINE])) == DONE
 
 
 def _question(context: ToolContext, text: str, choices: list[str]) -> Question:

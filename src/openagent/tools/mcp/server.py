@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openagent.plugins.held_time import HeldTime
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
-from openagent.tools.mcp.definitions import ServerDefinition
+from openagent.tools.mcp.definitions import ServerDefinition, fetches_program
 from openagent.tools.mcp.offer import Offer, ask_offer
 from openagent.tools.mcp.questions import ask_form, ask_to_visit
 from openagent.tools.mcp.sampling import Sampled, SampleRequest, request_of
-from openagent.tools.mcp.words import visible
+from openagent.tools.mcp.words import last_words, visible
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,6 +38,10 @@ Authorize = Callable[[ServerDefinition, AskToVisit], "Awaitable[httpx2.Auth | No
 """What shows a server that somebody is logged in, if somebody is. When the server wants more, a person is asked."""
 MayConnect = Callable[[ServerDefinition, Path], Awaitable[str]]
 """Why a server on the network may not be reached; empty when it may."""
+Missed = Callable[[ServerDefinition, Path, str], str]
+"""What a command that failed with these words may not have found, because the jail hides it; empty: nothing known."""
+LAST_WORDS = 800
+"""Characters of what a process wrote to stderr before it ended."""
 FLOOD = 100
 """Changes that a server tells of between two lists of its tools. One that tells of more is shown to people."""
 T = TypeVar("T")
@@ -48,6 +53,8 @@ class Patience(Struct, frozen=True, kw_only=True):
 
     start: float = 30.0
     """From the start of a server to the list of its tools."""
+    fetch: float = 180.0
+    """The same, where its program is fetched first."""
     list: float = 15.0
     first_retry: float = 0.5
     """Doubles with each failure."""
@@ -74,6 +81,7 @@ class McpServer:
         authorize: Authorize,
         held: HeldTime,
         may_connect: MayConnect,
+        missed: Missed | None = None,
     ) -> None:
         self.definition = definition
         self.name = definition.name
@@ -90,6 +98,7 @@ class McpServer:
         self._authorize = authorize
         self._held = held
         self._may_connect = may_connect
+        self._missed = missed
         self._client: Client | None = None
         self._lost: wire.Lost | None = None
         self._changed = asyncio.Event()
@@ -209,7 +218,7 @@ class McpServer:
         self._lost = lost
         self._suspect.clear()
         async with contextlib.AsyncExitStack() as stack:
-            async with self._held.timeout(self._patience.start):
+            async with self._held.timeout(self._start_timeout):
                 if refusal := await self._may_connect(self.definition, self._workspace):
                     raise OpenAgentError("permission_denied", refusal)
                 client: Client = await stack.enter_async_context(
@@ -227,7 +236,7 @@ class McpServer:
                 )
                 self._changed.clear()
                 self._changes_told, self._floods = 0, False
-                offer = await ask_offer(client)
+                offer = await self._offer(client)
             self._client = client
             self._change("up", "", offer)
             listening = asyncio.create_task(sdk.hear_changes(client, self._note_change))
@@ -236,6 +245,11 @@ class McpServer:
             finally:
                 listening.cancel()
                 await asyncio.wait([listening])
+
+    @property
+    def _start_timeout(self) -> float:
+        fetching = fetches_program(self.definition)
+        return self.definition.start_timeout or (self._patience.fetch if fetching else self._patience.start)
 
     async def _watch(self, client: "Client", lost: "wire.Lost") -> None:
         signals = {event: asyncio.create_task(event.wait()) for event in (lost.event, self._changed, self._suspect)}
@@ -252,7 +266,7 @@ class McpServer:
                         signals[event] = asyncio.create_task(event.wait())
                 floods, self._changes_told = self._floods or self._changes_told > FLOOD, 0
                 async with asyncio.timeout(self._patience.list):
-                    offer = await ask_offer(client)
+                    offer = await self._offer(client)
                 if offer != self.offer or floods != self._floods:
                     self._floods = floods
                     self._change("up", "", offer)
@@ -263,6 +277,16 @@ class McpServer:
             self._client = None
             for waiting in signals.values():
                 waiting.cancel()
+
+    async def _offer(self, client: "Client") -> Offer:
+        """Without the tools that its entry leaves out."""
+        offer, wanted = await ask_offer(client), self.definition
+        tools = [
+            tool
+            for tool in offer.tools
+            if (not wanted.tools or tool.name in wanted.tools) and tool.name not in wanted.without_tools
+        ]
+        return replace(offer, tools=tools)
 
     def _note_change(self) -> None:
         self._changes_told += 1
@@ -280,7 +304,14 @@ class McpServer:
         said = visible(_said(problem), 500) if problem is not None else ""
         words = f" {refusal}" if refusal and refusal not in said else ""
         if lost and lost.last_words:
-            words += f" It said: {visible(lost.last_words, 500)}"
+            words += f" It said: {last_words(lost.last_words, LAST_WORDS)}"
+        if (
+            self._missed
+            and self.definition.command
+            and lost
+            and (hidden := self._missed(self.definition, self._workspace, f"{said}\n{lost.last_words}"))
+        ):
+            words += f" {hidden}"
         if isinstance(problem, TimeoutError):
             return f"It did not answer in time.{words}"
         if problem is None:
@@ -292,18 +323,22 @@ class McpServer:
     # What a server asks for, in the session whose call is running
 
     async def _elicit(self, message: str, schema: dict[str, Any]) -> dict[str, Any] | None:
+        """The server's clock stands still meanwhile, here as in the others: it waits for us."""
         context = self._context()
-        return await ask_form(context, self.name, message, schema) if context else None
+        with self._held.holding():
+            return await ask_form(context, self.name, message, schema) if context else None
 
     async def _visit(self, message: str, url: str) -> bool:
         context = self._context()
-        return await ask_to_visit(context, self.name, message, url) if context else False
+        with self._held.holding():
+            return await ask_to_visit(context, self.name, message, url) if context else False
 
     async def _ask_model(self, params: "types.CreateMessageRequestParams") -> Sampled:
         context = self._context()
         if context is None:
             raise OpenAgentError("permission_denied", "The model is asked only during a call of one session.")
-        return await self._sample(context.session, request_of(self.name, params))
+        with self._held.holding():
+            return await self._sample(context.session, request_of(self.name, params))
 
     def _context(self) -> ToolContext | None:
         """None when it is not certain in whose name the server speaks."""

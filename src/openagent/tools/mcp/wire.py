@@ -35,7 +35,7 @@ PARSED_ASIDE = 1 << 20
 """Messages of more bytes are parsed in a thread."""
 GRACE = 1.0
 """Seconds a server's process has to end by itself once its input is closed."""
-STDERR_KEPT = 2000
+STDERR_KEPT = 8000
 CONNECT_TIMEOUT = 30.0
 _CHANGES = (
     types.ToolListChangedNotification,

@@ -78,6 +78,16 @@ def visible(text: str, limit: int) -> str:
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 
 
+def last_words(text: str, limit: int) -> str:
+    """The last lines, whole where they fit: a traceback says in its last line what went wrong."""
+    kept = visible(text[-4 * limit :], 4 * limit).strip()
+    if len(kept) <= limit:
+        return kept
+    kept = kept[-limit:]
+    _, broken, whole = kept.partition("\n")
+    return f"…\n{whole}" if broken and len(whole) > limit // 2 else f"…{kept}"
+
+
 def description(server: str, text: str) -> str:
     if instructs(text):
         return f"Of the MCP server {server}. What it says about this tool is left out: it gives instructions."

@@ -1,0 +1,1 @@
+"""The repository of a session's workspace, for a person: `git.*`."""

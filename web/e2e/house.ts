@@ -33,7 +33,12 @@ export class House {
     private readonly env: Record<string, string>,
   ) {}
 
-  static async open(script: Script, config = ''): Promise<House> {
+  /** `bare`: nothing is set up but what `config` says. `env`: what the daemon finds besides in its environment. */
+  static async open(
+    script: Script,
+    config = '',
+    { bare = false, env: more = {} }: { bare?: boolean; env?: Record<string, string> } = {},
+  ): Promise<House> {
     const home = mkdtempSync(join(tmpdir(), 'openagent-web-'))
     const workspace = join(home, 'project')
     mkdirSync(workspace)
@@ -46,13 +51,14 @@ export class House {
     const first = await firstLine(simulator)
     const model = (JSON.parse(first) as { url: string }).url
     const settings = join(home, 'config.toml')
-    writeFileSync(settings, settingsFor(model, config))
+    writeFileSync(settings, bare ? config : settingsFor(model, config))
     const env = {
       PATH: process.env.PATH ?? '/usr/bin:/bin',
       HOME: home,
       OPENAGENT_HOME: join(home, 'data'),
       OPENAGENT_CONFIG: settings,
       LANG: 'C.UTF-8',
+      ...more,
     }
     const port = await freePort()
     const daemon = await serve(env, port)
@@ -63,8 +69,33 @@ export class House {
     return new House(home, workspace, model, `http://127.0.0.1:${port}`, port, daemon, simulator, browser, env)
   }
 
-  /** A browser of its own, logged in. */
+  /** A browser of its own, logged in, until the test ends. */
   async visit(path = '/', options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    const page = await this.browse(options)
+    const problems: string[] = []
+    page.on('pageerror', (problem) => problems.push(problem.message))
+    page.on('console', (said) => {
+      if (said.text().includes('Content Security Policy')) problems.push(said.text())
+    })
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state === 'fail') await photograph(page, task.name)
+      await page.context().close()
+      expect(problems).toEqual([])
+    })
+    return this.enter(page, path)
+  }
+
+  /** The same for as long as the house is open; `listen` hears it from its first moment. */
+  async stay(path: string, listen: (page: Page) => void): Promise<Page> {
+    const page = await this.browse({})
+    listen(page)
+    await this.enter(page, '/')
+    await page.waitForLoadState('networkidle')
+    if (path !== '/') await page.goto(this.url + path)
+    return page
+  }
+
+  private async browse(options: Parameters<Browser['newContext']>[0]): Promise<Page> {
     const context: BrowserContext = await this.browser.newContext({
       viewport: { width: 1440, height: 900 },
       reducedMotion: 'reduce',
@@ -73,18 +104,10 @@ export class House {
       ...options,
     })
     context.setDefaultTimeout(PATIENCE)
-    const page = await context.newPage()
-    const problems: string[] = []
-    page.on('pageerror', (problem) => problems.push(problem.message))
-    page.on('console', (said) => {
-      if (said.text().includes('Content Security Policy')) problems.push(said.text())
-    })
-    onTestFinished(async ({ task }) => {
-      const name = task.name.replace(/\W+/g, '-').slice(0, 60)
-      if (task.result?.state === 'fail') await page.screenshot({ path: join(FAILURES, `${name}.png`) }).catch(() => {})
-      await context.close()
-      expect(problems).toEqual([])
-    })
+    return context.newPage()
+  }
+
+  private async enter(page: Page, path: string): Promise<Page> {
     const { url } = JSON.parse(await this.run('web', '--json')) as { url: string }
     await page.goto(url)
     await page.waitForURL(`${this.url}/`)
@@ -142,6 +165,12 @@ export class House {
     if (this.daemon.exitCode === null && this.daemon.signalCode === null) await once(this.daemon, 'exit')
     rmSync(this.home, { recursive: true, force: true })
   }
+}
+
+/** What was to be seen when a test failed. */
+export async function photograph(page: Page, test: string): Promise<void> {
+  const name = test.replace(/\W+/g, '-').slice(0, 60)
+  await page.screenshot({ path: join(FAILURES, `${name}.png`) }).catch(() => {})
 }
 
 function settingsFor(model: string, more: string): string {

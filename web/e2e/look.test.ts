@@ -108,7 +108,7 @@ const PAGES: { name: string; path: () => string; ready: (page: Page) => Promise<
     name: 'keys',
     path: () => session,
     ready: async (page) => {
-      await page.getByRole('button', { name: 'Keys' }).click()
+      await page.getByRole('button', { name: 'Shortcuts' }).click()
       await page.getByRole('dialog').getByText('Approve once').waitFor()
     },
   },
@@ -137,6 +137,8 @@ it.each([
   ] as const) {
     const page = await house.visit(path, { viewport: { width, height } })
     await page.getByText('pip install').first().waitFor()
+    // The question comes after the conversation, and the picture has both.
+    if (what === 'session') await page.getByRole('region', { name: 'Permission needed' }).waitFor()
     const wider = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
     expect(wider).toBe(false)
     expect(await violationsOn(page)).toEqual([])
@@ -157,6 +159,8 @@ it('can be used with the keyboard alone', async () => {
   await page.keyboard.type('hello')
   await page.keyboard.press('Control+Enter')
   await page.getByRole('article', { name: 'The agent said' }).getByText('All done').waitFor()
+  // Until the turn has ended Esc would stop it.
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
   await page.keyboard.press('Escape')
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()

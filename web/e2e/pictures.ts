@@ -8,7 +8,7 @@ const FAILURES = join(import.meta.dirname, '../../build/web-failures')
 const TOLERATED = 0.03
 /** Times, durations and folders differ from run to run. */
 const CHANGING =
-  'time, .tool-outcome, .jail, .system, .session-link-age, .card-age, .spark, .xterm-rows, .figures, .files-head'
+  'time, .tool-outcome, .jail, .system, .session-link-age, .ask-waits, .card-age, .spark, .xterm-rows, .figures, .files-head'
 
 /** Compares with the picture kept, or keeps one where there is none. Returns what differs, in words. */
 export async function sameAsKept(page: Page, name: string): Promise<string> {

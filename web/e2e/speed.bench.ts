@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, it } from 'vitest'
 import { House } from './house'
+import { figuresOf, watchFigures } from './vitals'
 
 const WORDS = Array.from({ length: 1200 }, (_, index) => (index % 40 === 39 ? `w${index}.\n\n` : `w${index} `)).join('')
 let house: House
@@ -62,4 +63,30 @@ it('streams 200 tokens a second', async () => {
     'streaming',
     `${seconds.toFixed(1)} s, ${tasks.length} long tasks (${(tasks.length / seconds).toFixed(2)} a second, longest ${longest} ms)`,
   )
+})
+
+/** What issue and docs promise: gzipped kilobytes, milliseconds, a share of the screen, milliseconds. */
+const BOUNDS = { script: 300, lcp: 1500, shift: 0.05, task: 200 }
+
+it('loads the pages people begin with', async () => {
+  const { path } = await house.longSession(2000)
+  for (const [name, address] of [
+    ['dashboard', '/'],
+    ['session', path],
+    ['analytics', '/analytics'],
+  ] as const) {
+    const page = await house.visit('/')
+    await watchFigures(page)
+    await page.goto(house.url + address)
+    const { script, lcp, shift, task } = await figuresOf(page)
+    tell(
+      name,
+      [
+        `first load ${script.toFixed(0)} of ${BOUNDS.script} kB`,
+        `LCP ${lcp.toFixed(0)} of ${BOUNDS.lcp} ms`,
+        `CLS ${shift.toFixed(3)} of ${BOUNDS.shift}`,
+        `longest task ${task.toFixed(0)} of ${BOUNDS.task} ms`,
+      ].join(', '),
+    )
+  }
 })

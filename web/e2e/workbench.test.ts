@@ -24,9 +24,9 @@ it('opens, edits and saves a file, and minds what changed meanwhile', async () =
   await page.keyboard.press('Control+Home')
   await page.keyboard.type('zero = 0')
   await page.keyboard.press('Enter')
-  await page.getByText('not saved').waitFor()
+  await page.getByText('not saved').first().waitFor()
   await page.keyboard.press('Control+s')
-  await page.getByText('not saved').waitFor({ state: 'detached' })
+  await page.locator('.files-changed').waitFor({ state: 'detached' })
   expect(readFileSync(file, 'utf8')).toBe('zero = 0\nfirst = 1\n')
 
   writeFileSync(file, 'theirs = 1\n')

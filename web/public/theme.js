@@ -4,6 +4,6 @@
   try {
     chosen = localStorage.getItem('openagent.theme')
   } catch {}
-  const light = chosen === 'light' || (chosen === 'auto' && matchMedia('(prefers-color-scheme: light)').matches)
+  const light = chosen === 'light' || (chosen !== 'dark' && matchMedia('(prefers-color-scheme: light)').matches)
   document.documentElement.setAttribute('data-mantine-color-scheme', light ? 'light' : 'dark')
 })()

@@ -14,6 +14,20 @@ const indigo: MantineColorsTuple = [
   '#393887',
 ]
 
+/** For what cannot be taken back: white can be read on its filled shades. */
+const red: MantineColorsTuple = [
+  '#ffecec',
+  '#ffd8d9',
+  '#ffb0b2',
+  '#ff8b8b',
+  '#f4646a',
+  '#e5484d',
+  '#d13a40',
+  '#b42330',
+  '#96202b',
+  '#7a1a24',
+]
+
 /** Neutral with a breath of blue; 9 is the page, 0 the text on it. */
 const dark: MantineColorsTuple = [
   '#e6e8ee',
@@ -31,7 +45,7 @@ const dark: MantineColorsTuple = [
 export const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 7, dark: 6 },
-  colors: { indigo, dark },
+  colors: { indigo, dark, red },
   fontFamily: "'Inter Variable', system-ui, -apple-system, sans-serif",
   fontFamilyMonospace: "'JetBrains Mono Variable', ui-monospace, 'SF Mono', Menlo, monospace",
   fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '18px' },
@@ -58,7 +72,8 @@ export const theme = createTheme({
         closeButtonProps: { 'aria-label': 'Close' },
       },
     },
-    Menu: { defaultProps: { transitionProps: { duration: 100 } } },
+    // A menu holds its items and nothing else: the first of them has the focus.
+    Menu: { defaultProps: { transitionProps: { duration: 100 }, withInitialFocusPlaceholder: false } },
     Popover: { defaultProps: { transitionProps: { duration: 100 } } },
     Drawer: { defaultProps: { transitionProps: { duration: 120 }, closeButtonProps: { 'aria-label': 'Close' } } },
   },
@@ -78,12 +93,15 @@ export const colours: CSSVariablesResolver = () => ({
     '--oa-dim': '#9aa0af',
     '--oa-accent': '#a5abff',
     '--oa-accent-soft': '#1d1f3d',
+    '--oa-chart-quiet': '#3c3d7c',
     '--oa-good': '#4cc38a',
     '--oa-good-soft': '#10281f',
+    '--oa-good-lit': '#1c4a35',
     '--oa-warn': '#f0b94d',
     '--oa-warn-soft': '#2d2310',
     '--oa-bad': '#ff8b8b',
     '--oa-bad-soft': '#331a1d',
+    '--oa-bad-lit': '#5c262c',
     '--oa-code-keyword': '#b4a7ff',
     '--oa-code-string': '#8fd6a9',
     '--oa-code-number': '#f0b98a',
@@ -107,12 +125,15 @@ export const colours: CSSVariablesResolver = () => ({
     '--oa-dim': '#5c6373',
     '--oa-accent': '#4340ab',
     '--oa-accent-soft': '#eceeff',
+    '--oa-chart-quiet': '#c3c8ff',
     '--oa-good': '#17703f',
     '--oa-good-soft': '#e3f5ea',
+    '--oa-good-lit': '#c4ebd2',
     '--oa-warn': '#855600',
     '--oa-warn-soft': '#fdf2d9',
     '--oa-bad': '#b42330',
     '--oa-bad-soft': '#fde9ea',
+    '--oa-bad-lit': '#fbd0d3',
     '--oa-code-keyword': '#5b3fc4',
     '--oa-code-string': '#17703f',
     '--oa-code-number': '#9a4a00',

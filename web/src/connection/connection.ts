@@ -64,8 +64,8 @@ export class Connection {
     this.open()
   }
 
-  request<K extends OpName>(op: K, fields: OpFields<K>): Promise<Results[K]> {
-    const id = `${this.tag}-${++this.count}`
+  /** `id`: of an op that may be sent again after its answer was lost. */
+  request<K extends OpName>(op: K, fields: OpFields<K>, id = `${this.tag}-${++this.count}`): Promise<Results[K]> {
     return new Promise((resolve, reject) => {
       const frame = JSON.stringify({ op, id, ...fields })
       const entry: Waiting = { frame, sent: false, resolve, reject }

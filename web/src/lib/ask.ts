@@ -3,6 +3,7 @@ import type { OpFields, OpName } from '@/connection/connection'
 import type { Results } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import { tell } from './tell'
+import { wayOn } from './way-on'
 
 /** An op as a query: `useAsk('models.list', {})`. Its key is the op's name and fields. */
 export function useAsk<K extends OpName>(
@@ -28,5 +29,13 @@ export function messageOf(problem: unknown): string {
 }
 
 export function tellProblem(problem: unknown): void {
-  tell({ tone: 'bad', title: 'This did not work', text: messageOf(problem) })
+  const way = wayOn(problem)
+  const action = way ? { label: way.label, run: () => void goTo(way.to) } : undefined
+  tell({ tone: 'bad', title: 'This did not work', text: messageOf(problem), action })
+}
+
+/** The router knows the pages, and pages ask: it is looked up when somebody goes. */
+async function goTo(to: string): Promise<void> {
+  const { router } = await import('@/router')
+  await router.navigate({ to })
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { linesOf } from '@/parts/diff-lines'
 import { safeAddress } from '@/parts/safe-address'
-import { ago, duration, money, tokens } from './format'
+import { ago, cost, duration, leftOut, money, spend, tokens } from './format'
 
 it.each([
   [0, '$0.00'],
@@ -10,6 +10,16 @@ it.each([
   [1204.4, '$1,204'],
 ])('writes money with as many digits as matter: %d', (usd, shown) => {
   expect(money(usd)).toBe(shown)
+})
+
+it('does not take an unknown price for none', () => {
+  expect([cost(0, 0), cost(0, 2), cost(3.18, 2)]).toEqual(['$0.00', '$?', '$3.18+?'])
+  expect([spend(0, 0, 0), spend(0, 2, 12_400), spend(3.18, 2, 9)]).toEqual(['$0.00', '12.4k tokens', '$3.18+?'])
+  expect([leftOut(0), leftOut(1), leftOut(2)]).toEqual([
+    '',
+    'price unknown for 1 request',
+    'price unknown for 2 requests',
+  ])
 })
 
 it.each([

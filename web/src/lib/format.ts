@@ -6,6 +6,23 @@ export function money(usd: number): string {
   return `$${Math.round(usd).toLocaleString('en')}`
 }
 
+/** What something cost. A request whose price is not known is told of, never taken for free. */
+export function cost(usd: number, unpriced: number): string {
+  if (unpriced === 0) return money(usd)
+  return usd > 0 ? `${money(usd)}+?` : '$?'
+}
+
+/** The same where only the figure stands: of what has no price at all, the tokens are told. */
+export function spend(usd: number, unpriced: number, used: number): string {
+  return unpriced > 0 && usd === 0 ? `${tokens(used)} tokens` : cost(usd, unpriced)
+}
+
+/** Why a figure is not whole; empty when it is. */
+export function leftOut(unpriced: number): string {
+  if (unpriced === 0) return ''
+  return `price unknown for ${unpriced} ${unpriced === 1 ? 'request' : 'requests'}`
+}
+
 /** 812, 12.4k, 3.1M. */
 export function tokens(count: number): string {
   if (count < 1000) return String(count)

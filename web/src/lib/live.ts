@@ -17,11 +17,10 @@ export function useRenew(...ops: OpName[]): () => Promise<void> {
 /** Events that come close together lead to one question. */
 const TOGETHER = 150
 
-/** Keeps what these ops answer fresh: asked again after one of these events, and when the line is back. */
-export function useLive(types: AnyEvent['type'][], ...ops: OpName[]): void {
+/** Asks again what these ops answer after one of these events. */
+export function useRenewAfter(types: AnyEvent['type'][], ...ops: OpName[]): void {
   const renew = useRenew(...ops)
   const wanted = types.join(' ')
-  const open = useLink(({ link }) => link.state === 'open')
   useEffect(() => {
     let timer = 0
     const stop = daemon.listen((event) => {
@@ -36,6 +35,13 @@ export function useLive(types: AnyEvent['type'][], ...ops: OpName[]): void {
       stop()
     }
   }, [wanted, renew])
+}
+
+/** Keeps what these ops answer fresh: asked again after one of these events, and when the line is back. */
+export function useLive(types: AnyEvent['type'][], ...ops: OpName[]): void {
+  useRenewAfter(types, ...ops)
+  const renew = useRenew(...ops)
+  const open = useLink(({ link }) => link.state === 'open')
   useEffect(() => {
     if (open) void renew()
   }, [open, renew])

@@ -4,6 +4,8 @@ export interface Told {
   tone: 'plain' | 'warn' | 'bad'
   title: string
   text: string
+  /** One thing that can be done about it. */
+  action?: { label: string; run: () => void }
 }
 
 /** Words to the person, waiting to be shown. What shows them is loaded with the first. */

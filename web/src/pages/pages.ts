@@ -1,26 +1,46 @@
 import {
+  IconAdjustments,
+  IconBook2,
   IconChartBar,
   IconChecklist,
+  IconCopy,
+  IconGavel,
   IconKey,
   IconLayoutGrid,
+  IconPackages,
   IconPlugConnected,
+  IconPuzzle,
+  IconRoute,
   IconSettings,
   IconShieldCheck,
   IconShieldSearch,
+  IconSitemap,
   IconTool,
   IconUsersGroup,
+  IconWebhook,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
+
+type Icon = ComponentType<{ size?: number; stroke?: number }>
 
 export interface PageEntry {
   path: string
   /** In the rail, the palette and the shortcut help. */
   label: string
-  icon: ComponentType<{ size?: number; stroke?: number }>
+  icon: Icon
   /** The second key after `g`. */
   key: string
+  /** Pages of one group share a place in the rail; a line above each of them leads to the others. */
+  group?: keyof typeof groups
   load: () => Promise<{ default: ComponentType }>
 }
+
+export const groups = {
+  Workspaces: IconCopy,
+  Customise: IconAdjustments,
+  Safety: IconShieldCheck,
+  Settings: IconSettings,
+} satisfies Record<string, Icon>
 
 /**
  * Every page that the rail leads to. To add one: a folder `pages/<name>/` whose `index.tsx` exports the page as default
@@ -29,12 +49,142 @@ export interface PageEntry {
 export const pages: PageEntry[] = [
   { path: '/', label: 'Sessions', icon: IconLayoutGrid, key: 's', load: () => import('./dashboard') },
   { path: '/tasks', label: 'Tasks', icon: IconChecklist, key: 't', load: () => import('./tasks') },
-  { path: '/templates', label: 'Templates', icon: IconUsersGroup, key: 'p', load: () => import('./templates') },
+  {
+    path: '/flows',
+    label: 'Flows',
+    icon: IconRoute,
+    key: 'f',
+    load: () => import('./flows'),
+  },
+  {
+    path: '/workspaces',
+    label: 'Workspaces',
+    icon: IconCopy,
+    key: 'w',
+    group: 'Workspaces',
+    load: () => import('./workspaces'),
+  },
+  {
+    path: '/code',
+    label: 'Code map',
+    icon: IconSitemap,
+    key: 'd',
+    group: 'Workspaces',
+    load: () => import('./code'),
+  },
   { path: '/analytics', label: 'Analytics', icon: IconChartBar, key: 'u', load: () => import('./analytics') },
-  { path: '/grants', label: 'Grants', icon: IconShieldCheck, key: 'g', load: () => import('./grants') },
-  { path: '/audit', label: 'Audit', icon: IconShieldSearch, key: 'a', load: () => import('./audit') },
-  { path: '/auth', label: 'Keys and logins', icon: IconKey, key: 'k', load: () => import('./auth') },
-  { path: '/settings/tools', label: 'Tools', icon: IconTool, key: 'o', load: () => import('./tools') },
-  { path: '/settings/mcp', label: 'MCP servers', icon: IconPlugConnected, key: 'm', load: () => import('./mcp') },
-  { path: '/settings', label: 'Settings', icon: IconSettings, key: 'c', load: () => import('./settings') },
+  {
+    path: '/templates',
+    label: 'Templates',
+    icon: IconUsersGroup,
+    key: 'p',
+    group: 'Customise',
+    load: () => import('./templates'),
+  },
+  {
+    path: '/skills',
+    label: 'Skills',
+    icon: IconBook2,
+    key: 'l',
+    group: 'Customise',
+    load: () => import('./skills'),
+  },
+  {
+    path: '/hooks',
+    label: 'Hooks',
+    icon: IconWebhook,
+    key: 'h',
+    group: 'Customise',
+    load: () => import('./hooks'),
+  },
+  {
+    path: '/plugins',
+    label: 'Plugins',
+    icon: IconPuzzle,
+    key: 'i',
+    group: 'Customise',
+    load: () => import('./plugins'),
+  },
+  {
+    path: '/settings/tools',
+    label: 'Tools',
+    icon: IconTool,
+    key: 'o',
+    group: 'Customise',
+    load: () => import('./tools'),
+  },
+  {
+    path: '/settings/mcp',
+    label: 'MCP servers',
+    icon: IconPlugConnected,
+    key: 'm',
+    group: 'Customise',
+    load: () => import('./mcp'),
+  },
+  {
+    path: '/grants',
+    label: 'Grants',
+    icon: IconShieldCheck,
+    key: 'g',
+    group: 'Safety',
+    load: () => import('./grants'),
+  },
+  {
+    path: '/rules',
+    label: 'Rules',
+    icon: IconGavel,
+    key: 'r',
+    group: 'Safety',
+    load: () => import('./rules'),
+  },
+  {
+    path: '/audit',
+    label: 'Audit',
+    icon: IconShieldSearch,
+    key: 'a',
+    group: 'Safety',
+    load: () => import('./audit'),
+  },
+  {
+    path: '/settings',
+    label: 'Settings',
+    icon: IconSettings,
+    key: 'c',
+    group: 'Settings',
+    load: () => import('./settings'),
+  },
+  {
+    path: '/auth',
+    label: 'Keys and logins',
+    icon: IconKey,
+    key: 'k',
+    group: 'Settings',
+    load: () => import('./auth'),
+  },
+  {
+    path: '/settings/extras',
+    label: 'Extras',
+    icon: IconPackages,
+    key: 'e',
+    group: 'Settings',
+    load: () => import('./extras'),
+  },
 ]
+
+/** What stands in the rail: a page, or the pages of a group by one name. */
+export interface RailEntry {
+  label: string
+  icon: Icon
+  pages: [PageEntry, ...PageEntry[]]
+}
+
+export function railEntries(): RailEntry[] {
+  const found: RailEntry[] = []
+  for (const page of pages) {
+    const there = page.group && found.find(({ label }) => label === page.group)
+    if (there) there.pages.push(page)
+    else
+      found.push({ label: page.group ?? page.label, icon: page.group ? groups[page.group] : page.icon, pages: [page] })
+  }
+  return found
+}

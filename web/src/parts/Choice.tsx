@@ -4,13 +4,15 @@ interface Props<T extends string> {
   label: string
   value: T
   choose: (value: T) => void
+  /** As wide as the form it stands in. */
+  wide?: boolean
   choices: readonly (T | { value: T; label: string })[]
 }
 
 /** One of a few, all in sight. */
-export function Choice<T extends string>({ label, value, choose, choices }: Props<T>) {
+export function Choice<T extends string>({ label, value, choose, choices, wide = false }: Props<T>) {
   return (
-    <fieldset className="choice">
+    <fieldset className={wide ? 'choice choice-wide' : 'choice'}>
       <legend className="visually-hidden">{label}</legend>
       {choices.map((choice) => {
         const one = typeof choice === 'string' ? { value: choice, label: choice } : choice

@@ -1,4 +1,5 @@
-import { type ComponentType, lazy, type ReactElement, Suspense, useState } from 'react'
+import { type ComponentType, type ReactElement, Suspense, useState } from 'react'
+import { later } from '@/lib/later'
 
 export interface TriggerProps {
   onClick: () => void
@@ -14,10 +15,10 @@ export function onDemand<P extends object>(
   load: () => Promise<{ default: ComponentType<P> }>,
   Trigger: (props: P & TriggerProps) => ReactElement,
 ): ComponentType<P> {
-  const Loaded = lazy(load)
+  const Loaded = later(load)
   return function Demand(props: P) {
     const [wanted, setWanted] = useState(false)
-    const near = () => void load()
+    const near = () => void load().catch(() => {})
     const waiting = <Trigger {...props} onClick={() => setWanted(true)} onPointerEnter={near} onFocus={near} />
     if (!wanted) return waiting
     return (

@@ -1,20 +1,51 @@
-import { memo, useState } from 'react'
+import { memo, type ReactNode, useEffect, useMemo, useState } from 'react'
+import type { Piece } from './code-lines'
 import './diff.css'
-import { linesOf } from './diff-lines'
+import { type Line, linesOf } from './diff-lines'
+import { changedWords, type Range } from './diff-words'
+import { languageOf } from './languages'
 
 /** More lines than this are shown on request. */
 const FIRST_LINES = 400
+/** Longer diffs are shown without colours. */
+const MOST_COLOURED = 3000
 
 const SIGNS = { added: '+', removed: '−', same: ' ', hunk: '' } as const
 
-export const Diff = memo(function Diff({ patch, label }: { patch: string; label: string }) {
+interface Props {
+  patch: string
+  label: string
+  /** The file's name: by its ending the code gets its colours. */
+  path?: string
+  /** So many lines at first; the rest on request. */
+  first?: number
+  /** Long lines go on below in place of being scrolled to. */
+  wrap?: boolean
+  /** What stands below the last line, once all are shown. */
+  end?: ReactNode
+}
+
+export const Diff = memo(function Diff({ patch, ...props }: Props) {
+  const lines = useMemo(() => linesOf(patch), [patch])
+  return <DiffLines lines={lines} {...props} />
+})
+
+export function DiffLines({
+  lines,
+  label,
+  path = '',
+  first = FIRST_LINES,
+  wrap,
+  end,
+}: Omit<Props, 'patch'> & { lines: Line[] }) {
   const [all, setAll] = useState(false)
-  const lines = linesOf(patch)
-  const shown = all ? lines : lines.slice(0, FIRST_LINES)
+  const lit = useMemo(() => changedWords(lines), [lines])
+  const colours = useColours(lines, path)
+  const shown = all ? lines : lines.slice(0, first)
   if (lines.length === 0) return <p className="dim diff-empty">No lines to compare.</p>
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className="diff" tabIndex={0} aria-label={label}>
+    <section className={wrap ? 'diff diff-wrap' : 'diff'} tabIndex={0} aria-label={label}>
       <table>
         <tbody>
           {shown.map((line, index) =>
@@ -27,20 +58,81 @@ export const Diff = memo(function Diff({ patch, label }: { patch: string; label:
                 <td className="diff-number">{line.old}</td>
                 <td className="diff-number">{line.now}</td>
                 <td className="diff-sign">{SIGNS[line.kind]}</td>
-                <td className="diff-text">{line.text}</td>
+                <td className="diff-text">
+                  <Code pieces={colours?.get(index) ?? [{ text: line.text, kind: '' }]} lit={lit.get(index)} />
+                </td>
               </tr>
             ),
           )}
         </tbody>
       </table>
-      {shown.length < lines.length && (
+      {shown.length < lines.length ? (
         <button type="button" className="diff-more" onClick={() => setAll(true)}>
           {lines.length - shown.length} more lines
         </button>
+      ) : (
+        end
       )}
     </section>
   )
-})
+}
+
+/** A line's pieces; those that are other words now are lit. */
+export function Code({ pieces, lit }: { pieces: Piece[]; lit: Range[] | undefined }) {
+  const shown = lit ? cutAt(pieces, lit) : pieces.map((piece) => ({ ...piece, lit: false }))
+  return shown.map((piece, place) => {
+    if (!piece.kind && !piece.lit) return piece.text
+    const kind = [piece.kind, piece.lit ? 'diff-lit' : ''].filter(Boolean).join(' ')
+    return (
+      <span key={place} className={kind}>
+        {piece.text}
+      </span>
+    )
+  })
+}
+
+function cutAt(pieces: Piece[], lit: Range[]): (Piece & { lit: boolean })[] {
+  const edges = lit.flat()
+  const cut: (Piece & { lit: boolean })[] = []
+  let at = 0
+  for (const { text, kind } of pieces) {
+    const places = [at, ...edges.filter((edge) => edge > at && edge < at + text.length), at + text.length]
+    for (let nth = 0; nth + 1 < places.length; nth += 1) {
+      const [from, to] = [places[nth]!, places[nth + 1]!]
+      cut.push({
+        text: text.slice(from - at, to - at),
+        kind,
+        lit: lit.some((range) => range[0] <= from && to <= range[1]),
+      })
+    }
+    at += text.length
+  }
+  return cut
+}
+
+/** The lines in colours, once the highlighter is there: both sides are read as a whole, so that it knows where it is. */
+export function useColours(lines: Line[], path: string): Map<number, Piece[]> | null {
+  const [colours, setColours] = useState<Map<number, Piece[]> | null>(null)
+  const language = languageOf(path)
+  useEffect(() => {
+    if (!language || lines.length > MOST_COLOURED) return
+    let wanted = true
+    void import('./code-lines').then(({ colouredLines }) => {
+      if (!wanted) return
+      const found = new Map<number, Piece[]>()
+      for (const side of ['removed', 'added'] as const) {
+        const own = [...lines.entries()].filter(([, line]) => line.kind === side || line.kind === 'same')
+        const read = colouredLines(own.map(([, line]) => line.text).join('\n'), language)
+        for (const [nth, [place]] of own.entries()) if (read?.[nth]) found.set(place, read[nth])
+      }
+      setColours(found)
+    })
+    return () => {
+      wanted = false
+    }
+  }, [lines, language])
+  return colours
+}
 
 /** +12 −3 */
 export function Churn({ added = 0, removed = 0 }: { added?: number; removed?: number }) {

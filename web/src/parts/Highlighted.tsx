@@ -1,13 +1,23 @@
-import { toJsxRuntime } from 'hast-util-to-jsx-runtime'
-import { common, createLowlight } from 'lowlight'
-import { memo } from 'react'
-import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
+import { memo, type ReactNode } from 'react'
 import './highlighted.css'
+import { lowlight } from './lowlight'
 
-const lowlight = createLowlight(common)
+type Tree = ReturnType<typeof lowlight.highlight>
 
 /** Code with its words coloured by what they are. Loaded when the first code block is shown. */
 export default memo(function Highlighted({ code, language }: { code: string; language: string }) {
   if (!lowlight.registered(language)) return code
-  return toJsxRuntime(lowlight.highlight(language, code), { Fragment, jsx, jsxs })
+  return lowlight.highlight(language, code).children.map(coloured)
 })
+
+/** The highlighter makes nothing but text and spans with a class. */
+function coloured(node: Tree['children'][number], index: number): ReactNode {
+  if (node.type === 'text') return node.value
+  if (node.type !== 'element') return null
+  const kinds = node.properties.className
+  return (
+    <span key={index} className={Array.isArray(kinds) ? kinds.join(' ') : undefined}>
+      {node.children.map(coloured)}
+    </span>
+  )
+}

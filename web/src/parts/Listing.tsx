@@ -38,7 +38,7 @@ export function Row(props: {
   children?: ReactNode
 }) {
   return (
-    <li className="row">
+    <li className="listed">
       <div className="row-line">
         <div className="row-main">
           <div className="row-name">
@@ -48,7 +48,7 @@ export function Row(props: {
           {props.about && <div className="row-about">{props.about}</div>}
         </div>
         {props.figures && <div className="row-figures">{props.figures}</div>}
-        {props.actions && <div className="row-actions">{props.actions}</div>}
+        {props.actions && <div className="listed-actions">{props.actions}</div>}
       </div>
       {props.children}
     </li>
@@ -73,6 +73,18 @@ export function Quiet({ children, action }: { children: ReactNode; action?: Reac
       <p>{children}</p>
       {action}
     </div>
+  )
+}
+
+/** What was left out of a list, and why. */
+export function Notices({ notices = [] }: { notices?: string[] }) {
+  if (notices.length === 0) return null
+  return (
+    <ul className="notices">
+      {notices.map((notice) => (
+        <li key={notice}>{notice}</li>
+      ))}
+    </ul>
   )
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { useNow } from '@/lib/time'
 import type { LoginStarted } from '@/protocol/types'
 import './login-dialog.css'
-import { CopyButton } from './Markdown'
+import { CopyButton } from './CodeBlock'
 import { LoadingRows } from './states'
 
 /** A login in the browser: an address to open, a code to paste where the browser cannot come back by itself. */

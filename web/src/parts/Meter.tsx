@@ -6,6 +6,7 @@ import './meter.css'
 export function ContextMeter({ usage, wide = false }: { usage: SessionUsage | undefined; wide?: boolean }) {
   const used = usage?.context_tokens ?? 0
   const window = usage?.context_window ?? 0
+  if (used === 0 && !wide) return null
   const percent = window > 0 ? Math.min(100, Math.round((100 * used) / window)) : null
   const tone = percent === null || percent < 70 ? '' : percent < 90 ? ' meter-warn' : ' meter-bad'
   const title = window > 0 ? `${tokens(used)} of ${tokens(window)} tokens` : `${tokens(used)} tokens; window not known`

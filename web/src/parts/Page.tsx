@@ -1,22 +1,45 @@
+import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useEffect } from 'react'
+import { useTitle } from '@/lib/title'
+import { pages } from '@/pages/pages'
 
 /** A page with a heading, what can be done, and its content. */
 export function Page(props: { title: string; actions?: ReactNode; wide?: boolean; children: ReactNode }) {
   useTitle(props.title)
   return (
-    <div className={props.wide ? 'page page-wide' : 'page'}>
-      <header className="page-head">
-        <h1>{props.title}</h1>
-        {props.actions && <div className="page-actions">{props.actions}</div>}
-      </header>
-      {props.children}
-    </div>
+    <>
+      <Siblings />
+      <div className={props.wide ? 'page page-wide' : 'page'}>
+        <header className="page-head">
+          <h1>{props.title}</h1>
+          {props.actions && <div className="page-actions">{props.actions}</div>}
+        </header>
+        {props.children}
+      </div>
+    </>
   )
 }
 
-export function useTitle(title: string): void {
-  useEffect(() => {
-    document.title = title ? `${title} · OpenAgent` : 'OpenAgent'
-  }, [title])
+/** The other pages that share this one's place in the rail. */
+function Siblings() {
+  const { pathname } = useLocation()
+  const group = pages.find(({ path }) => path === pathname)?.group
+  if (!group) return null
+  return (
+    <nav className="siblings" aria-label={group}>
+      {pages
+        .filter((page) => page.group === group)
+        .map(({ path, label }) => (
+          <Link
+            key={path}
+            to={path}
+            className="sibling"
+            activeOptions={{ exact: true }}
+            aria-current={path === pathname ? 'page' : undefined}
+          >
+            {label}
+          </Link>
+        ))}
+    </nav>
+  )
 }

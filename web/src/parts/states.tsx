@@ -1,5 +1,7 @@
 import { Button, Skeleton } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { wayOn } from '@/lib/way-on'
 import './states.css'
 
 /** Nothing here yet: one sentence that teaches, one action. */
@@ -18,10 +20,16 @@ export function EmptyState(props: { icon: ReactNode; title: string; children: Re
 
 /** It did not work: what and why, and a way to try again. */
 export function ErrorState({ problem, retry }: { problem: unknown; retry?: () => void }) {
+  const way = wayOn(problem)
   return (
     <div className="state" role="alert">
       <h2>This did not work</h2>
       <p>{problem instanceof Error ? problem.message : String(problem)}</p>
+      {way && (
+        <Button component={Link} to={way.to}>
+          {way.label}
+        </Button>
+      )}
       {retry && (
         <Button variant="default" onClick={retry}>
           Try again

@@ -2,6 +2,17 @@
 
 export const PROTOCOL_VERSION = "1.0"
 
+/** What one agent left. */
+export interface AgentHistory {
+  agent: "aider" | "claude" | "codex" | "gemini" | "goose" | "opencode"
+  title: string
+  places: string[]
+  sessions?: number
+  bytes?: number
+  newest?: number
+  fresh?: number
+}
+
 /** One session of a tree. */
 export interface AgentInfo {
   session: SessionInfo
@@ -9,9 +20,12 @@ export interface AgentInfo {
   running?: boolean
   background?: boolean
   tree_cost_usd?: number
+  tree_unpriced?: number
   copy?: string
   detail?: string
   ended?: "budget" | "cancelled" | "done" | "error" | "interrupted" | "loop" | "max_tokens" | "refused" | "step_limit" | "time_limit" | null
+  error?: ErrorInfo | null
+  took_ms?: number
 }
 
 /** How an agent performs. */
@@ -27,6 +41,10 @@ export interface AgentMetrics {
   tokens_per_second?: number
   tools_used?: Record<string, number>
   error_rate?: number
+  failed_turns?: number
+  template?: string
+  parent?: string
+  model?: string
 }
 
 /** How a sub-agent ended. */
@@ -58,7 +76,23 @@ export interface AgentsMetrics {
   agents: AgentMetrics[]
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+/** What all agents on this machine used, OpenAgent among them. */
+export interface AllUsage {
+  by: "agent" | "day" | "model" | "month" | "project"
+  rows: UsageRow[]
+  total: UsageRow
+  agents: UsageRow[]
+  left_out?: LeftOut[]
+}
+
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+
+/** What agents wait for a person to say, the longest waiting first. */
+export interface AsksList {
+  op: "asks.list"
+  id: string
+  session?: string
+}
 
 /** Either a snapshot, or (`snapshot` is null) the missed events follow this reply. */
 export interface Attached {
@@ -102,6 +136,7 @@ export interface AuthAdd {
   name: string
   key: string
   replace?: boolean
+  test?: boolean
 }
 
 /** Credentials. */
@@ -183,6 +218,11 @@ export interface BackgroundStarted {
   call_id?: string
 }
 
+/** The branch that is checked out now. */
+export interface Branched {
+  branch: string
+}
+
 /** A budget is spent. */
 export interface BudgetExceeded {
   type: "budget.exceeded"
@@ -260,6 +300,7 @@ export interface CheckpointRestored {
   undo?: string
   returned?: [number, number][]
   others?: string[]
+  reverted?: string
 }
 
 /** A piece of a file: a function, a class, a section, or some lines. */
@@ -282,6 +323,7 @@ export interface CodeHits {
 /** The shape of a workspace's code. */
 export interface CodeMap {
   text: string
+  files?: MappedFile[]
 }
 
 /** Where a name is called or used as a type. */
@@ -327,11 +369,25 @@ export interface CommandsList {
   cwd?: string
 }
 
+/** What was committed. */
+export interface Committed {
+  commit: string
+  branch: string
+  files: number
+  subject: string
+}
+
 /** A setting that was written, or taken out. */
 export interface ConfigChanged {
   key: string
   file: string
   value?: unknown
+}
+
+/** What can be set: what each setting is for, what it must be, and its default. */
+export interface ConfigDescribe {
+  op: "config.describe"
+  id: string
 }
 
 /** The settings. */
@@ -534,10 +590,16 @@ export interface CostAnalysis {
   total_usd: number
   today_usd: number
   week_usd: number
+  projected_today_usd: number
   projected_month_usd: number
   by_model: UsageRow[]
   by_day: UsageRow[]
   by_activity: UsageRow[]
+  unpriced?: number
+  unpriced_today?: number
+  unpriced_week?: number
+  unpriced_month?: number
+  tokens_today?: number
 }
 
 /** Start or stop receiving the events of the whole daemon: sessions coming and going, status, metrics. */
@@ -643,6 +705,7 @@ export interface ExtraInfo {
   state: "absent" | "fetched" | "installed"
   download_mb: number
   size_bytes: number
+  stage?: string
 }
 
 /** All there are. */
@@ -693,6 +756,8 @@ export interface FileContent {
   version?: string
   text?: string
   binary?: boolean
+  media_type?: string
+  data?: string
 }
 
 /** Directories first. */
@@ -709,6 +774,7 @@ export interface FileEntry {
   kind: "directory" | "file" | "link" | "other"
   size?: number
   modified_at?: number
+  mark?: "" | "conflict" | "deleted" | "modified" | "new"
 }
 
 /** A file that was written. */
@@ -727,6 +793,8 @@ export interface FilesList {
   cwd?: string
   path?: string
   below?: boolean
+  query?: string
+  changed?: boolean
 }
 
 /** A file of a session's workspace, or of a workspace's copy. */
@@ -736,6 +804,7 @@ export interface FilesRead {
   session?: string
   copy?: string
   path: string
+  picture?: boolean
 }
 
 /** Create or replace a file; parent directories are made. */
@@ -747,6 +816,12 @@ export interface FilesWrite {
   path: string
   text: string
   version?: string | null
+}
+
+/** One agent of a step. */
+export interface FlowAgentInfo {
+  template: string
+  task: string
 }
 
 /** Whether a flow could run there. Nothing is run. */
@@ -781,6 +856,8 @@ export interface FlowInfo {
   defaults?: Record<string, string>
   steps?: string[]
   problems?: string[]
+  text?: string
+  plan?: FlowStepInfo[]
 }
 
 /** The flows of a project. */
@@ -797,6 +874,10 @@ export interface FlowReport {
   cost_usd?: number
   tokens?: number
   error?: ErrorInfo | null
+  flow?: FlowInfo | null
+  inputs?: Record<string, string>
+  started_at?: number
+  ended_at?: number
 }
 
 /** Go on with a flow that ended early, after its last step that was done. */
@@ -806,11 +887,12 @@ export interface FlowResume {
   session: string
 }
 
-/** Start a flow in a session of its own. */
+/** Start a flow in a session of its own: one of the project's by its name, or one that is given as text. */
 export interface FlowRun {
   op: "flow.run"
   id: string
-  text: string
+  name?: string
+  text?: string
   file?: string
   cwd: string
   inputs?: Record<string, string>
@@ -849,6 +931,15 @@ export interface FlowStarted {
   steps?: string[]
 }
 
+/** A step of a flow, to be drawn. */
+export interface FlowStepInfo {
+  name: string
+  agents?: FlowAgentInfo[]
+  until?: string
+  max_rounds?: number
+  takes?: string[]
+}
+
 /** How a step of a flow is doing. */
 export interface FlowStepReport {
   name: string
@@ -856,6 +947,9 @@ export interface FlowStepReport {
   rounds?: number
   text?: string
   cost_usd?: number
+  agents?: string[]
+  started_at?: number
+  ended_at?: number
 }
 
 /** A step of a flow changed. */
@@ -879,12 +973,43 @@ export interface FlowsList {
   cwd: string
 }
 
+/** A folder to work in. */
+export interface Folder {
+  name: string
+  path: string
+  repository?: boolean
+}
+
 /** Whether a folder's own settings, rules, MCP servers and hooks count. */
 export interface FolderTrust {
   folder: string
   trusted?: boolean
   declined?: boolean
   files?: string[]
+}
+
+/** The folders in a folder. */
+export interface Folders {
+  path: string
+  home: string
+  folders: Folder[]
+  parent?: string
+  repository?: boolean
+  left_out?: number
+}
+
+/** The folders in a folder of the daemon's machine, to choose a workspace from. */
+export interface FoldersList {
+  op: "folders.list"
+  id: string
+  cwd?: string
+}
+
+/** What other agents left on this machine. */
+export interface FoundHistory {
+  agents: AgentHistory[]
+  sessions?: number
+  fresh?: number
 }
 
 /** A key that is there already. */
@@ -910,6 +1035,48 @@ export interface FoundMessage {
 export interface FoundMessages {
   found: FoundMessage[]
   unread?: number
+}
+
+/** Start a branch where HEAD is, and switch to it. The files stay as they are. */
+export interface GitBranch {
+  op: "git.branch"
+  id: string
+  session: string
+  name: string
+}
+
+/** Commit files of a session's workspace as the person. The repository's hooks do not run. */
+export interface GitCommit {
+  op: "git.commit"
+  id: string
+  session: string
+  message: string
+  paths?: string[]
+}
+
+/** Push the branch and open a pull request for it with the forge's program, `gh` or `glab`. */
+export interface GitPullRequest {
+  op: "git.pull_request"
+  id: string
+  session: string
+  title: string
+  body?: string
+  base?: string
+  draft?: boolean
+}
+
+/** Push the branch to its remote. */
+export interface GitPush {
+  op: "git.push"
+  id: string
+  session: string
+}
+
+/** How the repository of a session's workspace stands. */
+export interface GitStatus {
+  op: "git.status"
+  id: string
+  session: string
 }
 
 /** Something a person allowed for longer than once. */
@@ -951,6 +1118,45 @@ export interface Hello {
   client?: string
   interactive?: boolean
   env?: Record<string, string>
+}
+
+/** Which sessions of other agents lie on this machine. Looks at names, sizes and dates of files; reads none. */
+export interface HistoryFind {
+  op: "history.find"
+  id: string
+}
+
+/** Bring what other agents left on this machine: each session there becomes one here, searched, opened and continued like any other. Reads only what is new since the last time, and changes nothing of theirs. How far it is comes as events, to this connection alone. */
+export interface HistoryImport {
+  op: "history.import"
+  id: string
+  agents?: ("aider" | "claude" | "codex" | "gemini" | "goose" | "opencode")[]
+  since?: number
+  dry_run?: boolean
+}
+
+/** Sessions of other agents were brought here. */
+export interface HistoryImported {
+  type: "history.imported"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  sessions: number
+  messages?: number
+}
+
+/** Sessions of other agents are being read; sent to the client that asked for it. */
+export interface HistoryProgress {
+  type: "history.progress"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  stage: string
+  done?: number
+  total?: number
+  messages?: number
 }
 
 /** A command that is run when something happens. */
@@ -1026,6 +1232,27 @@ export interface ImagePart {
   data: string
 }
 
+/** What an import brought from one agent. */
+export interface ImportedAgent {
+  agent: "aider" | "claude" | "codex" | "gemini" | "goose" | "opencode"
+  title: string
+  new?: number
+  grown?: number
+  apart?: number
+  unchanged?: number
+  dropped?: number
+  messages?: number
+}
+
+/** What an import brought, or would bring. */
+export interface ImportedHistory {
+  agents: ImportedAgent[]
+  left_out: LeftOut[]
+  messages?: number
+  seconds?: number
+  dry_run?: boolean
+}
+
 /** What became of a conversation that was brought here. */
 export interface ImportedSession {
   info: SessionInfo
@@ -1069,6 +1296,7 @@ export interface IndexInfo {
   model?: boolean
   shown?: number
   useful?: number
+  stage?: string
 }
 
 /** What is used most in a workspace, in so many tokens at most. */
@@ -1119,6 +1347,7 @@ export interface IndexSymbols {
   id: string
   cwd: string
   name: string
+  like?: boolean
 }
 
 /** A watched workspace's index is up to date again; sent to the client that watches. */
@@ -1173,6 +1402,13 @@ export interface KeyLook {
 
 /** A file that was left as it is. */
 export interface LeftAlone {
+  path: string
+  reason: string
+}
+
+/** A file that was not read, or not to its end. */
+export interface LeftOut {
+  agent: "aider" | "claude" | "codex" | "gemini" | "goose" | "opencode"
   path: string
   reason: string
 }
@@ -1232,6 +1468,21 @@ export interface LoginStarted {
   expires_at: number
 }
 
+/** A file of the map. */
+export interface MappedFile {
+  path: string
+  symbols: MappedSymbol[]
+}
+
+/** A definition that others use. */
+export interface MappedSymbol {
+  symbol: string
+  kind: string
+  start_line: number
+  signature?: string
+  used_in?: number
+}
+
 /** Keep an MCP server in the database. */
 export interface McpAdd {
   op: "mcp.add"
@@ -1275,6 +1526,14 @@ export interface McpImported {
   added: string[]
   kept?: string[]
   problems?: string[]
+  notes?: string[]
+}
+
+/** A server's entry, to be edited. */
+export interface McpKept {
+  name: string
+  server: McpServerEntry
+  source: string
 }
 
 /** The MCP servers that count in a folder, or for a session. */
@@ -1424,7 +1683,12 @@ export interface McpServerEntry {
   env?: Record<string, string>
   url?: string
   headers?: Record<string, string>
+  cwd?: string
+  folders?: string[]
   timeout?: number
+  start_timeout?: number
+  tools?: string[]
+  without_tools?: string[]
   network?: string | string[]
   disabled?: boolean
   description?: string
@@ -1440,6 +1704,7 @@ export interface McpServerInfo {
   detail?: string
   tools?: string[]
   source?: string
+  origin?: "project" | "session" | "yours"
   description?: string
   resources?: number
   prompts?: number
@@ -1483,6 +1748,13 @@ export interface McpSetting {
   is_set?: boolean
 }
 
+/** A server's entry as it was given. `mcp.add` puts it back, and keeps what is empty in it. */
+export interface McpShow {
+  op: "mcp.show"
+  id: string
+  name: string
+}
+
 /** Enable or disable an MCP server, wherever it stands: for all sessions, or for one from its next turn on. */
 export interface McpSwitch {
   op: "mcp.switch"
@@ -1499,6 +1771,15 @@ export interface McpTest {
   id: string
   name?: string
   cwd?: string
+  server?: McpServerEntry | null
+}
+
+/** How a conflict is settled. */
+export interface MergeChoice {
+  path: string
+  take: "copy" | "origin" | "text"
+  text?: string
+  version?: string
 }
 
 /** Changed on both sides. The origin keeps its own version, the copy its own. */
@@ -1507,6 +1788,9 @@ export interface MergeConflict {
   reason: string
   origin?: string | null
   copy?: string | null
+  base?: string | null
+  version?: string
+  cut?: boolean
 }
 
 /** One message of a session. */
@@ -1521,6 +1805,7 @@ export interface Message {
   cost_usd?: number | null
   latency_ms?: number | null
   stop_reason?: "cancelled" | "end" | "error" | "interrupted" | "max_tokens" | "refusal" | "tool_calls" | null
+  rewound?: boolean
 }
 
 /** A message was stored. */
@@ -1566,6 +1851,7 @@ export interface MessageSend {
   session: string
   text?: string
   parts?: (TextPart | ImagePart)[]
+  again?: boolean
 }
 
 /** What was said, newest page first, each page oldest first. */
@@ -1600,6 +1886,8 @@ export interface Metrics {
   rss_bytes: number
   cpu_percent: number
   spend_today_usd?: number
+  unpriced_today?: number
+  tokens_today?: number
   system_cpu_percent?: number
   system_memory_bytes?: number
   system_memory_total_bytes?: number
@@ -1719,7 +2007,42 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | ConfigShow | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll
+
+/** A session of another agent that was brought here. */
+export interface Origin {
+  agent: "aider" | "claude" | "codex" | "gemini" | "goose" | "opencode"
+  title: string
+  id: string
+  path: string
+  messages?: number
+  usage?: SessionUsage
+  version?: string
+}
+
+/** What somebody else changed in the workspace since the session first wrote there. */
+export interface OthersChanges {
+  files: ChangedFile[]
+  session?: string
+  name?: string
+  more?: number
+}
+
+/** What waits for a person: a permission, or the answer to a question. */
+export interface PendingAsk {
+  id: string
+  session: string
+  name: string
+  cwd: string
+  at: number
+  permission?: PermissionAsk | null
+  question?: Question | null
+}
+
+/** What waits for a person. */
+export interface PendingAsks {
+  asks: PendingAsk[]
+}
 
 /** Allow or deny a waiting tool call. */
 export interface PermissionAnswer {
@@ -1747,6 +2070,8 @@ export interface PermissionAsk {
   child?: string
   diff?: string
   choices?: PermissionChoice[]
+  asked_at?: number
+  until?: number | null
 }
 
 /** One way to allow what is asked for, and what else it would allow. */
@@ -1842,7 +2167,7 @@ export interface PluginsList {
   id: string
 }
 
-/** What would be decided about a command, and why. Nothing is run. */
+/** What would be decided about a call of a tool, and why. Nothing is run. */
 export interface PolicyExplain {
   op: "policy.explain"
   id: string
@@ -1875,6 +2200,13 @@ export interface PolicyTested {
   notices?: string[]
 }
 
+/** A provider that was tried and kept. */
+export interface ProviderAdded {
+  name: string
+  models: string[]
+  file: string
+}
+
 /** Another model is asked, because one did not answer. */
 export interface ProviderFailedOver {
   type: "provider.failed_over"
@@ -1893,6 +2225,24 @@ export interface ProviderProblem {
   error: ErrorInfo
 }
 
+/** Set up a provider of one's own: it is asked for its models first, and kept only if it answers. Its address goes into the configuration, its key into the vault. */
+export interface ProvidersAdd {
+  op: "providers.add"
+  id: string
+  name: string
+  base_url?: string
+  kind?: "anthropic" | "azure" | "compatible" | "gemini" | "openai"
+  key?: string
+  replace?: boolean
+}
+
+/** Take a provider out of the person's own configuration, and its key out of the vault. */
+export interface ProvidersRemove {
+  op: "providers.remove"
+  id: string
+  name: string
+}
+
 /** An offline model or an extra is being installed; sent to the client that asked for it. */
 export interface PullProgress {
   type: "models.progress"
@@ -1904,6 +2254,19 @@ export interface PullProgress {
   stage: string
   done_bytes?: number
   total_bytes?: number
+}
+
+/** A pull request. */
+export interface PullRequestOpened {
+  url?: string
+  branch?: string
+}
+
+/** What was pushed. */
+export interface Pushed {
+  branch: string
+  remote: string
+  commits?: number
 }
 
 /** Something the agent wants to know. */
@@ -2029,6 +2392,32 @@ export interface Reply {
   result?: unknown
 }
 
+/** A file that is not as it was committed last. */
+export interface RepositoryFile {
+  path: string
+  status: "A" | "D" | "M" | "R" | "U"
+  own?: boolean
+  staged?: boolean
+  old_path?: string
+}
+
+/** How the repository stands, and what can be done with it. */
+export interface RepositoryState {
+  problem?: string
+  branch?: string
+  head?: string
+  base?: string
+  remote?: string
+  upstream?: string
+  ahead?: number
+  behind?: number
+  doing?: string
+  forge?: "" | "gh" | "glab"
+  files?: RepositoryFile[]
+  hooks?: string[]
+  message?: string
+}
+
 export interface Results {
   hello: Welcome
   ping: Done
@@ -2048,6 +2437,7 @@ export interface Results {
   "turn.cancel": Cancelled
   "messages.page": MessagePage
   "message.raw": RawExchange
+  "asks.list": PendingAsks
   "permission.answer": Done
   "question.answer": Done
   "queue.show": Queue
@@ -2058,6 +2448,8 @@ export interface Results {
   "session.rewind": Rewound
   "session.unrewind": Rewound
   "session.changes": Changes
+  "review.show": Review
+  "review.revert": Reverted
   "agents.list": AgentTree
   "flow.list": FlowList
   "flow.check": FlowInfo
@@ -2070,6 +2462,7 @@ export interface Results {
   "task.update": TaskInfo
   "task.delete": Done
   "tasks.sync": TasksSynced
+  "folders.list": Folders
   "files.list": FileEntries
   "files.read": FileContent
   "files.write": FileWritten
@@ -2088,6 +2481,7 @@ export interface Results {
   "mcp.list": McpServers
   "mcp.test": McpServers
   "mcp.add": Done
+  "mcp.show": McpKept
   "mcp.remove": Done
   "mcp.switch": Done
   "mcp.import": McpImported
@@ -2127,7 +2521,11 @@ export interface Results {
   "setup.look": ModelSources
   "setup.key": ModelChosen
   "setup.use": ModelChosen
+  "setup.tour": Tour
+  "providers.add": ProviderAdded
+  "providers.remove": Done
   "config.show": ConfigList
+  "config.describe": SettingTables
   "config.set": ConfigChanged
   "usage.failures": FailureReport
   "usage.report": UsageReport
@@ -2163,6 +2561,14 @@ export interface Results {
   "web.login": LoginAddress
   "extras.list": ExtraInfos
   "extras.fetch": ExtraInfo
+  "git.status": RepositoryState
+  "git.commit": Committed
+  "git.branch": Branched
+  "git.push": Pushed
+  "git.pull_request": PullRequestOpened
+  "history.find": FoundHistory
+  "history.import": ImportedHistory
+  "usage.all": AllUsage
 }
 
 /** A request failed and is sent again. */
@@ -2177,6 +2583,52 @@ export interface RetryScheduled {
   max_attempts: number
   delay_s: number
   error: ErrorInfo
+}
+
+/** What a revert did. */
+export interface Reverted {
+  undo: string
+  written?: string[]
+  removed?: string[]
+  merged?: string[]
+}
+
+/** What a session changed, as a whole and by turn, and what others changed since. */
+export interface Review {
+  files?: ReviewedFile[]
+  turns?: ReviewedTurn[]
+  others?: OthersChanges[]
+}
+
+/** Take back what a session did to one file, or some hunks of it. What others wrote stays; where that cannot be done nothing is changed. */
+export interface ReviewRevert {
+  op: "review.revert"
+  id: string
+  session: string
+  path: string
+  version: string
+  turn?: number | null
+  hunks?: number[]
+}
+
+/** Everything a session changed and did not take back, as a whole and by turn; apart from it what others changed. */
+export interface ReviewShow {
+  op: "review.show"
+  id: string
+  session: string
+  turn?: number | null
+}
+
+/** A file that a session changed, and what names this very change of it. */
+export interface ReviewedFile {
+  file: ChangedFile
+  version: string
+}
+
+/** What one turn changed, without what was taken back. */
+export interface ReviewedTurn {
+  turn: number
+  files: ReviewedFile[]
 }
 
 /** What a rewind did. */
@@ -2239,6 +2691,7 @@ export interface SessionChanges {
   id: string
   session: string
   turn?: number | null
+  since?: boolean
 }
 
 /** Create a session. */
@@ -2293,6 +2746,7 @@ export interface SessionFork {
   session: string
   through?: number | null
   name?: string
+  cwd?: string
 }
 
 /** One session. */
@@ -2333,9 +2787,15 @@ export interface SessionInfo {
   queued?: number
   held?: boolean
   usage?: SessionUsage
+  below_usd?: number
+  below_unpriced?: number
+  cap_usd?: number | null
+  cap_tokens?: number | null
   parent?: string | null
   forked_from?: string | null
   template?: string
+  archived?: boolean
+  origin?: Origin | null
   seq?: number
 }
 
@@ -2349,6 +2809,9 @@ export interface SessionList {
   cwd?: string
   query?: string
   roots?: boolean
+  archived?: boolean | null
+  brought?: boolean | null
+  agent?: string
 }
 
 /** Some of the sessions. */
@@ -2378,12 +2841,13 @@ export interface SessionUnrewind {
   undo: string
 }
 
-/** Rename a session or change its settings. */
+/** Rename a session, put it away or change its settings. */
 export interface SessionUpdate {
   op: "session.update"
   id: string
   session: string
   name?: string | null
+  archived?: boolean | null
   settings?: SettingsChange
   expected?: string
 }
@@ -2405,6 +2869,37 @@ export interface SessionUsage {
   requests?: number
   context_tokens?: number
   context_window?: number
+  unpriced?: number
+}
+
+/** What there is to know of a setting before it is set. */
+export interface SettingInfo {
+  name: string
+  about: string
+  wanted: string
+  kind: "choice" | "list" | "number" | "other" | "switch" | "table" | "text" | "whole"
+  choices?: string[]
+  lists?: boolean
+  least?: number | null
+  most?: number | null
+  default?: unknown
+  required?: boolean
+  secret?: boolean
+  at_start?: boolean
+}
+
+/** Settings that stand together. */
+export interface SettingTable {
+  name: string
+  about: string
+  settings: SettingInfo[]
+  names?: string
+  listed?: boolean
+}
+
+/** What can be set. */
+export interface SettingTables {
+  tables: SettingTable[]
 }
 
 /** What can be changed about a session at any time; it takes effect with the next step. */
@@ -2472,6 +2967,12 @@ export interface SetupState {
   model?: string
   chosen?: boolean
   folder?: FolderTrust | null
+}
+
+/** Lay the guided tour's sample project into a new temporary folder. A session there, with its model, takes it. */
+export interface SetupTour {
+  op: "setup.tour"
+  id: string
 }
 
 /** Let this answer from now on: it is tried first, then written into the configuration. */
@@ -3042,6 +3543,8 @@ export interface ToolRun {
   session: string
   tool: string
   arguments?: Record<string, unknown>
+  call?: string
+  apart?: boolean
 }
 
 /** A tool call began. */
@@ -3071,6 +3574,14 @@ export interface ToolsSwitch {
   name: string
   on: boolean
   session?: string
+}
+
+/** A sample project, and what to say in it. */
+export interface Tour {
+  cwd: string
+  model: string
+  prompt: string
+  label: string
 }
 
 /** Trust a folder: from now on its own settings and rules count, as they are at this moment. */
@@ -3157,6 +3668,16 @@ export interface Usage {
   cache_write_tokens?: number
   reasoning_tokens?: number
   estimated?: boolean
+}
+
+/** What all agents on this machine cost, by the prices of each day: Claude Code, codex, gemini-cli, opencode, aider and goose beside OpenAgent. Files that are new are read first; nothing has to be imported for it. */
+export interface UsageAll {
+  op: "usage.all"
+  id: string
+  by?: "agent" | "day" | "model" | "month" | "project"
+  agents?: string[]
+  since?: number
+  until?: number | null
 }
 
 /** Tokens and money, summed up. */
@@ -3302,11 +3823,12 @@ export interface WorkspacesList {
   cwd?: string
 }
 
-/** Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides. */
+/** Bring a copy's changes back into its origin. What both changed in one place stays as it is on both sides, unless it is settled. */
 export interface WorkspacesMerge {
   op: "workspaces.merge"
   id: string
   copy: string
+  settled?: MergeChoice[]
 }
 
 /** Remove a copy. */
@@ -3350,6 +3872,7 @@ export interface Ops {
   "turn.cancel": TurnCancel
   "messages.page": MessagesPage
   "message.raw": MessageRaw
+  "asks.list": AsksList
   "permission.answer": PermissionAnswer
   "question.answer": QuestionAnswer
   "queue.show": QueueShow
@@ -3360,6 +3883,8 @@ export interface Ops {
   "session.rewind": SessionRewind
   "session.unrewind": SessionUnrewind
   "session.changes": SessionChanges
+  "review.show": ReviewShow
+  "review.revert": ReviewRevert
   "agents.list": AgentsList
   "flow.list": FlowsList
   "flow.check": FlowCheck
@@ -3372,6 +3897,7 @@ export interface Ops {
   "task.update": TaskUpdate
   "task.delete": TaskDelete
   "tasks.sync": TasksSync
+  "folders.list": FoldersList
   "files.list": FilesList
   "files.read": FilesRead
   "files.write": FilesWrite
@@ -3390,6 +3916,7 @@ export interface Ops {
   "mcp.list": McpList
   "mcp.test": McpTest
   "mcp.add": McpAdd
+  "mcp.show": McpShow
   "mcp.remove": McpRemove
   "mcp.switch": McpSwitch
   "mcp.import": McpImport
@@ -3429,7 +3956,11 @@ export interface Ops {
   "setup.look": SetupLook
   "setup.key": SetupKey
   "setup.use": SetupUse
+  "setup.tour": SetupTour
+  "providers.add": ProvidersAdd
+  "providers.remove": ProvidersRemove
   "config.show": ConfigShow
+  "config.describe": ConfigDescribe
   "config.set": ConfigSet
   "usage.failures": UsageFailures
   "usage.report": UsageAsk
@@ -3465,6 +3996,14 @@ export interface Ops {
   "web.login": WebLogin
   "extras.list": ExtrasList
   "extras.fetch": ExtrasFetch
+  "git.status": GitStatus
+  "git.commit": GitCommit
+  "git.branch": GitBranch
+  "git.push": GitPush
+  "git.pull_request": GitPullRequest
+  "history.find": HistoryFind
+  "history.import": HistoryImport
+  "usage.all": UsageAll
 }
 
 export interface Events {
@@ -3507,6 +4046,8 @@ export interface Events {
   "models.progress": PullProgress
   "index.progress": IndexProgress
   "index.updated": IndexUpdated
+  "history.progress": HistoryProgress
+  "history.imported": HistoryImported
   "subagent.started": SubagentStarted
   "subagent.progress": SubagentProgress
   "subagent.finished": SubagentFinished
@@ -3528,4 +4069,4 @@ export interface Events {
 }
 
 /** Events that are live only: they take no number of their own. */
-export const LIVE_ONLY: ReadonlySet<string> = new Set(["connection.closing", "context.shown", "failed", "index.progress", "index.updated", "live.state", "mcp.status", "metrics", "models.progress", "reply", "session.deleted", "subagent.progress", "task.updated", "terminal.exited", "terminal.output", "text.delta", "thinking.delta", "tool.output"])
+export const LIVE_ONLY: ReadonlySet<string> = new Set(["connection.closing", "context.shown", "failed", "history.imported", "history.progress", "index.progress", "index.updated", "live.state", "mcp.status", "metrics", "models.progress", "reply", "session.deleted", "subagent.progress", "task.updated", "terminal.exited", "terminal.output", "text.delta", "thinking.delta", "tool.output"])

@@ -27,13 +27,20 @@ export function ConnectionBar() {
     <div className="connection-bar" role="status">
       <span className="connection-dot" />
       <span>
-        {link.state === 'lost'
-          ? `The daemon cannot be reached. What you see is from before; trying again${wait ? ` in ${wait} s` : ''}.`
-          : 'Connecting to the daemon …'}
+        {link.state === 'refused'
+          ? `${link.why} Load the page again; what is unsaved here can still be copied.`
+          : link.state === 'lost'
+            ? `The daemon cannot be reached. What you see is from before; trying again${wait ? ` in ${wait} s` : ''}.`
+            : 'Connecting to the daemon …'}
       </span>
       {link.state === 'lost' && (
         <Button size="compact-xs" variant="default" onClick={daemon.retryNow}>
           Try now
+        </Button>
+      )}
+      {link.state === 'refused' && (
+        <Button size="compact-xs" variant="default" onClick={() => location.reload()}>
+          Load it again
         </Button>
       )}
     </div>

@@ -2,16 +2,20 @@ import { useMantineColorScheme } from '@mantine/core'
 import '@mantine/spotlight/styles.css'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Spotlight, type SpotlightActionGroupData, spotlight } from '@mantine/spotlight'
-import { IconKeyboard, IconMessage, IconMoon, IconPlus, IconQuote, IconSearch } from '@tabler/icons-react'
+import { IconBell, IconFileImport, IconKeyboard, IconMoon, IconPlus, IconQuote, IconSearch } from '@tabler/icons-react'
 import { keepPreviousData } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { useAsk } from '@/lib/ask'
-import { answering, folderName, modelName } from '@/lib/format'
+import { answering, folderName } from '@/lib/format'
+import { plainWords } from '@/lib/plain'
 import { pages } from '@/pages/pages'
+import { sessionCommands } from '@/pages/session/commands'
+import { StatusMark, statusWords } from '@/parts/StatusMark'
 import type { FoundMessage } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
-import { usePageCommands } from './palette-state'
+import { canNotify, switchNotifying, useNotify } from './notifying'
+import { useOpenSession } from './palette-state'
 import { useShell } from './shell-state'
 import { useShortcuts } from './shortcuts'
 
@@ -20,22 +24,32 @@ export default function Palette() {
   useEffect(() => spotlight.open(), [])
   const { toggleColorScheme } = useMantineColorScheme()
   const cards = useOverview((state) => state.cards)
-  const commands = usePageCommands((state) => state.commands)
+  const open = useOpenSession((state) => state.open)
+  const notifying = useNotify((state) => state.on)
   const [query, setQuery] = useState('')
   const said = useSaid(query)
   const actions = useMemo<SpotlightActionGroupData[]>(() => {
     const sessions = Object.values(cards)
       .sort((one, other) => other.info.updated_at - one.info.updated_at)
+      .slice(0, query.trim() ? undefined : RECENT)
       .map(({ info }) => ({
         id: `session-${info.id}`,
         label: info.name || 'Unnamed session',
-        description: [folderName(info.cwd), modelName(answering(info))].filter(Boolean).join(' · '),
+        description: [statusWords[info.status ?? 'idle'], folderName(info.cwd), answering(info)]
+          .filter(Boolean)
+          .join(' · '),
         keywords: [info.id, info.cwd],
-        leftSection: <IconMessage size={16} />,
+        leftSection: <StatusMark status={info.status} />,
         onClick: () => void navigate({ to: '/sessions/$id', params: { id: info.id } }),
       }))
+    const commands = open
+      ? sessionCommands(open.info, open.undo, (tab, id = open.info.id) => {
+          void navigate({ to: '/sessions/$id', params: { id }, search: (tab ? { tab } : {}) as object })
+        })
+      : []
     return [
-      ...(commands.length > 0 ? [{ group: 'This page', actions: commands }] : []),
+      { group: query.trim() ? 'Sessions' : 'Recent sessions', actions: sessions },
+      ...(commands.length > 0 ? [{ group: 'This session', actions: commands }] : []),
       {
         group: 'Commands',
         actions: [
@@ -46,11 +60,27 @@ export default function Palette() {
             onClick: () => useShell.setState({ newSession: true }),
           },
           {
+            id: 'import-session',
+            label: 'Import a session …',
+            leftSection: <IconFileImport size={16} />,
+            onClick: () => useShell.setState({ importing: true }),
+          },
+          {
             id: 'theme',
             label: 'Switch between dark and light',
             leftSection: <IconMoon size={16} />,
             onClick: toggleColorScheme,
           },
+          ...(canNotify
+            ? [
+                {
+                  id: 'notify',
+                  label: notifying ? 'Stop notifications' : 'Notify me when a session needs me or is done',
+                  leftSection: <IconBell size={16} />,
+                  onClick: () => void switchNotifying(),
+                },
+              ]
+            : []),
           {
             id: 'keys',
             label: 'Show the keys',
@@ -68,12 +98,11 @@ export default function Palette() {
           onClick: () => void navigate({ to: path }),
         })),
       },
-      { group: 'Sessions', actions: sessions },
       {
         group: 'Said in sessions',
         actions: said.map(({ session, session_name: name, number, excerpt }) => ({
           id: `said-${session}-${number}`,
-          label: plain(excerpt),
+          label: excerptOf(excerpt),
           description: name || 'Unnamed session',
           // Found by the daemon, by whatever words: the palette's own filter lets it through.
           keywords: [query],
@@ -82,7 +111,7 @@ export default function Palette() {
         })),
       },
     ]
-  }, [cards, commands, navigate, toggleColorScheme, said, query])
+  }, [cards, open, navigate, toggleColorScheme, notifying, said, query])
   return (
     <Spotlight
       actions={actions}
@@ -90,7 +119,7 @@ export default function Palette() {
       query={query}
       onQueryChange={setQuery}
       onSpotlightClose={() => useShell.setState({ palette: false })}
-      limit={12}
+      limit={60}
       nothingFound="Nothing is called that."
       highlightQuery
       scrollable
@@ -102,6 +131,8 @@ export default function Palette() {
   )
 }
 
+/** Without a word to search for, only the newest. */
+const RECENT = 6
 const NONE: FoundMessage[] = []
 
 /** Messages of all sessions with these words. */
@@ -115,7 +146,7 @@ function useSaid(query: string): FoundMessage[] {
   return settled.length > 2 ? (found.data?.found ?? NONE) : NONE
 }
 
-/** The daemon marks the words it found with two control characters. */
-function plain(excerpt: string): string {
-  return excerpt.replaceAll('\u0002', '').replaceAll('\u0003', '').replace(/\s+/g, ' ')
+/** The daemon marks the words it found with two control characters; what is left is read as words, too. */
+function excerptOf(excerpt: string): string {
+  return plainWords(excerpt.replaceAll('\u0002', '').replaceAll('\u0003', '')).replace(/\s+/g, ' ')
 }

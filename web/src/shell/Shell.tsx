@@ -1,29 +1,41 @@
 import { AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { Outlet, useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { CatchBoundary, Outlet, useNavigate } from '@tanstack/react-router'
+import { Suspense, useEffect, useState } from 'react'
+import { tellProblem } from '@/lib/ask'
+import { later } from '@/lib/later'
 import { useTold } from '@/lib/tell'
 import { pages } from '@/pages/pages'
 import { useLink } from '@/state/link'
+import { useOverview } from '@/state/overview'
+import { useBadge } from './badge'
 import { ConnectionBar } from './ConnectionBar'
+import { useNotifying } from './notifying'
 import { openPalette } from './palette-state'
 import { Rail } from './Rail'
 import { Refused } from './Refused'
+import { toggleRail, useRail } from './rail-state'
 import './shell.css'
 import { useShell } from './shell-state'
 import { listenToKeys, useKeys, useShortcuts } from './shortcuts'
 import { TopBar } from './TopBar'
+import { Updated } from './Updated'
 
 export function Shell() {
   const [railOpen, rail] = useDisclosure()
+  const folded = useRail((state) => state.folded)
   const refused = useLink(({ link }) => link.state === 'refused')
+  const before = useOverview(({ loaded }) => loaded)
   useEffect(listenToKeys, [])
   useGlobalKeys()
-  if (refused) return <Refused />
+  useBadge()
+  useNotifying()
+  // What was there before stays: something unsaved may be in it, and the bar tells the rest.
+  if (refused && !before) return <Refused />
   return (
     <AppShell
       header={{ height: 44 }}
-      navbar={{ width: 52, breakpoint: 'sm', collapsed: { mobile: !railOpen } }}
+      navbar={{ width: { sm: 52, lg: folded ? 52 : 168 }, breakpoint: 'sm', collapsed: { mobile: !railOpen } }}
       padding={0}
       transitionDuration={0}
     >
@@ -33,11 +45,12 @@ export function Shell() {
       <AppShell.Header className="top">
         <TopBar railOpen={railOpen} toggleRail={rail.toggle} />
       </AppShell.Header>
-      <AppShell.Navbar className="rail" aria-label="Pages">
+      <AppShell.Navbar className={folded ? 'rail rail-folded' : 'rail'} aria-label="Pages">
         <Rail close={rail.close} />
       </AppShell.Navbar>
       <AppShell.Main id="main" className="main">
         <ConnectionBar />
+        <Updated />
         <div className="main-content">
           <Outlet />
         </div>
@@ -47,24 +60,38 @@ export function Shell() {
   )
 }
 
-const Palette = lazy(() => import('./Palette'))
-const ShortcutHelp = lazy(() => import('./ShortcutHelp'))
-const Toasts = lazy(() => import('./Toasts'))
-const NewSession = lazy(() => import('@/parts/NewSession'))
+const Palette = later(() => import('./Palette'))
+const ShortcutHelp = later(() => import('./ShortcutHelp'))
+const Toasts = later(() => import('./Toasts'))
+const NewSession = later(() => import('@/parts/NewSession'))
+const ImportSession = later(() => import('@/parts/import/ImportSession'))
+
+/** One of them that breaks takes nothing else with it. */
+function Nothing() {
+  return null
+}
 
 /** What can lie over any page is loaded when it is first asked for. */
 function Overlays() {
   const palette = useShell((state) => state.palette)
   const newSession = useShell((state) => state.newSession)
+  const importing = useShell((state) => state.importing)
   const told = useTold((state) => state.any)
   const help = useShortcuts((state) => state.helpOpen)
   return (
-    <Suspense>
-      {palette && <Palette />}
-      {help && <ShortcutHelp />}
-      {newSession && <NewSession />}
-      {told && <Toasts />}
-    </Suspense>
+    <CatchBoundary
+      getResetKey={() => `${palette}${help}${newSession}${importing}`}
+      errorComponent={Nothing}
+      onCatch={tellProblem}
+    >
+      <Suspense>
+        {palette && <Palette />}
+        {help && <ShortcutHelp />}
+        {newSession && <NewSession />}
+        {importing && <ImportSession />}
+        {told && <Toasts />}
+      </Suspense>
+    </CatchBoundary>
   )
 }
 
@@ -74,6 +101,7 @@ function useGlobalKeys(): void {
     { keys: 'mod+k', what: 'Search and commands', run: openPalette, always: true },
     { keys: '/', what: 'Search and commands', run: openPalette },
     { keys: '?', what: 'Keys', run: () => useShortcuts.setState(({ helpOpen }) => ({ helpOpen: !helpOpen })) },
+    { keys: '[', what: 'Fold or show the rail', run: toggleRail },
     { keys: 'n', what: 'New session', run: () => useShell.setState({ newSession: true }) },
     ...pages.map((page) => ({
       keys: `g ${page.key}`,

@@ -1,13 +1,15 @@
-import { ActionIcon, Burger, UnstyledButton, useMantineColorScheme } from '@mantine/core'
-import { IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
+import { ActionIcon, Burger, UnstyledButton } from '@mantine/core'
+import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { money } from '@/lib/format'
+import { leftOut, spend } from '@/lib/format'
 import { Tip } from '@/parts/Tip'
-import { isRunning } from '@/state/conversation'
+import { useByTurn } from '@/state/attention'
 import { useOverview } from '@/state/overview'
+import { Bell } from './Bell'
 import { openPalette } from './palette-state'
 import { useShell } from './shell-state'
 import { shown } from './shortcuts'
+import { ThemeSwitch } from './ThemeSwitch'
 
 export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail: () => void }) {
   return (
@@ -39,47 +41,29 @@ export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail
           <IconPlus size={18} />
         </ActionIcon>
       </Tip>
+      <Bell />
       <ThemeSwitch />
     </>
   )
 }
 
 function Figures() {
-  const running = useOverview(({ cards }) => Object.values(cards).filter(({ info }) => isRunning(info)).length)
-  const waiting = useOverview(
-    ({ cards }) => Object.values(cards).filter(({ info }) => info.status === 'waiting_approval').length,
-  )
-  const spend = useOverview(({ metrics }) => metrics?.spend_today_usd ?? 0)
+  const { needsYou, running } = useByTurn()
+  const metrics = useOverview((state) => state.metrics)
+  const unpriced = metrics?.unpriced_today ?? 0
   return (
     <div className="figures" aria-live="off">
-      {waiting > 0 && (
+      {needsYou.length > 0 && (
         <Link to="/" className="figure-waiting">
-          {waiting} waiting
+          {needsYou.length} {needsYou.length === 1 ? 'needs' : 'need'} you
         </Link>
       )}
       <span className="figure-running">
-        <span className="mono">{running}</span> running
+        <span className="mono">{running.length}</span> running
       </span>
-      <span className="figure-spend">
-        <span className="mono">{money(spend)}</span> today
+      <span className="figure-spend" title={leftOut(unpriced) || undefined}>
+        <span className="mono">{spend(metrics?.spend_today_usd ?? 0, unpriced, metrics?.tokens_today ?? 0)}</span> today
       </span>
     </div>
-  )
-}
-
-function ThemeSwitch() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme()
-  const light = colorScheme === 'light'
-  return (
-    <Tip label={light ? 'Dark' : 'Light'}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={light ? 'Use the dark theme' : 'Use the light theme'}
-        onClick={() => setColorScheme(light ? 'dark' : 'light')}
-      >
-        {light ? <IconMoon size={18} /> : <IconSun size={18} />}
-      </ActionIcon>
-    </Tip>
   )
 }

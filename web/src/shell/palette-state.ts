@@ -1,5 +1,6 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { create } from 'zustand'
+import type { SessionInfo } from '@/protocol/types'
 import { useShell } from './shell-state'
 
 export const openPalette = (): void => useShell.setState({ palette: true })
@@ -12,5 +13,10 @@ export interface Command {
   onClick: () => void
 }
 
-/** What the page that is open adds to the palette. */
-export const usePageCommands = create<{ commands: Command[] }>(() => ({ commands: [] }))
+/** The session that is open: the palette offers what can be done with it. */
+export const useOpenSession = create<{ open: { info: SessionInfo; undo: () => void } | null }>(() => ({ open: null }))
+
+export function useInPalette(info: SessionInfo, undo: () => void): void {
+  useEffect(() => useOpenSession.setState({ open: { info, undo } }), [info, undo])
+  useEffect(() => () => useOpenSession.setState({ open: null }), [])
+}

@@ -68,9 +68,17 @@ function renew(): void {
   })
 }
 
+/** Whether the next key is the second of two (`g s`): then it is nobody else's. */
+export function inSequence(): boolean {
+  return pending !== '' && performance.now() - pendingAt < SEQUENCE_WAIT
+}
+
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
-  return target.isContentEditable || target.closest('input, textarea, select, .xterm, .monaco-editor') !== null
+  return (
+    target.isContentEditable ||
+    target.closest('input, textarea, select, .xterm, .monaco-editor, [data-takes-keys]') !== null
+  )
 }
 
 function pressed(event: KeyboardEvent): string {
@@ -79,11 +87,18 @@ function pressed(event: KeyboardEvent): string {
   return key
 }
 
+const aDialogIsOpen = () =>
+  document.querySelector('[role="dialog"][aria-modal="true"], .mantine-Spotlight-content') !== null
+
 export function listenToKeys(): () => void {
+  let inDialog = false
+  // Before anybody hears the key: a dialog that Esc closes may be gone when it is our turn, and was meant all the same.
+  const beforeAll = () => {
+    inDialog = aDialogIsOpen()
+  }
   const onKey = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.altKey || event.isComposing) return
     const typing = isTyping(event.target)
-    const inDialog = document.querySelector('[role="dialog"][aria-modal="true"], .mantine-Spotlight-content') !== null
     const now = performance.now()
     const key = pressed(event)
     const sequence = pending && now - pendingAt < SEQUENCE_WAIT ? `${pending} ${key}` : ''
@@ -101,6 +116,10 @@ export function listenToKeys(): () => void {
       pendingAt = now
     }
   }
+  addEventListener('keydown', beforeAll, true)
   addEventListener('keydown', onKey)
-  return () => removeEventListener('keydown', onKey)
+  return () => {
+    removeEventListener('keydown', beforeAll, true)
+    removeEventListener('keydown', onKey)
+  }
 }

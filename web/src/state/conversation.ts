@@ -1,6 +1,7 @@
 import type {
   AnyEvent,
   EndedTurn,
+  ErrorInfo,
   LiveAnswer,
   Message,
   MessagePage,
@@ -55,7 +56,9 @@ export interface Agent {
   model: string
   callId: string
   startedAt: number
-  finished: { reason: string; costUsd: number; tokens: number; durationMs: number } | null
+  /** The call it makes, as its tool and what it is about; empty while it thinks. */
+  detail: string
+  finished: { reason: EndedTurn['reason']; error: ErrorInfo | null; durationMs: number } | null
 }
 
 /** One session as it is shown. Everything in it comes from a snapshot, pages of older messages and events. */
@@ -215,16 +218,15 @@ function step(state: Conversation, event: AnyEvent): Conversation {
         model: event.model ?? '',
         callId: event.call_id ?? '',
         startedAt: event.at ?? 0,
+        detail: '',
         finished: null,
       })
+    case 'subagent.progress':
+      return withAgent(state, event.child, { template: event.template, detail: event.detail ?? '' })
     case 'subagent.finished':
       return withAgent(state, event.child, {
-        finished: {
-          reason: event.reason,
-          costUsd: event.cost_usd ?? 0,
-          tokens: event.tokens ?? 0,
-          durationMs: event.duration_ms ?? 0,
-        },
+        detail: '',
+        finished: { reason: event.reason, error: event.error ?? null, durationMs: event.duration_ms ?? 0 },
       })
     case 'session.deleted':
       return { ...state, deleted: true }
@@ -356,6 +358,7 @@ function withAgent(state: Conversation, child: string, change: Partial<Agent>): 
     model: '',
     callId: '',
     startedAt: 0,
+    detail: '',
     finished: null,
   }
   return { ...state, agents: { ...state.agents, [child]: { ...known, ...change } } }

@@ -4,7 +4,7 @@ import type { AnyEvent, Results } from '@/protocol/types'
 import { type Conversation, fromSnapshot, reduce, withOlder } from './conversation'
 import { FrameQueue } from './frames'
 import { useLink } from './link'
-import { reduceOverview, useOverview, withSessions } from './overview'
+import { reduceOverview, useOverview, withTold } from './overview'
 
 export type SessionState = { conversation: Conversation | null; problem: string }
 export type SessionStore = UseBoundStore<StoreApi<SessionState>>
@@ -49,8 +49,8 @@ class Daemon {
 
   retryNow = (): void => this.connection.retryNow()
 
-  request<K extends OpName>(op: K, fields: OpFields<K>): Promise<Results[K]> {
-    return this.connection.request(op, fields)
+  request<K extends OpName>(op: K, fields: OpFields<K>, id?: string): Promise<Results[K]> {
+    return this.connection.request(op, fields, id)
   }
 
   /** Hears every event of the line, after the stores have. Returns how to stop. */
@@ -108,10 +108,14 @@ class Daemon {
 
   private begin(): void {
     void this.request('daemon.follow', { on: true })
-    void this.request('session.list', { limit: SESSIONS_PAGE }).then((page) =>
-      useOverview.setState((state) => withSessions(state, page.sessions, true)),
-    )
+    this.list()
     for (const [id, one] of this.followed) if (one.viewers > 0) void this.attach(id, one)
+  }
+
+  private list(): void {
+    void this.request('session.list', { limit: SESSIONS_PAGE }).then((page) =>
+      useOverview.setState((state) => withTold(state, page.sessions, true)),
+    )
   }
 
   private async attach(id: string, one: Followed): Promise<void> {
@@ -125,6 +129,8 @@ class Daemon {
       })
       this.queue.flush()
       one.attached = 'yes'
+      // It may be older than those that are listed.
+      if (snapshot) useOverview.setState((state) => withTold(state, [snapshot.info], false))
       one.store.setState({ conversation: snapshot ? fromSnapshot(snapshot, known) : known, problem: '' })
     } catch (problem) {
       one.attached = 'no'
@@ -149,6 +155,12 @@ class Daemon {
       if (own) own.push(event)
       else bySession.set(event.session, [event])
     }
+    // One that is not listed goes on: it is among the newest from now on.
+    if (
+      overview.loaded &&
+      events.some((event) => event.type === 'turn.started' && !overview.cards[event.session ?? ''])
+    )
+      this.list()
     if (overview !== useOverview.getState()) useOverview.setState(overview)
     for (const [id, own] of bySession) {
       const one = this.followed.get(id)

@@ -62,3 +62,14 @@ it('keeps what is newer than a list that was asked for earlier', () => {
   const listed = withSessions(newer, [info('a', { seq: 3, status: 'idle' })], true)
   expect(listed.cards.a?.info.status).toBe('thinking')
 })
+
+it('takes a new name also when it was put together before the last number was given out', () => {
+  const busy = after([{ type: 'status', session: 'a', seq: 7, status: 'thinking' }])
+  const named = reduceOverview(busy, {
+    type: 'session.updated',
+    session: 'a',
+    seq: 8,
+    info: info('a', { seq: 6, name: 'fix it' }),
+  })
+  expect(named.cards.a?.info).toMatchObject({ name: 'fix it', seq: 8 })
+})

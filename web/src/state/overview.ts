@@ -11,7 +11,17 @@ export interface Card {
   /** Context sizes of the last requests: the spark line. */
   pulse: number[]
   turnStartedAt: number | null
+  /** What those have cost that work for it and are not among the cards. */
+  unlisted: Sum
 }
+
+/** Money, and the requests that it leaves out because their price is not known. */
+export interface Sum {
+  usd: number
+  unpriced: number
+}
+
+export const NOTHING: Sum = { usd: 0, unpriced: 0 }
 
 export interface Overview {
   cards: Record<string, Card>
@@ -30,14 +40,47 @@ export const useOverview = create<Overview>(() => emptyOverview)
 
 export function cardOf(info: SessionInfo, known?: Card): Card {
   if (known && (known.info.seq ?? 0) > (info.seq ?? 0)) return known
-  return { line: '', asks: [], questions: [], pulse: [], turnStartedAt: null, ...known, info }
+  return { line: '', asks: [], questions: [], pulse: [], turnStartedAt: null, unlisted: NOTHING, ...known, info }
 }
 
 /** A list of sessions as the daemon gave it: the newest word on each, and what is known of it stays. */
 export function withSessions(state: Overview, sessions: SessionInfo[], whole: boolean): Overview {
   const cards: Record<string, Card> = whole ? {} : { ...state.cards }
   for (const info of sessions) cards[info.id] = cardOf(info, state.cards[info.id])
-  return { ...state, cards, loaded: true }
+  return { ...state, cards, loaded: whole || state.loaded }
+}
+
+/** As the daemon answers, with what those have cost that work for them: the part of it that no card has is kept. */
+export function withTold(state: Overview, sessions: SessionInfo[], whole: boolean): Overview {
+  const next = withSessions(state, sessions, whole)
+  const listed = new Map<string, Sum>()
+  for (const { info } of Object.values(next.cards)) {
+    for (const above of callersOf(next.cards, info)) listed.set(above, plus(listed.get(above), sumOf(info)))
+  }
+  for (const { id, below_usd: usd = 0, below_unpriced: unpriced = 0 } of sessions) {
+    const card = next.cards[id]
+    const known = listed.get(id) ?? NOTHING
+    const unlisted = { usd: Math.max(0, usd - known.usd), unpriced: Math.max(0, unpriced - known.unpriced) }
+    if (card) next.cards[id] = { ...card, unlisted }
+  }
+  return next
+}
+
+/** All that a session works for, the nearest first. */
+export function callersOf(cards: Record<string, { info: SessionFamily }>, info: SessionFamily): string[] {
+  const above: string[] = []
+  for (let at = info.parent; at && at !== info.id && !above.includes(at); at = cards[at]?.info.parent) above.push(at)
+  return above
+}
+
+type SessionFamily = Pick<SessionInfo, 'id' | 'parent'>
+
+export function sumOf({ usage }: Pick<SessionInfo, 'usage'>): Sum {
+  return { usd: usage?.cost_usd ?? 0, unpriced: usage?.unpriced ?? 0 }
+}
+
+export function plus(one: Sum = NOTHING, other: Sum = NOTHING): Sum {
+  return { usd: one.usd + other.usd, unpriced: one.unpriced + other.unpriced }
 }
 
 export function reduceOverview(state: Overview, event: AnyEvent): Overview {
@@ -47,8 +90,11 @@ export function reduceOverview(state: Overview, event: AnyEvent): Overview {
     case 'mcp.status':
       return { ...state, mcp: { ...state.mcp, [event.server]: event } }
     case 'session.created':
-    case 'session.updated':
-      return withSessions({ ...state, loaded: state.loaded }, [event.info], false)
+    case 'session.updated': {
+      // What it is told with may have been put together before the last number was given out.
+      const seq = Math.max(event.info.seq ?? 0, event.seq ?? 0)
+      return withSessions(state, [{ ...event.info, seq }], false)
+    }
     case 'session.deleted': {
       const { [event.session ?? '']: _gone, ...cards } = state.cards
       return { ...state, cards }

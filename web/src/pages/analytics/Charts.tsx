@@ -1,14 +1,17 @@
 import '@mantine/charts/styles.css'
 import { BarChart, LineChart } from '@mantine/charts'
-import type { ReactNode } from 'react'
-import { duration, money, tokens } from '@/lib/format'
+import { type ReactNode, useEffect, useState } from 'react'
+import { cost, duration, money, tokens } from '@/lib/format'
 import type { Day } from './days'
 
 const HEIGHT = 200
+/** A label of an axis is one line: its spaces do not break. */
+const unbroken = (text: string) => text.replaceAll(' ', '\u00a0')
 const shortDay = (day: string) =>
-  new Date(`${day}T12:00`).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+  unbroken(new Date(`${day}T12:00`).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' }))
+const seconds = (value: number) => unbroken(duration(value * 1000))
 
-export default function Charts({ days }: { days: Day[] }) {
+export default function Charts({ days, unpriced }: { days: Day[]; unpriced: number }) {
   const common = {
     h: HEIGHT,
     data: days.map((day) => ({ ...day, day: shortDay(day.day) })),
@@ -33,7 +36,13 @@ export default function Charts({ days }: { days: Day[] }) {
   const sum = (pick: (day: Day) => number) => days.reduce((total, day) => total + pick(day), 0)
   return (
     <div className="charts">
-      <Chart title="Cost by day" told={`${money(sum((day) => day.cost))} in ${days.length} days.`}>
+      <Chart
+        title="Cost by day"
+        told={`${cost(
+          sum((day) => day.cost),
+          unpriced,
+        )} in ${days.length} days.`}
+      >
         <BarChart
           {...common}
           {...bars}
@@ -45,9 +54,9 @@ export default function Charts({ days }: { days: Day[] }) {
         title="Tokens by day"
         told={`${tokens(sum((day) => day.sent))} sent anew, ${tokens(sum((day) => day.cached))} read from cache, ${tokens(sum((day) => day.received))} received.`}
         legend={[
-          ['sent anew', 'indigo-5'],
-          ['from cache', 'indigo-2'],
-          ['received', 'teal-5'],
+          ['sent anew', 'var(--mantine-color-indigo-5)'],
+          ['from cache', 'var(--oa-chart-quiet)'],
+          ['received', 'var(--mantine-color-teal-5)'],
         ]}
       >
         <BarChart
@@ -56,7 +65,7 @@ export default function Charts({ days }: { days: Day[] }) {
           type="stacked"
           series={[
             { name: 'sent', label: 'Sent anew', color: 'indigo.5' },
-            { name: 'cached', label: 'From cache', color: 'indigo.2' },
+            { name: 'cached', label: 'From cache', color: 'var(--oa-chart-quiet)' },
             { name: 'received', label: 'Received', color: 'teal.5' },
           ]}
           valueFormatter={tokens}
@@ -67,11 +76,11 @@ export default function Charts({ days }: { days: Day[] }) {
         told={told(
           days,
           (day) => day.latency,
-          (seconds) => `median of the last day: ${duration(seconds * 1000)}`,
+          (value) => `median of the last day: ${duration(value * 1000)}`,
         )}
         legend={[
-          ['median', 'indigo-5'],
-          ['95 of 100', 'gray-5'],
+          ['median', 'var(--mantine-color-indigo-5)'],
+          ['95 of 100', 'var(--mantine-color-gray-5)'],
         ]}
       >
         <LineChart
@@ -82,15 +91,15 @@ export default function Charts({ days }: { days: Day[] }) {
             { name: 'latency', label: 'Median', color: 'indigo.5' },
             { name: 'slow', label: '95 of 100', color: 'gray.5' },
           ]}
-          valueFormatter={(seconds) => duration(seconds * 1000)}
+          valueFormatter={seconds}
         />
       </Chart>
       <Chart
         title="Errors by day"
         told={`${sum((day) => day.failed)} errors, ${sum((day) => day.retried)} more tried again.`}
         legend={[
-          ['ended the turn', 'red-6'],
-          ['tried again', 'yellow-5'],
+          ['ended the turn', 'var(--mantine-color-red-6)'],
+          ['tried again', 'var(--mantine-color-yellow-5)'],
         ]}
       >
         <BarChart
@@ -118,7 +127,7 @@ export default function Charts({ days }: { days: Day[] }) {
           connectNulls
           series={[{ name: 'cachedShare', label: 'Of the input', color: 'indigo.5' }]}
           yAxisProps={{ ...common.yAxisProps, domain: [0, 100] }}
-          valueFormatter={(share) => `${Math.round(share)} %`}
+          valueFormatter={(share) => unbroken(`${Math.round(share)} %`)}
         />
       </Chart>
     </div>
@@ -132,18 +141,40 @@ function told(days: Day[], pick: (day: Day) => number | null, words: (value: num
 
 /** A picture of figures, and what it shows in a sentence for those who do not see it. */
 function Chart(props: { title: string; told: string; legend?: [string, string][]; children: ReactNode }) {
+  const mine = useTurn()
   return (
     <figure className="chart panel" aria-label={`${props.title}. ${props.told}`}>
       <figcaption>
         <h2>{props.title}</h2>
         {props.legend?.map(([word, colour]) => (
           <span key={word} className="chart-key">
-            <span style={{ background: `var(--mantine-color-${colour})` }} />
+            <span style={{ background: colour }} />
             {word}
           </span>
         ))}
       </figcaption>
-      <div aria-hidden="true">{props.children}</div>
+      <div aria-hidden="true" className="chart-place">
+        {mine && props.children}
+      </div>
     </figure>
   )
+}
+
+let turns: Promise<void> = Promise.resolve()
+
+/** Charts are drawn one after another, each when the browser has time: all at once they would hold up the page. */
+function useTurn(): boolean {
+  const [mine, setMine] = useState(false)
+  useEffect(() => {
+    let wanted = true
+    turns = turns.then(async () => {
+      if (!wanted) return
+      await new Promise<void>((resolve) => setTimeout(resolve))
+      if (wanted) setMine(true)
+    })
+    return () => {
+      wanted = false
+    }
+  }, [])
+  return mine
 }

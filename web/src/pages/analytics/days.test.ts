@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { UsageRow } from '@/protocol/types'
-import { daysOf, projected } from './days'
+import { daysOf, fromFirst } from './days'
 
 const row = (key: string, cost_usd: number): UsageRow => ({
   key,
@@ -26,14 +26,9 @@ it('has an entry for every day, quiet ones included', () => {
   expect(days[2]).toMatchObject({ sent: 40, cached: 60, received: 5, latency: 1.5 })
 })
 
-it('goes on at the rate of today and of the last seven days', () => {
-  const week = ['04', '05', '06', '07', '08', '09'].map((day) => row(`2026-04-${day}`, 4))
-  const { today, endOfDay, endOfMonth } = projected([...week, row('2026-04-10', 2), row('2026-03-31', 50)], noon)
-  expect([today, endOfDay]).toEqual([2, 4])
-  expect(endOfMonth).toBeCloseTo(24 + 4 + 20 * 4)
-})
-
-it('does not go by the first hour of a day', () => {
-  const night = new Date(2026, 3, 10, 0, 6)
-  expect(projected([row('2026-04-09', 3), row('2026-04-10', 1)], night).endOfDay).toBe(3)
+it('leaves out the days before anything happened, but shows a week', () => {
+  const shown = (rows: UsageRow[]) => fromFirst(daysOf(rows, [], 30, noon)).map(({ day }) => day)
+  expect(shown([row('2026-04-10', 2)])).toEqual(shown([]))
+  expect(shown([])).toHaveLength(7)
+  expect(shown([row('2026-03-25', 2)])[0]).toBe('2026-03-25')
 })

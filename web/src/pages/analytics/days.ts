@@ -46,31 +46,8 @@ export function daysOf(rows: UsageRow[], failures: FailureRow[], count: number, 
   })
 }
 
-const HOURS_THAT_TELL = 2
-const DAYS_THAT_TELL = 7
-
-/**
- * What will have been spent: today goes on at today's rate, the days to come cost what the last seven did on average.
- * In the first hours of a day there is too little to go by, so the last days' rate is used.
- */
-export function projected(rows: UsageRow[], now: Date): { today: number; endOfDay: number; endOfMonth: number } {
-  const costs = new Map(rows.map((row) => [row.key, row.cost_usd]))
-  const today = costs.get(keyOf(now)) ?? 0
-  const before = Array.from({ length: DAYS_THAT_TELL - 1 }, (_, index) => {
-    return costs.get(keyOf(new Date(now.getFullYear(), now.getMonth(), now.getDate() - index - 1)))
-  })
-  const known = before.filter((cost) => cost !== undefined)
-  const hours = now.getHours() + now.getMinutes() / 60
-  const byHours = hours >= HOURS_THAT_TELL ? (today / hours) * 24 : Math.max(today, average(known))
-  const endOfDay = Math.max(today, byHours)
-  const perDay = average([...before.map((cost) => cost ?? 0), endOfDay].slice(-DAYS_THAT_TELL))
-  const lastOfMonth = new Date(now.getFullYear(), now.getMonth() + 1, 0).getDate()
-  const soFar = rows
-    .filter((row) => row.key.startsWith(keyOf(now).slice(0, 8)) && row.key !== keyOf(now))
-    .reduce((sum, row) => sum + row.cost_usd, 0)
-  return { today, endOfDay, endOfMonth: soFar + endOfDay + perDay * (lastOfMonth - now.getDate()) }
-}
-
-function average(values: number[]): number {
-  return values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : 0
+/** The days from the first on which anything happened, but never fewer than a week: a month of nothing tells nothing. */
+export function fromFirst(days: Day[], atLeast = 7): Day[] {
+  const first = days.findIndex((day) => day.cost + day.sent + day.cached + day.received + day.failed + day.retried > 0)
+  return days.slice(Math.max(0, Math.min(first < 0 ? days.length : first, days.length - atLeast)))
 }

@@ -1,18 +1,21 @@
-import { SegmentedControl, Select } from '@mantine/core'
+import { Select } from '@mantine/core'
 import { IconChartBar } from '@tabler/icons-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useAsk } from '@/lib/ask'
-import { duration, modelName, money, tokens } from '@/lib/format'
+import { cost, duration, leftOut, modelName, money, spend, tokens } from '@/lib/format'
+import { later } from '@/lib/later'
 import { useLive } from '@/lib/live'
+import { Choice } from '@/parts/Choice'
 import { Section } from '@/parts/Listing'
 import { Page } from '@/parts/Page'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
-import type { FailureRow, UsageRow } from '@/protocol/types'
+import type { CostAnalysis, FailureRow, UsageRow } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
-import { daysOf, projected, startOfDay } from './days'
+import { Agents } from './Agents'
+import { daysOf, fromFirst, startOfDay } from './days'
 import './analytics.css'
 
-const Charts = lazy(() => import('./Charts'))
+const Charts = later(() => import('./Charts'), true)
 
 const PERIODS = [
   { value: '7', label: '7 days' },
@@ -25,17 +28,17 @@ type By = 'model' | 'session' | 'activity'
 export default function Analytics() {
   const [length, setLength] = useState('30')
   const since = startOfDay(Number(length) - 1)
-  useLive(['turn.completed'], 'usage.report', 'usage.failures')
+  useLive(['turn.completed'], 'usage.report', 'usage.failures', 'metrics.cost', 'metrics.agents')
   const byDay = useAsk('usage.report', { by: 'day', since })
   const failures = useAsk('usage.failures', { since })
+  // Today and what is to come: the daemon's figures, the same in every client.
+  const spent = useAsk('metrics.cost', { days: 1 })
   const total = byDay.data?.total
   return (
     <Page
       title="Analytics"
       wide
-      actions={
-        <SegmentedControl size="xs" aria-label="How far back" value={length} onChange={setLength} data={PERIODS} />
-      }
+      actions={<Choice label="How far back" value={length} choose={setLength} choices={PERIODS} />}
     >
       {byDay.isPending || failures.isPending ? (
         <LoadingRows count={3} height={160} />
@@ -50,19 +53,23 @@ export default function Analytics() {
         </EmptyState>
       ) : (
         <>
-          <Figures rows={byDay.data.rows} total={byDay.data.total} failures={failures.data.rows} />
+          <Figures spent={spent.data} total={byDay.data.total} failures={failures.data.rows} />
           <Suspense fallback={<LoadingRows count={2} height={260} />}>
-            <Charts days={daysOf(byDay.data.rows, failures.data.rows, Number(length))} />
+            <Charts
+              unpriced={byDay.data.total.unpriced ?? 0}
+              days={fromFirst(daysOf(byDay.data.rows, failures.data.rows, Number(length)))}
+            />
           </Suspense>
           <Breakdown since={since} />
+          <Agents />
         </>
       )}
     </Page>
   )
 }
 
-function Figures({ rows, total, failures }: { rows: UsageRow[]; total: UsageRow; failures: FailureRow[] }) {
-  const { today, endOfDay, endOfMonth } = projected(rows, new Date())
+function Figures(props: { spent: CostAnalysis | undefined; total: UsageRow; failures: FailureRow[] }) {
+  const { spent, total, failures } = props
   const failed = failures.reduce((sum, row) => sum + (row.failed ?? 0), 0)
   const retried = failures.reduce((sum, row) => sum + (row.retried ?? 0), 0)
   const usage = total.usage
@@ -70,13 +77,21 @@ function Figures({ rows, total, failures }: { rows: UsageRow[]; total: UsageRow;
     <dl className="figures-grid">
       <Figure
         label="Cost"
-        value={money(total.cost_usd)}
+        value={cost(total.cost_usd, total.unpriced ?? 0)}
         note={
-          total.unpriced ? `${total.unpriced} requests without a known price left out` : `${total.requests} requests`
+          total.unpriced ? `price unknown for ${total.unpriced} of ${total.requests}` : `${total.requests} requests`
         }
       />
-      <Figure label="Today" value={money(today)} note={`${money(endOfDay)} by midnight at this rate`} />
-      <Figure label="This month, projected" value={money(endOfMonth)} note="at the rate of the last 7 days" />
+      <Figure
+        label="Today"
+        value={spent ? spend(spent.today_usd, spent.unpriced_today ?? 0, spent.tokens_today ?? 0) : '–'}
+        note={spent ? leftOut(spent.unpriced_today ?? 0) || `${money(spent.projected_today_usd)} by midnight` : ''}
+      />
+      <Figure
+        label="This month, projected"
+        value={spent ? cost(spent.projected_month_usd, spent.unpriced_month ?? 0) : '–'}
+        note={leftOut(spent?.unpriced_month ?? 0) || 'at the rate of 7 days'}
+      />
       <Figure
         label="Tokens"
         value={tokens((usage.input_tokens ?? 0) + (usage.output_tokens ?? 0))}
@@ -92,7 +107,7 @@ function Figures({ rows, total, failures }: { rows: UsageRow[]; total: UsageRow;
         value={total.latency_ms ? duration(total.latency_ms) : '–'}
         note={total.slow_latency_ms ? `95 % within ${duration(total.slow_latency_ms)}` : 'not measured'}
       />
-      <Figure label="Errors" value={String(failed)} note={`${retried} more were tried again`} bad={failed > 0} />
+      <Figure label="Errors" value={String(failed)} note={`${retried} tried again`} bad={failed > 0} />
     </dl>
   )
 }
@@ -140,7 +155,7 @@ function Breakdown({ since }: { since: number }) {
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         <section className="panel usage-panel" aria-label={`Usage by ${by}`} tabIndex={0}>
-          <table className="usage">
+          <table className="usage-table">
             <thead>
               <tr>
                 <th scope="col">{by[0]?.toUpperCase() + by.slice(1)}</th>
@@ -167,11 +182,9 @@ function Breakdown({ since }: { since: number }) {
                   <td>{Math.round(row.cached_percent ?? 0)} %</td>
                   <td>{row.latency_ms ? duration(row.latency_ms) : '–'}</td>
                   <td>
-                    {row.unpriced === row.requests ? (
-                      <span title="The price is not known">?</span>
-                    ) : (
-                      money(row.cost_usd)
-                    )}
+                    <span title={row.unpriced ? 'Some prices are not known' : undefined}>
+                      {cost(row.cost_usd, row.unpriced ?? 0)}
+                    </span>
                   </td>
                 </tr>
               ))}

@@ -1,24 +1,27 @@
-import { ActionIcon, Autocomplete, Button, Modal, PasswordInput } from '@mantine/core'
+import { ActionIcon, Button, Modal, PasswordInput, Select } from '@mantine/core'
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react'
-import { useState } from 'react'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { duration } from '@/lib/format'
 import { useRenew } from '@/lib/live'
 import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
 import { Form } from '@/parts/Form'
+import { vendors, whose } from '@/parts/keys'
 import { Chip, Row, Rows, Section } from '@/parts/Listing'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import { Tip } from '@/parts/Tip'
 import type { AuthEntry, ModelTest } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
-
-const KNOWN_PROVIDERS = ['anthropic', 'gemini', 'openai', 'openrouter']
+import { ownProviders } from './own-providers'
 
 export function ApiKeys() {
   const auth = useAsk('auth.list', {})
   const [adding, setAdding] = useState(false)
   const keys = auth.data?.entries.filter(({ kind }) => kind === 'api_key') ?? []
+  // What is the default is left off the wire: a key without a place is in the vault.
+  const kept = keys.filter(({ source }) => (source ?? 'vault') === 'vault').map(({ name }) => name)
   const add = (
     <Button size="xs" leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
       Add a key
@@ -37,7 +40,8 @@ export function ApiKeys() {
       ) : keys.length === 0 ? (
         <div className="panel auth-empty">
           <EmptyState icon={<IconKey size={24} />} title="No keys yet" action={add}>
-            An agent needs a model, and most models need a key. Paste the one your provider gave you.
+            An agent needs a model, and most models need a key. Paste the one your provider gave you, or{' '}
+            <Link to="/welcome">see what else could answer</Link>.
           </EmptyState>
         </div>
       ) : (
@@ -48,10 +52,7 @@ export function ApiKeys() {
         </Rows>
       )}
       <Modal opened={adding} onClose={() => setAdding(false)} title="Add a key" centered>
-        <AddKey
-          taken={keys.filter(({ source }) => source === 'vault').map(({ name }) => name)}
-          done={() => setAdding(false)}
-        />
+        <KeyForm taken={kept} done={() => setAdding(false)} />
       </Modal>
     </Section>
   )
@@ -64,8 +65,9 @@ const SOURCES = {
 } as const
 
 function KeyRow({ entry }: { entry: AuthEntry }) {
-  const renew = useRenew('auth.list', 'models.list')
+  const renew = useRenew('auth.list', 'models.list', 'setup.show', 'daemon.status')
   const [removing, setRemoving] = useState(false)
+  const [replacing, setReplacing] = useState(false)
   const [test, setTest] = useState<ModelTest | 'running' | null>(null)
   const source = entry.source ?? 'vault'
   const tryIt = async () => {
@@ -102,6 +104,11 @@ function KeyRow({ entry }: { entry: AuthEntry }) {
             Test<span className="visually-hidden"> the key for {entry.name}</span>
           </Button>
           {source === 'vault' && (
+            <Button size="compact-sm" variant="default" onClick={() => setReplacing(true)}>
+              Replace<span className="visually-hidden"> the key for {entry.name}</span>
+            </Button>
+          )}
+          {source === 'vault' && (
             <Tip label="Delete">
               <ActionIcon
                 variant="subtle"
@@ -116,6 +123,15 @@ function KeyRow({ entry }: { entry: AuthEntry }) {
         </>
       }
     >
+      <Modal
+        opened={replacing}
+        onClose={() => setReplacing(false)}
+        title={`Another key for ${entry.name}`}
+        centered
+        keepMounted={false}
+      >
+        <KeyForm replaced={entry.name} taken={[entry.name]} done={() => setReplacing(false)} />
+      </Modal>
       <Confirm
         opened={removing}
         close={() => setRemoving(false)}
@@ -133,7 +149,7 @@ function KeyRow({ entry }: { entry: AuthEntry }) {
   )
 }
 
-function TestWords({ test, otherwise }: { test: ModelTest | 'running' | null; otherwise: string }) {
+export function TestWords({ test, otherwise }: { test: ModelTest | 'running' | null; otherwise: ReactNode }) {
   if (test === 'running') return <span role="status">Asking for one token …</span>
   if (test === null) return otherwise
   if (test.error)
@@ -149,41 +165,59 @@ function TestWords({ test, otherwise }: { test: ModelTest | 'running' | null; ot
   )
 }
 
-function AddKey({ taken, done }: { taken: string[]; done: () => void }) {
+function KeyForm({ replaced, taken, done }: { replaced?: string; taken: string[]; done: () => void }) {
+  const look = useAsk('setup.look', {}, { staleTime: 60_000 })
   const config = useAsk('config.show', {})
-  const renew = useRenew('auth.list', 'models.list')
-  const [name, setName] = useState('')
+  const renew = useRenew('auth.list', 'models.list', 'setup.show', 'setup.look', 'daemon.status')
+  const [chosen, setChosen] = useState(replaced ?? '')
   const [key, setKey] = useState('')
-  const configured = (config.data?.values ?? []).flatMap(({ key }) => /^providers\.([^.]+)\.kind$/.exec(key)?.[1] ?? [])
-  const known = [...new Set([...configured, ...KNOWN_PROVIDERS])].sort()
-  const replaces = taken.includes(name.trim())
-  const add = async () => {
-    await daemon.request('auth.add', { name: name.trim(), key, replace: replaces })
+  const looks = look.data?.looks ?? []
+  const known = whose(looks, key)
+  const provider = chosen || known?.provider || ''
+  const titles = new Map(vendors(looks).map(({ value, label }) => [value, label]))
+  const others = ownProviders(config.data?.values ?? []).filter(({ name }) => !titles.has(name))
+  const replaces = taken.includes(provider)
+  const keep = async () => {
+    await daemon.request('auth.add', { name: provider, key, replace: replaces, test: true })
     await renew()
     done()
   }
   return (
-    <Form work={add} action={replaces ? 'Replace' : 'Add'} ready={name.trim() !== '' && key.trim() !== ''} leave={done}>
-      <Autocomplete
-        label="Provider"
-        description="As it is called before the slash of a model's name."
-        placeholder="anthropic"
-        data={known}
-        value={name}
-        onChange={setName}
-        required
-        data-autofocus
-      />
+    <Form
+      work={keep}
+      action={replaces ? 'Try and replace' : 'Try and keep'}
+      ready={provider !== '' && key.trim() !== ''}
+      leave={done}
+    >
       <PasswordInput
         label="Key"
+        description="It is tried with a question that costs nothing. A key that is refused is not kept."
         value={key}
         onChange={(event) => setKey(event.currentTarget.value)}
         required
         autoComplete="off"
+        spellCheck={false}
+        data-autofocus
         classNames={{ innerInput: 'mono' }}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
       />
-      {replaces && <p className="field-hint">There is a key for {name.trim()} already: this one takes its place.</p>}
+      <Select
+        label="Provider"
+        description={known && !chosen ? 'Told by the beginning of the key.' : undefined}
+        placeholder={look.isPending ? 'Looking …' : 'Told by the key, or chosen here'}
+        data={[
+          { group: 'Vendors', items: [...titles].map(([value, label]) => ({ value, label })) },
+          { group: 'Your own', items: others.map(({ name }) => ({ value: name, label: name })) },
+        ].filter(({ items }) => items.length > 0)}
+        value={provider || null}
+        onChange={(value) => setChosen(value ?? '')}
+        disabled={replaced !== undefined}
+        searchable
+        required
+      />
+      {replaces && !replaced && (
+        <p className="field-hint">There is a key for {provider} already: this one takes its place.</p>
+      )}
     </Form>
   )
 }

@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Modal } from '@mantine/core'
 import { IconLogin2, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { exactTime } from '@/lib/format'
@@ -13,6 +14,8 @@ import { ErrorState, LoadingRows } from '@/parts/states'
 import { Tip } from '@/parts/Tip'
 import type { AuthEntry } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
+
+const SETTINGS: string = '/settings'
 
 export function Logins() {
   const auth = useAsk('auth.list', {})
@@ -38,8 +41,8 @@ export function Logins() {
         <ErrorState problem={auth.error ?? config.error} retry={() => void auth.refetch()} />
       ) : names.length === 0 ? (
         <Quiet>
-          No provider is set up for logging in. Give one <code>auth = "oauth"</code> and its{' '}
-          <code>[providers.NAME.oauth]</code> in your configuration file, and it shows up here.
+          No provider is set up for logging in. Where one offers it, set its <code>auth</code> to <code>oauth</code> and
+          fill in <code>oauth</code> in the <Link to={SETTINGS}>settings</Link>, and it shows up here.
         </Quiet>
       ) : (
         <Rows label="Logins">

@@ -5,10 +5,10 @@ import { act, useAsk } from '@/lib/ask'
 import { exactTime } from '@/lib/format'
 import { useRenew } from '@/lib/live'
 import { Ago } from '@/parts/Ago'
+import { CopyButton } from '@/parts/CodeBlock'
 import { Confirm } from '@/parts/Confirm'
 import { Form } from '@/parts/Form'
 import { Chip, Quiet, Row, Rows, Section } from '@/parts/Listing'
-import { CopyButton } from '@/parts/Markdown'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import { Tip } from '@/parts/Tip'
 import type { TokenCreated, TokenInfo } from '@/protocol/types'
@@ -91,7 +91,7 @@ function TokenRow({ token }: { token: TokenInfo }) {
         <>
           {token.created_at ? (
             <>
-              Made <Ago at={token.created_at} />
+              Made <Ago at={token.created_at} /> ago
               {' · '}
             </>
           ) : null}

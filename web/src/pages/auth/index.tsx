@@ -1,6 +1,8 @@
 import { Page } from '@/parts/Page'
 import { ApiKeys } from './ApiKeys'
 import { Logins } from './Logins'
+import { Providers } from './Providers'
+import { ThisBrowser } from './ThisBrowser'
 import { Tokens } from './Tokens'
 import './auth.css'
 
@@ -9,7 +11,9 @@ export default function Auth() {
     <Page title="Keys and logins">
       <ApiKeys />
       <Logins />
+      <Providers />
       <Tokens />
+      <ThisBrowser />
     </Page>
   )
 }

@@ -1,114 +1,88 @@
-import { Button } from '@mantine/core'
+import { Checkbox } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { memo, useEffect } from 'react'
-import { act } from '@/lib/ask'
-import { answering, duration, firstLine, folderName, lastLine, modelName, money } from '@/lib/format'
-import { useNow } from '@/lib/time'
-import { Ago } from '@/parts/Ago'
-import { ContextMeter } from '@/parts/Meter'
-import { Spark } from '@/parts/Spark'
-import { StatusMark, statusWords } from '@/parts/StatusMark'
-import type { Message, PermissionAsk, SessionInfo } from '@/protocol/types'
+import { memo } from 'react'
+import { lastLine } from '@/lib/format'
+import { plainWords } from '@/lib/plain'
+import { wordsForEnd } from '@/lib/turn-words'
+import { doingWords } from '@/pages/session/agents/views'
+import { Churn } from '@/parts/Diff'
+import type { Message } from '@/protocol/types'
 import { isRunning } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import type { Card } from '@/state/overview'
+import { Foot, Head, Place, useNewest } from './CardParts'
 
-export const SessionCard = memo(function SessionCard({ card, agents }: { card: Card; agents: Card[] }) {
+interface Props {
+  card: Card
+  agents: Card[]
+  /** Ended since the person looked: with what it changed. */
+  news?: boolean
+  /** Whether it is chosen, while sessions are being chosen. */
+  chosen?: boolean
+  choose?: (id: string) => void
+}
+
+export const SessionCard = memo(function SessionCard({ card, agents, news, chosen, choose }: Props) {
   const { info } = card
-  const name = info.name || 'Unnamed session'
   return (
-    <li className={`card panel card-${info.status ?? 'idle'}`}>
-      <div className="card-head">
-        <StatusMark status={info.status} />
-        <Link to="/sessions/$id" params={{ id: info.id }} className="card-name cut" title={name}>
-          {name}
-        </Link>
-        <span className="dim card-age">
-          {card.turnStartedAt ? <Running since={card.turnStartedAt} /> : <Ago at={info.updated_at} />}
-        </span>
-      </div>
-      <div className="card-place cut dim" title={`${info.cwd} · ${answering(info)}`}>
-        {folderName(info.cwd)} · {modelName(answering(info)) || 'no model'}
-        {agents.length > 0 && ` · ${agentWords(agents)}`}
-      </div>
-      {info.status === 'waiting_approval' ? <Waiting card={card} /> : <LastLine card={card} />}
-      <div className="card-foot">
-        <Spark values={card.pulse} />
-        <ContextMeter usage={info.usage} />
-        <span className="mono card-cost">{money(info.usage?.cost_usd ?? 0)}</span>
-      </div>
+    <li className={`card panel card-${info.status ?? 'idle'}${chosen ? ' card-chosen' : ''}`}>
+      {choose && (
+        <Checkbox
+          size="xs"
+          className="card-choice"
+          aria-label={`Choose ${info.name || 'the unnamed session'}`}
+          checked={chosen ?? false}
+          onChange={() => choose(info.id)}
+        />
+      )}
+      <Head card={card} />
+      <Place card={card} agents={agents} />
+      <LastLine card={card} />
+      {news && <Changed card={card} />}
+      <Foot card={card} />
     </li>
   )
 })
 
-function Running({ since }: { since: number }) {
-  const now = useNow(1000)
-  return <span className="mono">{duration(Math.max(0, Math.floor(now - since)) * 1000).replace('.0 s', ' s')}</span>
+/** What it does now, or what it said last: in words, without their marks. */
+function LastLine({ card }: { card: Card }) {
+  const { info } = card
+  const page = useNewest(info, !isRunning(info) && (!card.line || info.status === 'error'))
+  if (isRunning(info)) return <p className="card-line cut">{doingWords(card.line, info.status)} …</p>
+  const end = info.status === 'error' ? page?.turns?.at(-1) : undefined
+  if (end) return <p className="card-line card-bad">{wordsForEnd(end).text}</p>
+  const said = lastLine(plainWords(card.line)) || (page ? page.messages.map(lineOf).join('') : '')
+  return <p className="card-line">{said || <span className="dim">Nothing said yet.</span>}</p>
 }
 
-function agentWords(agents: Card[]): string {
-  const busy = agents.filter(({ info }) => isRunning(info)).length
-  const total = `${agents.length} agent${agents.length === 1 ? '' : 's'}`
-  return busy > 0 ? `${total}, ${busy} at work` : total
-}
-
-/** What it waits for: the open session knows, also of what was asked before this page came. */
-function Waiting({ card }: { card: Card }) {
-  const { id } = card.info
-  useEffect(() => daemon.look(id), [id])
-  const conversation = daemon.session(id)((state) => state.conversation)
-  const asks = conversation?.permissions ?? card.asks
-  const question = (conversation?.questions ?? card.questions)[0]
-  if (asks[0]) return <Ask session={id} ask={asks[0]} more={asks.length - 1} />
-  return <p className="card-line card-question">{question ? firstLine(question.text) : 'waiting for you …'}</p>
-}
-
-function Ask({ session, ask, more }: { session: string; ask: PermissionAsk; more: number }) {
-  const answer = (decision: 'allow' | 'deny') => void act('permission.answer', { session, ask: ask.id, decision })
+/** What the session changed, and the way to look through it. */
+function Changed({ card }: { card: Card }) {
+  const { id, seq } = card.info
+  const { data } = useQuery({
+    queryKey: ['session.changes', id, seq],
+    queryFn: () => daemon.request('session.changes', { session: id }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const files = data?.files ?? []
+  if (files.length === 0) return null
+  const sum = (of: 'added' | 'removed') => files.reduce((total, file) => total + (file[of] ?? 0), 0)
   return (
-    <div className="card-ask">
-      <code className="cut" title={ask.summary}>
-        {firstLine(ask.summary)}
-      </code>
-      <div className="card-buttons">
-        <Button size="compact-xs" onClick={() => answer('allow')}>
-          Approve
-        </Button>
-        <Button size="compact-xs" variant="default" onClick={() => answer('deny')}>
-          Deny
-        </Button>
-        <span className="dim">
-          {ask.risk ?? 'medium'} risk{more > 0 && `, ${more} more`}
-        </span>
-      </div>
+    <div className="card-changed">
+      <span className="cut">
+        {files.length === 1 ? files[0]?.path : `${files.length} files`}{' '}
+        <Churn added={sum('added')} removed={sum('removed')} />
+      </span>
+      <Link to="/sessions/$id" params={{ id }} search={{ tab: 'review' } as object} className="card-review">
+        Review
+      </Link>
     </div>
   )
 }
 
-function LastLine({ card }: { card: Card }) {
-  const { info } = card
-  const said = useLastSaid(info, !card.line && !isRunning(info))
-  if (isRunning(info))
-    return <p className="card-line cut">{card.line ? `${card.line} …` : `${statusWords[info.status ?? 'idle']} …`}</p>
-  return <p className="card-line">{lastLine(card.line) || said || <span className="dim">Nothing said yet.</span>}</p>
-}
-
-/** The end of the newest message, for a session that has not spoken since this page opened. */
-function useLastSaid(info: SessionInfo, wanted: boolean): string {
-  const count = info.message_count ?? 0
-  const { data } = useQuery({
-    queryKey: ['last-said', info.id, count],
-    queryFn: () => daemon.request('messages.page', { session: info.id, limit: 1 }),
-    enabled: wanted && count > 0,
-    staleTime: Number.POSITIVE_INFINITY,
-  })
-  return data ? data.messages.map(lineOf).join('') : ''
-}
-
 function lineOf(message: Message): string {
   for (const part of [...message.parts].reverse()) {
-    if (part.type === 'text' && part.text.trim()) return lastLine(part.text)
+    if (part.type === 'text' && part.text.trim()) return lastLine(plainWords(part.text))
     if (part.type === 'tool_call' || part.type === 'tool_result') return part.name
   }
   return ''

@@ -1,18 +1,18 @@
 import { useAsk } from '@/lib/ask'
-import { bytes, money } from '@/lib/format'
+import { bytes, cost, leftOut } from '@/lib/format'
 import { Spark } from '@/parts/Spark'
+import { useByTurn } from '@/state/attention'
 import { useOverview } from '@/state/overview'
-
-const WEEK = 7 * 86_400
 
 /** The daemon's own pulse, on one line. */
 export function SystemPanel() {
   const metrics = useOverview((state) => state.metrics)
   const cpu = useOverview((state) => state.cpu)
+  const byTurn = useByTurn()
   const mcp = useOverview((state) => state.mcp)
   const status = useAsk('daemon.status', {})
-  const since = Math.floor(Date.now() / 3_600_000) * 3600 - WEEK
-  const week = useAsk('usage.report', { by: 'day', since }, { staleTime: 60_000 })
+  // The daemon's figure, as the command line tells it.
+  const { data: week } = useAsk('metrics.cost', { days: 7 }, { staleTime: 60_000 })
   const servers = Object.values(mcp).filter((server) => server.status !== 'disabled')
   const up = servers.filter((server) => server.status === 'up').length
   const rss = metrics?.rss_bytes ?? status.data?.rss_bytes
@@ -39,12 +39,16 @@ export function SystemPanel() {
       <Figure label="Daemon" value={rss ? bytes(rss) : '–'} title="Memory of the daemon itself" />
       <Figure
         label="Sessions"
-        value={metrics ? `${metrics.running} of ${metrics.sessions} running` : String(status.data?.sessions ?? '–')}
+        value={`${byTurn.running.length} running, ${byTurn.needsYou.length} ${byTurn.needsYou.length === 1 ? 'needs' : 'need'} you`}
       />
       {servers.length > 0 && <Figure label="MCP" value={`${up}/${servers.length} up`} />}
       <Figure label="Jail" value={status.data?.jail ?? '–'} />
-      <Figure label="This week" value={week.data ? money(week.data.total.cost_usd) : '–'}>
-        <Spark values={(week.data?.rows ?? []).map((row) => row.cost_usd)} />
+      <Figure
+        label="7 days"
+        value={week ? cost(week.week_usd, week.unpriced_week ?? 0) : '–'}
+        title={week ? leftOut(week.unpriced_week ?? 0) : ''}
+      >
+        <Spark values={(week?.by_day ?? []).map((row) => row.cost_usd)} />
       </Figure>
     </section>
   )

@@ -1,41 +1,45 @@
 import { Button, Select, TextInput } from '@mantine/core'
-import { IconPlus, IconSearch, IconSparkles } from '@tabler/icons-react'
-import { useMemo, useState } from 'react'
-import { answering } from '@/lib/format'
-import { Choice } from '@/parts/Choice'
+import { IconChecks, IconPlus, IconSearch, IconSparkles } from '@tabler/icons-react'
+import { lazy, type ReactNode, useMemo, useState } from 'react'
+import { answering, folderName } from '@/lib/format'
+import { onDemand } from '@/parts/Demand'
+import { useFirstRun } from '@/parts/first-run'
 import { Page } from '@/parts/Page'
 import { EmptyState, LoadingRows } from '@/parts/states'
 import { useShell } from '@/shell/shell-state'
-import { isRunning } from '@/state/conversation'
+import { useKeys } from '@/shell/shortcuts'
+import { type ByTurn, byProject, useByTurn } from '@/state/attention'
 import { type Card, useOverview } from '@/state/overview'
+import { Bulk } from './Bulk'
+import { MenuTrigger } from './MenuTrigger'
 import './dashboard.css'
+import { NeedCard } from './NeedCard'
 import { SessionCard } from './SessionCard'
 import { SystemPanel } from './SystemPanel'
 
-type Show = 'all' | 'running' | 'waiting' | 'idle'
 type Sort = 'active' | 'name' | 'cost' | 'context'
 
 const openForm = () => useShell.setState({ newSession: true })
 
-const newSession = (
-  <Button size="xs" leftSection={<IconPlus size={16} />} onClick={openForm}>
-    New session
-  </Button>
-)
+const Menu = onDemand<object>(() => import('./Menu'), MenuTrigger)
+const Welcome = lazy(() => import('@/pages/welcome'))
 
 export default function Dashboard() {
-  const cards = useOverview((state) => state.cards)
+  return useFirstRun() ? <Welcome /> : <Sessions />
+}
+
+function Sessions() {
   const loaded = useOverview((state) => state.loaded)
-  const [show, setShow] = useState<Show>('all')
+  const all = useByTurn()
   const [sort, setSort] = useState<Sort>('active')
   const [query, setQuery] = useState('')
-  const top = useMemo(() => Object.values(cards).filter(({ info }) => !info.parent), [cards])
-  const children = useMemo(() => childrenOf(Object.values(cards)), [cards])
-  const shownCards = useMemo(
-    () => top.filter((card) => matches(card, show, query)).sort(ORDER[sort]),
-    [top, show, sort, query],
-  )
-  const waiting = top.filter(({ info }) => info.status === 'waiting_approval').length
+  const [choosing, setChoosing] = useState<ReadonlySet<string> | null>(null)
+  const shown = useMemo(() => narrowed(all, query), [all, query])
+  useKeys('Sessions', [
+    { keys: 'j', what: 'Next session', run: () => toCard(1) },
+    { keys: 'k', what: 'Previous session', run: () => toCard(-1) },
+  ])
+  const total = Object.values(all).flat().length
   return (
     <Page
       title="Sessions"
@@ -51,93 +55,192 @@ export default function Dashboard() {
             value={query}
             onChange={(event) => setQuery(event.currentTarget.value)}
           />
-          <Choice
-            label="Which sessions"
-            value={show}
-            choose={setShow}
-            choices={[
-              'all',
-              'running',
-              { value: 'waiting', label: waiting ? `waiting (${waiting})` : 'waiting' },
-              'idle',
-            ]}
-          />
-          <Select
-            size="xs"
-            w={124}
-            className="dashboard-order"
-            aria-label="Order"
-            allowDeselect={false}
-            value={sort}
-            onChange={(value) => setSort((value ?? 'active') as Sort)}
-            data={[
-              { value: 'active', label: 'last active' },
-              { value: 'name', label: 'name' },
-              { value: 'cost', label: 'cost' },
-              { value: 'context', label: 'context' },
-            ]}
-          />
-          {newSession}
+          <Order sort={sort} setSort={setSort} />
+          {total > 0 && (
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<IconChecks size={16} />}
+              aria-pressed={choosing !== null}
+              onClick={() => setChoosing(choosing ? null : new Set())}
+            >
+              Choose
+            </Button>
+          )}
+          <Button size="xs" leftSection={<IconPlus size={16} />} onClick={openForm}>
+            New session
+          </Button>
+          <Menu />
         </>
       }
     >
       <SystemPanel />
       {!loaded ? (
         <LoadingRows count={3} height={128} />
-      ) : top.length === 0 ? (
-        <EmptyState
-          icon={<IconSparkles size={24} />}
-          title="No sessions yet"
-          action={<Button onClick={openForm}>Start the first session</Button>}
-        >
-          A session is one agent at work in one directory. Start one here, or run <code>openagent</code> in a terminal:
-          it shows up on this page.
-        </EmptyState>
-      ) : shownCards.length === 0 ? (
-        <p className="dim no-match">No session matches. Clear the filter to see all {top.length}.</p>
+      ) : total === 0 ? (
+        <Empty />
+      ) : Object.values(shown).flat().length === 0 ? (
+        <p className="dim no-match">No session matches. Clear the filter to see all {total}.</p>
       ) : (
-        <ul className="cards">
-          {shownCards.map((card) => (
-            <SessionCard key={card.info.id} card={card} agents={children.get(card.info.id) ?? NONE} />
-          ))}
-        </ul>
+        <Groups shown={shown} sort={sort} choosing={choosing} setChoosing={setChoosing} />
       )}
     </Page>
   )
 }
 
-const NONE: Card[] = []
-
-function childrenOf(cards: Card[]): Map<string, Card[]> {
-  const found = new Map<string, Card[]>()
-  for (const card of cards)
-    if (card.info.parent) found.set(card.info.parent, [...(found.get(card.info.parent) ?? []), card])
-  return found
+/** From card to card: Enter opens one, and Tab leads to what it asks. */
+function toCard(step: number): void {
+  const names = [...document.querySelectorAll<HTMLElement>('.card-name')]
+  const cards = names.map((name) => name.closest('li'))
+  const here = cards.findIndex((card) => card?.contains(document.activeElement))
+  const next = here < 0 && step < 0 ? names.length - 1 : here + step
+  names[Math.max(0, Math.min(names.length - 1, next))]?.focus()
 }
 
-function matches({ info }: Card, show: Show, query: string): boolean {
+interface GroupsProps {
+  shown: ByTurn
+  sort: Sort
+  choosing: ReadonlySet<string> | null
+  setChoosing: (chosen: ReadonlySet<string> | null) => void
+}
+
+/** By who has to act next; what nobody waits for stands by project. */
+function Groups({ shown, sort, choosing, setChoosing }: GroupsProps) {
+  const agents = useAgents()
+  const [archive, setArchive] = useState(false)
+  const { needsYou, running, done, rest, archived } = shown
+  const choose = (id: string) => {
+    const next = new Set(choosing)
+    if (!next.delete(id)) next.add(id)
+    setChoosing(next)
+  }
+  const card = (one: Card, news = false) => (
+    <SessionCard
+      key={one.info.id}
+      card={one}
+      news={news}
+      agents={agents.get(one.info.id) ?? NONE}
+      chosen={choosing?.has(one.info.id)}
+      choose={choosing ? choose : undefined}
+    />
+  )
+  const chosen = [...running, ...done, ...rest, ...archived].filter(({ info }) => choosing?.has(info.id))
+  return (
+    <>
+      {choosing && <Bulk chosen={chosen} done={() => setChoosing(null)} />}
+      <Group title="Needs you" count={needsYou.length} list="needs">
+        {needsYou.map((one) => (
+          <NeedCard key={one.info.id} card={one} agents={agents.get(one.info.id) ?? NONE} />
+        ))}
+      </Group>
+      <Group title="Running" count={running.length}>
+        {[...running].sort(ORDER[sort]).map((one) => card(one))}
+      </Group>
+      <Group title="Done since you looked" count={done.length}>
+        {done.map((one) => card(one, true))}
+      </Group>
+      {byProject(rest).map(([folder, cards]) => (
+        <Group key={folder} title={folderName(folder)} about={folder} count={cards.length}>
+          {[...cards].sort(ORDER[sort]).map((one) => card(one))}
+        </Group>
+      ))}
+      {archived.length > 0 && (
+        <Button size="xs" variant="subtle" color="gray" aria-expanded={archive} onClick={() => setArchive(!archive)}>
+          {archive ? 'Hide what is archived' : `${archived.length} archived`}
+        </Button>
+      )}
+      <Group title="Archived" count={archive ? archived.length : 0}>
+        {archived.map((one) => card(one))}
+      </Group>
+    </>
+  )
+}
+
+interface GroupProps {
+  title: string
+  about?: string
+  count: number
+  list?: string
+  children: ReactNode
+}
+
+function Group({ title, about, count, list = 'cards', children }: GroupProps) {
+  if (count === 0) return null
+  return (
+    <section className="group">
+      <h2 className="group-head">
+        {title} <span className="mono dim">{count}</span>
+        {about && <span className="dim cut group-about">{about}</span>}
+      </h2>
+      <ul className={list} aria-label={title}>
+        {children}
+      </ul>
+    </section>
+  )
+}
+
+function Order({ sort, setSort }: { sort: Sort; setSort: (sort: Sort) => void }) {
+  return (
+    <Select
+      size="xs"
+      w={124}
+      className="dashboard-order"
+      aria-label="Order"
+      allowDeselect={false}
+      value={sort}
+      onChange={(value) => setSort((value ?? 'active') as Sort)}
+      data={[
+        { value: 'active', label: 'last active' },
+        { value: 'name', label: 'name' },
+        { value: 'cost', label: 'cost' },
+        { value: 'context', label: 'context' },
+      ]}
+    />
+  )
+}
+
+function Empty() {
+  return (
+    <EmptyState
+      icon={<IconSparkles size={24} />}
+      title="No sessions yet"
+      action={<Button onClick={openForm}>Start the first session</Button>}
+    >
+      A session is one agent at work in one directory. Start one here, or run <code>openagent</code> in a terminal: it
+      shows up on this page.
+    </EmptyState>
+  )
+}
+
+const NONE: Card[] = []
+
+function useAgents(): Map<string, Card[]> {
+  const cards = useOverview((state) => state.cards)
+  return useMemo(() => {
+    const found = new Map<string, Card[]>()
+    for (const card of Object.values(cards))
+      if (card.info.parent) found.set(card.info.parent, [...(found.get(card.info.parent) ?? []), card])
+    return found
+  }, [cards])
+}
+
+function narrowed(all: ByTurn, query: string): ByTurn {
   const wanted = query.trim().toLowerCase()
-  if (wanted && !`${info.name} ${info.cwd} ${answering(info)}`.toLowerCase().includes(wanted)) return false
-  switch (show) {
-    case 'all':
-      return true
-    case 'running':
-      return isRunning(info)
-    case 'waiting':
-      return info.status === 'waiting_approval'
-    case 'idle':
-      return !isRunning(info)
+  if (!wanted) return all
+  const matches = ({ info }: Card) => `${info.name} ${info.cwd} ${answering(info)}`.toLowerCase().includes(wanted)
+  const { needsYou, running, done, rest, archived } = all
+  return {
+    needsYou: needsYou.filter(matches),
+    running: running.filter(matches),
+    done: done.filter(matches),
+    rest: rest.filter(matches),
+    archived: archived.filter(matches),
   }
 }
 
-/** Sessions that wait for a person come first, whatever the order. */
-const waitingFirst = (one: Card, other: Card): number =>
-  Number(other.info.status === 'waiting_approval') - Number(one.info.status === 'waiting_approval')
-
 const ORDER: Record<Sort, (one: Card, other: Card) => number> = {
-  active: (one, other) => waitingFirst(one, other) || other.info.updated_at - one.info.updated_at,
-  name: (one, other) => waitingFirst(one, other) || one.info.name.localeCompare(other.info.name),
-  cost: (one, other) => waitingFirst(one, other) || (other.info.usage?.cost_usd ?? 0) - (one.info.usage?.cost_usd ?? 0),
-  context: (one, other) =>
-    waitingFirst(one, other) || (other.info.usage?.context_tokens ?? 0) - (one.info.usage?.context_tokens ?? 0),
+  active: (one, other) => other.info.updated_at - one.info.updated_at,
+  name: (one, other) => one.info.name.localeCompare(other.info.name),
+  cost: (one, other) => (other.info.usage?.cost_usd ?? 0) - (one.info.usage?.cost_usd ?? 0),
+  context: (one, other) => (other.info.usage?.context_tokens ?? 0) - (one.info.usage?.context_tokens ?? 0),
 }

@@ -1,24 +1,23 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAsk } from '@/lib/ask'
-import { useRenew } from '@/lib/live'
+import { CopyButton } from '@/parts/CodeBlock'
 import { Form } from '@/parts/Form'
 import { Chip, Filter, Row, Rows } from '@/parts/Listing'
-import { CopyButton } from '@/parts/Markdown'
 import { safeAddress } from '@/parts/safe-address'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import type { McpCatalogueEntry, McpServerEntry } from '@/protocol/types'
-import { daemon } from '@/state/daemon'
+import { Failed, useTriedServer } from './trying'
 import { filled, mentions } from './words'
 
 /** Servers that are known, and the settings they need. */
-export function Catalogue({ taken, done }: { taken: string[]; done: () => void }) {
+export function Catalogue({ taken, cwd, done }: { taken: string[]; cwd: string; done: () => void }) {
   const catalogue = useAsk('mcp.catalog', {}, { staleTime: 300_000 })
   const [chosen, setChosen] = useState<McpCatalogueEntry | null>(null)
   const [query, setQuery] = useState('')
   if (catalogue.isPending) return <LoadingRows count={6} height={48} />
   if (catalogue.error) return <ErrorState problem={catalogue.error} retry={() => void catalogue.refetch()} />
-  if (chosen) return <Chosen entry={chosen} back={() => setChosen(null)} done={done} />
+  if (chosen) return <Chosen entry={chosen} cwd={cwd} back={() => setChosen(null)} done={done} />
   const text = query.trim().toLowerCase()
   const entries = catalogue.data.entries.filter((one) => `${one.name} ${one.about}`.toLowerCase().includes(text))
   return (
@@ -47,19 +46,16 @@ export function Catalogue({ taken, done }: { taken: string[]; done: () => void }
   )
 }
 
-function Chosen({ entry, back, done }: { entry: McpCatalogueEntry; back: () => void; done: () => void }) {
-  const renew = useRenew('mcp.list', 'tools.list')
+function Chosen(props: { entry: McpCatalogueEntry; cwd: string; back: () => void; done: () => void }) {
+  const { entry, back } = props
+  const { keep, failed, busy } = useTriedServer(props.cwd, props.done)
   const [values, setValues] = useState<Record<string, string>>({})
   const needs = entry.needs ?? []
   const missing = needs.some((one) => one.required !== false && !one.is_set && !values[one.name]?.trim())
   const page = entry.page ? safeAddress(entry.page) : null
-  const add = async () => {
-    await daemon.request('mcp.add', { name: entry.name, server: withSettings(entry, values) })
-    await renew()
-    done()
-  }
+  const work = (untried = false) => keep(entry.name, withSettings(entry, values), { untried })
   return (
-    <Form work={add} action="Add" ready={!missing} leave={back} back>
+    <Form work={() => work()} action="Try and save" ready={!missing} leave={back} back>
       <p className="confirm-text">
         <strong>{entry.name}</strong>: {entry.about}{' '}
         {page && (
@@ -100,6 +96,7 @@ function Chosen({ entry, back, done }: { entry: McpCatalogueEntry; back: () => v
           visibilityToggleButtonProps={{ 'aria-label': `Show or hide ${need.name}` }}
         />
       ))}
+      <Failed server={failed} busy={busy} keep={() => void work(true)} />
     </Form>
   )
 }

@@ -14,6 +14,7 @@ export function ImportServers({ done }: { done: () => void }) {
     setFound(await daemon.request('mcp.import', { path: path.trim() }))
     await renew()
   }
+  const told = [...(found?.notes ?? []), ...(found?.problems ?? [])]
   if (found)
     return (
       <div className="form">
@@ -21,9 +22,9 @@ export function ImportServers({ done }: { done: () => void }) {
           {found.added.length > 0 ? `Added: ${found.added.join(', ')}.` : 'Nothing was added.'}
           {found.kept && found.kept.length > 0 && ` There already, and left as they were: ${found.kept.join(', ')}.`}
         </p>
-        {found.problems && found.problems.length > 0 && (
+        {told.length > 0 && (
           <ul className="notices">
-            {found.problems.map((one) => (
+            {told.map((one) => (
               <li key={one}>{one}</li>
             ))}
           </ul>
@@ -37,7 +38,7 @@ export function ImportServers({ done }: { done: () => void }) {
     <Form work={take} action="Import" ready={path.trim() !== ''} leave={done}>
       <TextInput
         label="File"
-        description="With mcpServers in it, as Claude, Cursor, VS Code and others keep it: an absolute path on the daemon’s machine."
+        description="In which Claude, Cursor, VS Code, Gemini, codex, opencode, Copilot or Zed keeps its servers: an absolute path on the daemon’s machine."
         placeholder="/home/me/.cursor/mcp.json"
         value={path}
         onChange={(event) => setPath(event.currentTarget.value)}

@@ -1,15 +1,19 @@
 import { ActionIcon, Button, Menu, Modal, Switch } from '@mantine/core'
-import { IconChevronRight, IconDots, IconLogin2, IconLogout2, IconTrash } from '@tabler/icons-react'
+import { IconChevronRight, IconDots, IconLogin2, IconLogout2, IconPencil, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
 import { Confirm } from '@/parts/Confirm'
 import { Chip, Row, type Tone } from '@/parts/Listing'
 import { LoginDialog } from '@/parts/LoginDialog'
-import { LoadingRows } from '@/parts/states'
-import type { McpServerInfo } from '@/protocol/types'
+import { FillPrompt } from '@/parts/mcp/FillPrompt'
+import { commandName } from '@/parts/mcp/prompt-command'
+import { ReadResource } from '@/parts/mcp/ReadResource'
+import { ErrorState, LoadingRows } from '@/parts/states'
+import type { McpPrompt, McpResource, McpServerInfo } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
+import { AddServer } from './AddServer'
 
 const TONES: Record<McpServerInfo['status'], Tone> = {
   up: 'good',
@@ -29,6 +33,8 @@ const WORDS: Record<McpServerInfo['status'], string> = {
   failed: 'failed',
 }
 
+const ORIGINS = { project: 'from the project', session: 'from a client' } as const
+
 const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`
 
 export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string }) {
@@ -36,12 +42,14 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
   const heard = useOverview((state) => state.mcp[server.name])
   const [open, setOpen] = useState(false)
   const [removing, setRemoving] = useState(false)
+  const [editing, setEditing] = useState(false)
   const [loggingIn, setLoggingIn] = useState(false)
   const [busy, setBusy] = useState<'test' | 'switch' | ''>('')
   // What the daemon said last counts until the list says it too.
   const status = busy === 'test' ? 'starting' : server.status === 'idle' && heard ? heard.status : server.status
   const detail = server.detail || (server.status === 'idle' && heard?.detail) || ''
   const tools = server.tools ?? []
+  const isOwn = (server.origin ?? 'yours') === 'yours'
   const test = async () => {
     setBusy('test')
     await act('mcp.test', { name: server.name, cwd })
@@ -68,6 +76,7 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
             <span role="status">{WORDS[status]}</span>
           </Chip>
           <Chip>{server.transport}</Chip>
+          {server.origin && server.origin !== 'yours' && <Chip tone="accent">{ORIGINS[server.origin]}</Chip>}
         </>
       }
       about={
@@ -104,6 +113,13 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
               </ActionIcon>
             </Menu.Target>
             <Menu.Dropdown>
+              {isOwn ? (
+                <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setEditing(true)}>
+                  Edit
+                </Menu.Item>
+              ) : (
+                <Menu.Label className="server-elsewhere">{whereChanged(server)}</Menu.Label>
+              )}
               {server.transport !== 'stdio' && (
                 <>
                   <Menu.Item leftSection={<IconLogin2 size={16} />} onClick={() => setLoggingIn(true)}>
@@ -117,9 +133,11 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
                   </Menu.Item>
                 </>
               )}
-              <Menu.Item color="red" leftSection={<IconTrash size={16} />} onClick={() => setRemoving(true)}>
-                Remove
-              </Menu.Item>
+              {isOwn && (
+                <Menu.Item color="red" leftSection={<IconTrash size={16} />} onClick={() => setRemoving(true)}>
+                  Remove
+                </Menu.Item>
+              )}
             </Menu.Dropdown>
           </Menu>
           <Switch
@@ -139,6 +157,15 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
         </ul>
       )}
       {open && <Details server={server} cwd={cwd} />}
+      <Modal
+        opened={editing}
+        onClose={() => setEditing(false)}
+        title={`Edit ${server.name}`}
+        size="lg"
+        keepMounted={false}
+      >
+        <EditServer name={server.name} cwd={cwd} done={() => setEditing(false)} />
+      </Modal>
       <Modal
         opened={loggingIn}
         onClose={() => setLoggingIn(false)}
@@ -172,8 +199,22 @@ export function ServerRow({ server, cwd }: { server: McpServerInfo; cwd: string 
   )
 }
 
+function whereChanged({ origin, source }: McpServerInfo): string {
+  if (origin === 'session') return 'A client passed it along for its session, and can change it there.'
+  return `It comes with the project. It is changed in ${source}, and can be switched off here.`
+}
+
+function EditServer({ name, cwd, done }: { name: string; cwd: string; done: () => void }) {
+  const kept = useAsk('mcp.show', { name }, { staleTime: 0, gcTime: 0 })
+  if (kept.isPending) return <LoadingRows count={4} height={48} />
+  if (kept.error) return <ErrorState problem={kept.error} retry={() => void kept.refetch()} />
+  return <AddServer by={kept.data.server.url ? 'url' : 'command'} edited={kept.data} cwd={cwd} done={done} />
+}
+
 function Details({ server, cwd }: { server: McpServerInfo; cwd: string }) {
   const up = server.status === 'up'
+  const [opened, setOpened] = useState<McpPrompt | McpResource | null>(null)
+  const close = () => setOpened(null)
   const resources = useAsk('mcp.resources', { cwd, server: server.name }, { enabled: up && Boolean(server.resources) })
   const prompts = useAsk('mcp.prompts', { cwd, server: server.name }, { enabled: up && Boolean(server.prompts) })
   return (
@@ -185,8 +226,8 @@ function Details({ server, cwd }: { server: McpServerInfo; cwd: string }) {
         </div>
         {server.source && (
           <div>
-            <dt>Stands in</dt>
-            <dd className="mono">{server.source}</dd>
+            <dt>Kept in</dt>
+            <dd className="mono">{server.source === 'database' ? 'OpenAgent’s own data' : server.source}</dd>
           </div>
         )}
         <div>
@@ -205,36 +246,68 @@ function Details({ server, cwd }: { server: McpServerInfo; cwd: string }) {
             )}
           </dd>
         </div>
-        {resources.isFetching && <LoadingRows count={1} height={24} />}
-        {resources.data && resources.data.resources.length > 0 && (
+        {(resources.isFetching || prompts.isFetching) && <LoadingRows count={1} height={24} />}
+        {prompts.data && prompts.data.prompts.length > 0 && (
           <div>
-            <dt>Resources</dt>
+            <dt>Prompts</dt>
             <dd>
-              <ul className="server-names">
-                {resources.data.resources.map((one) => (
-                  <li key={one.uri} className="mono" title={one.description}>
-                    {one.uri}
-                  </li>
+              <ul className="server-offers">
+                {prompts.data.prompts.map((one) => (
+                  <Offer
+                    key={one.name}
+                    name={commandName(one)}
+                    about={one.description}
+                    action="Try"
+                    open={() => setOpened(one)}
+                  />
                 ))}
               </ul>
             </dd>
           </div>
         )}
-        {prompts.data && prompts.data.prompts.length > 0 && (
+        {resources.data && resources.data.resources.length > 0 && (
           <div>
-            <dt>Prompts</dt>
+            <dt>Resources</dt>
             <dd>
-              <ul className="server-names">
-                {prompts.data.prompts.map((one) => (
-                  <li key={one.name} className="mono" title={one.description}>
-                    /{server.name}:{one.name}
-                  </li>
+              <ul className="server-offers">
+                {resources.data.resources.map((one) => (
+                  <Offer
+                    key={one.uri}
+                    name={one.uri}
+                    about={one.description || one.name}
+                    action="Read"
+                    open={() => setOpened(one)}
+                  />
                 ))}
               </ul>
             </dd>
           </div>
         )}
       </dl>
+      <Modal
+        opened={opened !== null}
+        onClose={close}
+        title={opened && 'uri' in opened ? 'A resource' : 'A prompt'}
+        size="lg"
+        keepMounted={false}
+      >
+        {opened && 'uri' in opened && <ReadResource resource={opened} cwd={cwd} leave={close} />}
+        {opened && !('uri' in opened) && <FillPrompt prompt={opened} cwd={cwd} leave={close} />}
+      </Modal>
     </div>
+  )
+}
+
+/** A prompt or a resource: what it is called, what it is for, and a way into it. */
+function Offer(props: { name: string; about?: string; action: string; open: () => void }) {
+  return (
+    <li>
+      <span className="mono">{props.name}</span>
+      <span className="dim">{props.about}</span>
+      <Button size="compact-xs" variant="default" onClick={props.open}>
+        {props.action}
+        <span className="visually-hidden"> {props.name}</span>
+      </Button>
+    </li>
   )
 }

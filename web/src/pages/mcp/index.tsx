@@ -103,8 +103,8 @@ export default function Mcp() {
         size="lg"
         keepMounted={false}
       >
-        {(adding === 'command' || adding === 'url') && <AddServer by={adding} done={close} />}
-        {adding === 'catalogue' && <Catalogue taken={all.map(({ name }) => name)} done={close} />}
+        {(adding === 'command' || adding === 'url') && <AddServer by={adding} cwd={cwd} done={close} />}
+        {adding === 'catalogue' && <Catalogue taken={all.map(({ name }) => name)} cwd={cwd} done={close} />}
         {adding === 'import' && <ImportServers done={close} />}
       </Modal>
     </Page>

@@ -26,6 +26,21 @@ export function words(line: string): string[] {
   return found
 }
 
+/** A command and its arguments as one would type them: `words` reads the same out of it. */
+export function line({ command = '', args = [] }: { command?: string; args?: string[] }): string {
+  return [command, ...args]
+    .map((word) => (/^[\w@%+=:,./$-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(' ')
+}
+
+/** The other way round than `pairs`. */
+export function lines(given: Record<string, string> | undefined, by: 'command' | 'url'): string {
+  const sign = by === 'command' ? '=' : ': '
+  return Object.entries(given ?? {})
+    .map(([name, value]) => `${name}${sign}${value}`)
+    .join('\n')
+}
+
 /** Lines of `NAME=value` or `Name: value`. */
 export function pairs(text: string, sign: '=' | ':'): Record<string, string> {
   const found: Record<string, string> = {}

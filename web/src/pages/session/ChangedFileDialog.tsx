@@ -8,7 +8,7 @@ export default function ChangedFileDialog({ file, close }: { file: ChangedFile; 
       {file.binary ? (
         <p className="dim">Not a text.</p>
       ) : (
-        <Diff patch={file.patch ?? ''} label={`Changes in ${file.path}`} />
+        <Diff patch={file.patch ?? ''} label={`Changes in ${file.path}`} path={file.path} />
       )}
       {file.cut && <p className="dim">The rest is left out here.</p>}
     </Modal>

@@ -1,62 +1,70 @@
 import { useComputedColorScheme } from '@mantine/core'
-import * as monaco from 'monaco-editor/editor/editor.api'
-import EditorWorker from 'monaco-editor/editor/editor.worker?worker'
-import 'monaco-editor/basic-languages/monaco.contribution'
-import 'monaco-editor/editor/contrib/find/browser/findController'
-import 'monaco-editor/editor/contrib/folding/browser/folding'
-import 'monaco-editor/editor/contrib/bracketMatching/browser/bracketMatching'
-import 'monaco-editor/editor/contrib/comment/browser/comment'
-import 'monaco-editor/editor/contrib/indentation/browser/indentation'
-import 'monaco-editor/editor/contrib/linesOperations/browser/linesOperations'
-import 'monaco-editor/editor/contrib/multicursor/browser/multicursor'
-import 'monaco-editor/editor/contrib/clipboard/browser/clipboard'
 import { useEffect, useRef } from 'react'
-
-self.MonacoEnvironment = { getWorker: () => new EditorWorker() }
-
-monaco.editor.defineTheme('openagent-dark', {
-  base: 'vs-dark',
-  inherit: true,
-  rules: [],
-  colors: { 'editor.background': '#0e1015', 'editorGutter.background': '#0e1015' },
-})
-monaco.editor.defineTheme('openagent-light', { base: 'vs', inherit: true, rules: [], colors: {} })
+import { LOOK, monaco, themeOf } from './monaco'
 
 interface Props {
   path: string
   text: string
+  /** The line to show, and to begin at. */
+  line?: number
   change: (text: string) => void
+  /** The text of this moment, which a drawing may lag behind. */
+  now: () => string
 }
 
-export default function Editor({ path, text, change }: Props) {
+/** How far a file was scrolled, for who comes back to it. */
+const views = new Map<string, monaco.editor.ICodeEditorViewState>()
+
+export default function Editor({ path, text, line, change, now }: Props) {
   const place = useRef<HTMLDivElement>(null)
+  const shown = useRef<monaco.editor.IStandaloneCodeEditor>(null)
   const scheme = useComputedColorScheme('dark')
   const onChange = useRef(change)
   onChange.current = change
+  const first = useRef({ line, now })
+  first.current = { line, now }
 
   useEffect(() => {
-    const model = monaco.editor.createModel(text, undefined, monaco.Uri.file(`/${path}`))
-    const editor = monaco.editor.create(place.current!, {
-      model,
-      automaticLayout: true,
-      fontFamily: "'JetBrains Mono Variable', monospace",
-      fontSize: 13,
-      minimap: { enabled: false },
-      scrollBeyondLastLine: false,
-      ariaLabel: path,
-      renderLineHighlight: 'line',
-      // Tab leaves the editor after Ctrl-M, as the editor's own help says.
-      accessibilitySupport: 'auto',
-      padding: { top: 8 },
+    const model = monaco.editor.createModel(first.current.now(), undefined, monaco.Uri.file(`/${path}`))
+    const editor = monaco.editor.create(place.current!, { ...LOOK, model, ariaLabel: path })
+    shown.current = editor
+    const view = views.get(path)
+    if (view && first.current.line === undefined) editor.restoreViewState(view)
+    const watching = model.onDidChangeContent(({ isFlush }) => {
+      if (!isFlush) onChange.current(model.getValue())
     })
-    const watching = model.onDidChangeContent(() => onChange.current(model.getValue()))
     return () => {
+      const left = editor.saveViewState()
+      if (left) views.set(path, left)
+      shown.current = null
       watching.dispose()
       editor.dispose()
       model.dispose()
     }
   }, [path])
 
-  useEffect(() => monaco.editor.setTheme(scheme === 'dark' ? 'openagent-dark' : 'openagent-light'), [scheme])
+  // What comes from elsewhere takes the text's place, not the reader's: an agent's edit, a draft that was discarded.
+  useEffect(() => {
+    const model = shown.current?.getModel()
+    const wanted = first.current.now()
+    if (!model || model.getValue() === wanted) return
+    const view = shown.current?.saveViewState() ?? null
+    model.setValue(wanted)
+    shown.current?.restoreViewState(view)
+  }, [text])
+
+  useEffect(() => {
+    const editor = shown.current
+    if (!editor || line === undefined) return
+    const there = Math.min(line, editor.getModel()?.getLineCount() ?? line)
+    editor.setPosition({ lineNumber: there, column: 1 })
+    editor.revealLineInCenter(there)
+    const marks = editor.createDecorationsCollection([
+      { range: new monaco.Range(there, 1, there, 1), options: { isWholeLine: true, className: 'editor-line' } },
+    ])
+    return () => marks.clear()
+  }, [path, line])
+
+  useEffect(() => monaco.editor.setTheme(themeOf(scheme)), [scheme])
   return <div ref={place} className="editor" />
 }

@@ -1,34 +1,31 @@
 import { ActionIcon, TextInput, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconLayoutSidebarLeftExpand, IconLayoutSidebarRightExpand } from '@tabler/icons-react'
-import { useNavigate } from '@tanstack/react-router'
+import { IconLayoutColumns, IconLayoutSidebarLeftExpand, IconLayoutSidebarRightExpand } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { money } from '@/lib/format'
 import { ContextMeter } from '@/parts/Meter'
 import { StatusMark } from '@/parts/StatusMark'
+import { Tip } from '@/parts/Tip'
 import type { SessionInfo } from '@/protocol/types'
+import { useCost, useSpent } from '@/state/tree'
+import { openPanel } from './panels'
+import { TABS } from './split/place'
+import type { Going } from './split/use-place'
 import { ModelSwitch, ModeSwitch, More, ToolSwitches } from './triggers'
 import './header.css'
 
 interface Props {
   info: SessionInfo
-  tab: 'chat' | 'files' | 'terminal'
+  going: Going
   openLeft: () => void
   openRight: () => void
   rewind: () => void
 }
 
 /** Always in sight: name, model, mode, jail, context and spend. What is changed here counts from the next message on. */
-export function Header({ info, tab, openLeft, openRight, rewind }: Props) {
+export function Header({ info, going, openLeft, openRight, rewind }: Props) {
   const status = useAsk('daemon.status', {})
-  const navigate = useNavigate()
-  const to = (next: Props['tab']) =>
-    void navigate({
-      to: '/sessions/$id',
-      params: { id: info.id },
-      search: next === 'chat' ? {} : { tab: next },
-    })
   return (
     <header className="session-head">
       <ActionIcon
@@ -51,21 +48,28 @@ export function Header({ info, tab, openLeft, openRight, rewind }: Props) {
         </span>
       </div>
       <div className="session-tabs" role="tablist" aria-label="Views">
-        {(['chat', 'files', 'terminal'] as const).map((name) => (
+        {(['chat', ...TABS] as const).map((name) => (
           <button
             key={name}
             type="button"
             role="tab"
-            aria-selected={tab === name}
+            aria-selected={going.tab === name}
             className="session-tab"
-            onClick={() => to(name)}
+            onClick={() => going.toTab(name)}
           >
             {name}
           </button>
         ))}
       </div>
+      {!going.narrow && <BesideSwitch going={going} />}
       <div className="session-figures">
-        <ContextMeter usage={info.usage} wide />
+        <UnstyledButton
+          className="figure-button"
+          title="What takes how much of the context (x)"
+          onClick={() => openPanel('context')}
+        >
+          <ContextMeter usage={info.usage} wide />
+        </UnstyledButton>
         <Spend info={info} />
       </div>
       <More info={info} rewind={rewind} />
@@ -79,6 +83,23 @@ export function Header({ info, tab, openLeft, openRight, rewind }: Props) {
         <IconLayoutSidebarRightExpand size={18} />
       </ActionIcon>
     </header>
+  )
+}
+
+function BesideSwitch({ going: { place, toBeside, closeBeside } }: { going: Going }) {
+  const what = place.beside ? 'Close what is beside' : 'Show files, terminal or agents beside'
+  return (
+    <Tip label={what}>
+      <ActionIcon
+        variant={place.beside ? 'light' : 'subtle'}
+        color={place.beside ? undefined : 'gray'}
+        aria-label="Side by side"
+        aria-pressed={place.beside !== undefined}
+        onClick={() => (place.beside ? closeBeside() : toBeside(place.tab))}
+      >
+        <IconLayoutColumns size={17} />
+      </ActionIcon>
+    </Tip>
   )
 }
 
@@ -121,13 +142,21 @@ function Name({ info }: { info: SessionInfo }) {
   )
 }
 
+/** From this share of its budget on, the sum is marked. */
+const NEARLY_SPENT = 0.8
+
 function Spend({ info }: { info: SessionInfo }) {
   const budget = info.settings?.budget_usd
-  const spent = info.usage?.cost_usd ?? 0
+  const spent = useSpent(info.id)
+  const cost = useCost(info.id)
+  const near = budget ? spent / budget >= NEARLY_SPENT : false
   return (
-    <span className="mono spend" title={budget ? `of a budget of ${money(budget)}` : 'no budget of its own'}>
-      {money(spent)}
-      {budget ? <span className="dim">/{budget}</span> : null}
+    <span
+      className={near ? 'mono spend spend-near' : 'mono spend'}
+      title={`Spent with its agents${budget ? `, of a budget of ${money(budget)}` : '; it has no budget of its own'}${cost.endsWith('?') ? '; some prices are not known' : ''}`}
+    >
+      {cost}
+      {budget ? <span className="dim">/{money(budget)}</span> : null}
     </span>
   )
 }

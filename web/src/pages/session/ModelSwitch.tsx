@@ -14,7 +14,6 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
   const combobox = useCombobox({
     defaultOpened: true,
     onDropdownClose: () => setQuery(''),
-    onDropdownOpen: () => combobox.focusSearchInput(),
   })
   const models = useAsk(
     'models.list',
@@ -29,6 +28,7 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
     if (model !== info.settings?.model) void act('session.update', { session: info.id, settings: { model } })
   }
   const exact = query.includes('/') && !models.data?.models.some(({ name }) => name === query)
+  const any = exact || groups.length > 0
   return (
     <Combobox store={combobox} onOptionSubmit={choose} width={360} position="bottom-start" withinPortal>
       <Combobox.Target targetType="button">
@@ -36,6 +36,7 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
       </Combobox.Target>
       <Combobox.Dropdown className="model-list">
         <Combobox.Search
+          ref={focusSoon}
           value={query}
           onChange={(event) => {
             setQuery(event.currentTarget.value)
@@ -43,13 +44,15 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
           }}
           placeholder="Search, or type provider/model"
           aria-label="Search models"
+          role="combobox"
+          aria-expanded={any}
         />
-        <Combobox.Options mah={320} style={{ overflowY: 'auto' }}>
-          {models.isLoading && (
-            <Combobox.Empty>
-              <Loader size="xs" /> Asking the providers …
-            </Combobox.Empty>
-          )}
+        {models.isLoading && (
+          <div className="model-said">
+            <Loader size="xs" /> Asking the providers …
+          </div>
+        )}
+        <Combobox.Options mah={320} style={{ overflowY: 'auto' }} aria-label="Models" hidden={!any}>
           {exact && <Combobox.Option value={query}>Use {query}</Combobox.Option>}
           {groups.map(([provider, entries]) => (
             <Combobox.Group key={provider} label={provider + authWords(auth.data?.entries, provider)}>
@@ -63,13 +66,13 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
               ))}
             </Combobox.Group>
           ))}
-          {models.data && groups.length === 0 && !exact && <Combobox.Empty>No model is called that.</Combobox.Empty>}
-          {models.data?.problems?.map(({ provider, error }) => (
-            <Combobox.Empty key={provider}>
-              {provider}: {error.message}
-            </Combobox.Empty>
-          ))}
         </Combobox.Options>
+        {models.data && !any && <div className="model-said">No model is called that.</div>}
+        {models.data?.problems?.map(({ provider, error }) => (
+          <div key={provider} className="model-said">
+            {provider}: {error.message}
+          </div>
+        ))}
         <Combobox.Footer>
           <div className="effort">
             <span className="dim" aria-hidden>
@@ -91,6 +94,11 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
       </Combobox.Dropdown>
     </Combobox>
   )
+}
+
+/** However it was opened: what is typed is meant for the search. A dropdown is put in its place after it is made. */
+function focusSoon(search: HTMLInputElement | null): void {
+  if (search) setTimeout(() => search.focus({ preventScroll: true }))
 }
 
 function byProvider(models: ModelEntry[], query: string): [string, ModelEntry[]][] {

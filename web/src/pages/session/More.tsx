@@ -1,11 +1,16 @@
 import { Menu } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useNavigate } from '@tanstack/react-router'
-import { act } from '@/lib/ask'
+import { act, tellProblem } from '@/lib/ask'
+import { chooseProject } from '@/parts/Project'
 import type { SessionInfo } from '@/protocol/types'
 import ConfirmDelete from './ConfirmDelete'
 import { toggleThinking, useThinkingShown } from './open-rows'
+import { openPanel } from './panels'
+import { type Form, takeAway } from './take-away'
 import { MoreTrigger } from './triggers'
+
+const CODE: string = '/code'
 
 /** What is seldom done with a session. */
 export default function More({ info, rewind }: { info: SessionInfo; rewind: () => void }) {
@@ -16,6 +21,7 @@ export default function More({ info, rewind }: { info: SessionInfo; rewind: () =
     const made = await act('session.fork', { session: info.id, name: `${info.name || 'session'} (fork)` })
     if (made) void navigate({ to: '/sessions/$id', params: { id: made.id } })
   }
+  const take = (form: Form) => takeAway(info, form).catch(tellProblem)
   return (
     <>
       <Menu defaultOpened position="bottom-end" width={220}>
@@ -23,6 +29,20 @@ export default function More({ info, rewind }: { info: SessionInfo; rewind: () =
           <MoreTrigger info={info} rewind={rewind} />
         </Menu.Target>
         <Menu.Dropdown>
+          <Menu.Item onClick={() => openPanel('settings')} rightSection={<kbd>,</kbd>}>
+            Settings …
+          </Menu.Item>
+          <Menu.Item onClick={() => openPanel('context')} rightSection={<kbd>x</kbd>}>
+            Context …
+          </Menu.Item>
+          <Menu.Item
+            onClick={() => {
+              chooseProject(info.cwd)
+              void navigate({ to: CODE })
+            }}
+          >
+            Code map of the folder
+          </Menu.Item>
           <Menu.Item onClick={toggleThinking} rightSection={<kbd>t</kbd>}>
             {thinking ? 'Fold thinking' : 'Show thinking'}
           </Menu.Item>
@@ -33,6 +53,14 @@ export default function More({ info, rewind }: { info: SessionInfo; rewind: () =
           <Menu.Item onClick={() => void navigator.clipboard.writeText(`openagent attach ${info.id}`)}>
             Copy the attach command
           </Menu.Item>
+          <Menu.Item onClick={() => void act('session.update', { session: info.id, archived: !info.archived })}>
+            {info.archived ? 'Take out of the archive' : 'Archive'}
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Label>Take it with you</Menu.Label>
+          <Menu.Item onClick={() => void take('md')}>Markdown</Menu.Item>
+          <Menu.Item onClick={() => void take('html')}>A page (HTML)</Menu.Item>
+          <Menu.Item onClick={() => void take('json')}>All of it (JSON)</Menu.Item>
           <Menu.Divider />
           <Menu.Item className="menu-bad" onClick={confirm.open}>
             Delete …

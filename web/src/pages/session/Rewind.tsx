@@ -3,17 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
 import { firstLine } from '@/lib/format'
-import { tell } from '@/lib/tell'
 import { Churn, Diff } from '@/parts/Diff'
 import { LoadingRows } from '@/parts/states'
 import type { ChangedFile, LeftAlone } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import { changeNotes } from './changeNotes'
+import { filesWords, tellRewound } from './rewound'
 import './rewind.css'
-
-/** More turns than this are not shown one by one. */
-const MOST_TURNS = 30
 
 interface Props {
   conversation: Conversation
@@ -39,8 +36,9 @@ function Form({ conversation, turn, choose, close }: Props) {
   const [left, setLeft] = useState<LeftAlone[]>([])
   const changes = useQuery({
     queryKey: ['rewind-preview', info.id, turn, info.turn_count, conversation.changedAt],
-    queryFn: () => changesSince(info.id, standingTurns(conversation, turn)),
+    queryFn: () => daemon.request('session.changes', { session: info.id, turn, since: true }),
   })
+  const found = changes.data?.files ?? []
   const rewind = async () => {
     setBusy(true)
     const done = await act('session.rewind', { session: info.id, turn, files, conversation: talk })
@@ -48,12 +46,7 @@ function Form({ conversation, turn, choose, close }: Props) {
     if (!done) return
     if (done.others?.length) setLeft(done.others)
     else close()
-    const kept = done.kept ?? []
-    tell({
-      tone: kept.length > 0 ? 'warn' : 'plain',
-      title: `Back to before turn ${turn}`,
-      text: kept.length > 0 ? `Could not be restored: ${kept.join('; ')}` : restoredWords(done.written, done.removed),
-    })
+    tellRewound(info.id, turn, files ? found : [], done)
   }
   if (left.length > 0) return <Left session={info.id} turn={turn} left={left} close={close} />
   return (
@@ -79,10 +72,17 @@ function Form({ conversation, turn, choose, close }: Props) {
             <LoadingRows count={3} height={28} />
           ) : changes.error ? (
             <p className="dim">{changes.error.message}</p>
-          ) : (changes.data ?? []).length === 0 ? (
+          ) : found.length === 0 ? (
             <p className="dim">No file was changed since, so none changes now.</p>
           ) : (
-            changes.data?.map((change) => <Change key={`${change.turn}-${change.file.path}`} change={change} />)
+            <>
+              <p className="dim">
+                {filesWords(found.length)} {found.length === 1 ? 'goes' : 'go'} back:
+              </p>
+              {found.map((file) => (
+                <Change key={file.path} file={file} />
+              ))}
+            </>
           )}
         </section>
       )}
@@ -134,45 +134,24 @@ function Left({ session, turn, left, close }: { session: string; turn: number; l
   )
 }
 
-interface TurnChange {
-  turn: number
-  file: ChangedFile
-}
-
-function Change({ change: { turn, file } }: { change: TurnChange }) {
+function Change({ file }: { file: ChangedFile }) {
   const [open, setOpen] = useState(false)
   return (
     <div className="rewind-file">
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
         <span className={`mono change-${file.status}`}>{file.status}</span>
         <span className="mono cut">{file.path}</span>
-        <span className="dim">{[`turn ${turn}`, ...changeNotes(file)].join(', ')}</span>
+        <span className="dim">{changeNotes(file).join(', ')}</span>
         <Churn added={file.added} removed={file.removed} />
       </button>
-      {open && (file.binary ? <p className="dim">Not a text.</p> : <Diff patch={file.patch ?? ''} label={file.path} />)}
+      {open &&
+        (file.binary ? (
+          <p className="dim">Not a text.</p>
+        ) : (
+          <Diff patch={file.patch ?? ''} label={file.path} path={file.path} />
+        ))}
     </div>
   )
-}
-
-/** Newest first, without those that were taken back already. */
-function standingTurns({ info, messages, rewound }: Conversation, first: number): number[] {
-  const last = info.turn_count ?? first
-  const gone = new Set(
-    messages
-      .filter(({ number }) => rewound.some(([from, to]) => from <= number && number <= to))
-      .map(({ turn }) => turn),
-  )
-  const turns = Array.from({ length: last - first + 1 }, (_, index) => last - index)
-  return turns.filter((turn) => !gone.has(turn)).slice(0, MOST_TURNS)
-}
-
-async function changesSince(session: string, turns: number[]): Promise<TurnChange[]> {
-  const pages = await Promise.all(
-    turns.map(async (turn) =>
-      (await daemon.request('session.changes', { session, turn })).files.map((file) => ({ turn, file })),
-    ),
-  )
-  return pages.flat()
 }
 
 function turnsOf(conversation: Conversation): { value: string; label: string }[] {
@@ -186,9 +165,4 @@ function turnsOf(conversation: Conversation): { value: string; label: string }[]
     value: String(turn),
     label: firsts.has(turn) ? `turn ${turn}: ${firsts.get(turn)?.slice(0, 80)}` : `turn ${turn}`,
   }))
-}
-
-function restoredWords(written: string[] = [], removed: string[] = []): string {
-  const count = written.length + removed.length
-  return count === 0 ? 'No file had to change.' : `${count} ${count === 1 ? 'file is' : 'files are'} as before.`
 }

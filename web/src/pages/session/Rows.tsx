@@ -1,23 +1,29 @@
 import { ActionIcon, Button } from '@mantine/core'
-import { IconArrowBackUp, IconChevronRight } from '@tabler/icons-react'
+import { IconArrowBackUp, IconBraces, IconChevronRight } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 import { act } from '@/lib/ask'
 import { modelName, tokens } from '@/lib/format'
 import { wordsForEnd } from '@/lib/turn-words'
+import { wayOn } from '@/lib/way-on'
 import { Ago } from '@/parts/Ago'
 import { CopyButton, Markdown } from '@/parts/Markdown'
+import { Pictures } from '@/parts/Pictures'
 import { Tip } from '@/parts/Tip'
-import type { EndedTurn, Message, NotePart } from '@/protocol/types'
+import type { EndedTurn, Message } from '@/protocol/types'
 import type { Note } from '@/state/conversation'
+import { ResendButton } from './composer/ResendButton'
+import { aboutNote } from './note-words'
 import { useRowOpen, useThinkingShown } from './open-rows'
-import { Pictures } from './Pictures'
-import type { Row } from './rows'
+import { showRaw } from './panels'
+import { notesOf, type Row } from './rows'
 import { ToolRow } from './ToolRow'
 
 export const RowView = memo(
   function RowView({ session, row, rewind }: { session: string; row: Row; rewind: (turn: number) => void }) {
     return (
       <div className={row.rewound ? 'row row-rewound' : 'row'} data-kind={row.kind}>
+        {row.rewound && row.kind === 'text' && <span className="row-undone">taken back</span>}
         <Content session={session} row={row} rewind={rewind} />
       </div>
     )
@@ -33,7 +39,7 @@ function sameRow(one: Row, other: Row): boolean {
 function Content({ session, row, rewind }: { session: string; row: Row; rewind: (turn: number) => void }) {
   switch (row.kind) {
     case 'user':
-      return <UserRow row={row} rewind={rewind} />
+      return <UserRow session={session} row={row} rewind={rewind} />
     case 'text':
       return <TextRow text={row.text} live={row.live} message={row.message} />
     case 'thinking':
@@ -51,7 +57,7 @@ function Content({ session, row, rewind }: { session: string; row: Row; rewind: 
         />
       )
     case 'told':
-      return <ToldRow session={session} rowKey={row.key} part={row.part} />
+      return <ToldRow session={session} rowKey={row.key} message={row.message} />
     case 'image':
       return <Pictures images={[row.image]} />
     case 'note':
@@ -61,8 +67,10 @@ function Content({ session, row, rewind }: { session: string; row: Row; rewind: 
   }
 }
 
-function UserRow({ row, rewind }: { row: Extract<Row, { kind: 'user' }>; rewind: (turn: number) => void }) {
+function UserRow(props: { session: string; row: Extract<Row, { kind: 'user' }>; rewind: (turn: number) => void }) {
+  const { session, row, rewind } = props
   const { message, rewound } = row
+  const { number, turn = 0 } = message
   return (
     <article className="said" aria-label="You said">
       <div className="said-head">
@@ -71,6 +79,7 @@ function UserRow({ row, rewind }: { row: Extract<Row, { kind: 'user' }>; rewind:
         {rewound && <span className="dim">taken back</span>}
         <span className="row-actions">
           <CopyButton text={row.text} />
+          {!rewound && turn > 0 && <ResendButton one={{ session, number, turn, text: row.text, images: row.images }} />}
           {!rewound && message.turn !== undefined && message.turn > 0 && (
             <Tip label="Back to before this message">
               <ActionIcon
@@ -110,8 +119,26 @@ function TextRow({ text, live, message }: { text: string; live: boolean; message
         {message?.model && <span className="dim">{modelName(message.model)}</span>}
         {message?.usage && <span className="dim mono">{tokens(message.usage.output_tokens ?? 0)} out</span>}
         {!live && <CopyButton text={text} />}
+        {message?.model && <RawButton number={message.number} />}
       </span>
     </article>
+  )
+}
+
+/** The request that led to an answer, and the response, as they went over the wire. */
+function RawButton({ number }: { number: number }) {
+  return (
+    <Tip label="As the provider saw it">
+      <ActionIcon
+        size="xs"
+        variant="subtle"
+        color="gray"
+        aria-label="As the provider saw it"
+        onClick={() => showRaw(number)}
+      >
+        <IconBraces size={13} />
+      </ActionIcon>
+    </Tip>
   )
 }
 
@@ -130,16 +157,28 @@ function ThinkingRow(props: { session: string; rowKey: string; text: string; liv
   )
 }
 
-function ToldRow({ session, rowKey, part }: { session: string; rowKey: string; part: NotePart }) {
+/** What the model was given along with a message: one dim line, whatever it was. */
+function ToldRow({ session, rowKey, message }: { session: string; rowKey: string; message: Message }) {
+  const notes = notesOf(message)
   // What tells of a loss is meant for people too.
-  const [open, toggle] = useRowOpen(session, rowKey, part.source === 'background')
+  const [open, toggle] = useRowOpen(
+    session,
+    rowKey,
+    notes.some(({ source }) => source === 'background'),
+  )
+  const names = [...new Set(notes.map(({ source }) => aboutNote(source)))]
   return (
     <div className="thinking">
       <button type="button" className="thinking-line" aria-expanded={open} onClick={toggle}>
         <IconChevronRight size={14} className={open ? 'tool-chevron tool-chevron-open' : 'tool-chevron'} />
-        the model was told · <span className="mono">{part.source}</span>
+        <span className="cut">given along: {names.join(', ')}</span>
       </button>
-      {open && <div className="thinking-text">{part.text}</div>}
+      {open &&
+        notes.map((part) => (
+          <div key={part.source} className="thinking-text">
+            {part.text}
+          </div>
+        ))}
     </div>
   )
 }
@@ -149,10 +188,17 @@ function EndRow({ end }: { end: EndedTurn }) {
   const { text, next } = wordsForEnd(end)
   const tone =
     end.reason === 'error' || end.reason === 'refused' ? 'bad' : end.reason === 'cancelled' ? 'plain' : 'warn'
+  const way = wayOn(end.error)
   return (
     <div className={`note note-${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
       <span>{text}</span>
-      {next && <span className="note-hint">{next}</span>}
+      {way ? (
+        <Link className="note-hint" to={way.to}>
+          {way.label}
+        </Link>
+      ) : (
+        next && <span className="note-hint">{next}</span>
+      )}
     </div>
   )
 }

@@ -3,21 +3,20 @@ import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { Ago } from '@/parts/Ago'
 import { StatusMark } from '@/parts/StatusMark'
-import { isRunning } from '@/state/conversation'
-import { type Card, useOverview } from '@/state/overview'
+import { useByTurn } from '@/state/attention'
 import './session-list.css'
 
-/** The other sessions, beside the one that is open: waiting first, then at work, then by time. */
+/** The other sessions, beside the one that is open: what needs the person first, then what is at work, then what is new. */
 export function SessionList({ close }: { close?: () => void }) {
-  const cards = useOverview((state) => state.cards)
+  const { needsYou, running, done, rest } = useByTurn()
   const [query, setQuery] = useState('')
+  const news = useMemo(() => new Set([...needsYou, ...done]), [needsYou, done])
   const shown = useMemo(() => {
     const wanted = query.trim().toLowerCase()
-    return Object.values(cards)
-      .filter(({ info }) => !info.parent && (!wanted || `${info.name} ${info.cwd}`.toLowerCase().includes(wanted)))
-      .sort((one, other) => rank(one) - rank(other) || other.info.updated_at - one.info.updated_at)
+    return [...needsYou, ...running, ...done, ...rest]
+      .filter(({ info }) => !wanted || `${info.name} ${info.cwd}`.toLowerCase().includes(wanted))
       .slice(0, 100)
-  }, [cards, query])
+  }, [needsYou, running, done, rest, query])
   return (
     <nav className="session-list" aria-label="Sessions">
       <TextInput
@@ -28,20 +27,22 @@ export function SessionList({ close }: { close?: () => void }) {
         onChange={(event) => setQuery(event.currentTarget.value)}
       />
       <ul>
-        {shown.map(({ info }) => (
-          <li key={info.id}>
+        {shown.map((card) => (
+          <li key={card.info.id}>
             <Link
               to="/sessions/$id"
-              params={{ id: info.id }}
+              params={{ id: card.info.id }}
               className="session-link"
               activeProps={{ className: 'session-link session-link-active' }}
               activeOptions={{ includeSearch: false }}
               onClick={close}
             >
-              <StatusMark status={info.status} />
-              <span className="cut">{info.name || 'Unnamed session'}</span>
+              <StatusMark status={card.info.status} />
+              <span className={news.has(card) ? 'cut session-link-news' : 'cut'} title={card.info.name}>
+                {card.info.name || 'Unnamed session'}
+              </span>
               <span className="dim session-link-age">
-                <Ago at={info.updated_at} />
+                <Ago at={card.info.updated_at} />
               </span>
             </Link>
           </li>
@@ -50,9 +51,4 @@ export function SessionList({ close }: { close?: () => void }) {
       {shown.length === 0 && <p className="dim">No session is called that.</p>}
     </nav>
   )
-}
-
-function rank({ info }: Card): number {
-  if (info.status === 'waiting_approval') return 0
-  return isRunning(info) ? 1 : 2
 }

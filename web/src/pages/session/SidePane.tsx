@@ -1,29 +1,42 @@
 import { Button, UnstyledButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { money, tokens } from '@/lib/format'
+import { later } from '@/lib/later'
 import { Churn } from '@/parts/Diff'
-import { StatusMark } from '@/parts/StatusMark'
 import type { ChangedFile, PlanItem } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
-import { useOverview } from '@/state/overview'
+import { useCost } from '@/state/tree'
+import { SideAgents } from './agents/SideAgents'
 import { changeNotes } from './changeNotes'
 import './side.css'
 
-const ChangedFileDialog = lazy(() => import('./ChangedFileDialog'))
+const ChangedFileDialog = later(() => import('./ChangedFileDialog'))
 
 /** What goes along with the conversation: plan, changed files, agents, usage. */
-export function SidePane({ conversation, rewind }: { conversation: Conversation; rewind: (turn: number) => void }) {
+export default function SidePane({
+  conversation,
+  rewind,
+}: {
+  conversation: Conversation
+  rewind: (turn: number) => void
+}) {
   return (
     <div className="side">
       <Plan plan={conversation.plan} />
       <Changes conversation={conversation} rewind={rewind} />
-      <Agents conversation={conversation} />
+      <SideAgents info={conversation.info} section={Section} />
       <Usage conversation={conversation} />
     </div>
   )
+}
+
+/** The newest turn with changes that still stand; 0 when there is none. */
+async function lastTurnThatChanged(session: string): Promise<number> {
+  const review = await daemon.request('review.show', { session })
+  return review.turns?.at(-1)?.turn ?? 0
 }
 
 const PLAN_MARKS: Record<NonNullable<PlanItem['state']>, string> = {
@@ -74,9 +87,26 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
       extra={files.length > 0 ? String(files.length) : ''}
       action={
         files.length > 0 && (
-          <Button size="compact-xs" variant="subtle" color="gray" onClick={() => rewind(info.turn_count ?? 1)}>
-            Undo …
-          </Button>
+          <>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              renderRoot={(props) => (
+                <Link to="/sessions/$id" params={{ id: info.id }} search={{ tab: 'review' }} {...props} />
+              )}
+            >
+              Review
+            </Button>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              onClick={async () => rewind((await lastTurnThatChanged(info.id)) || info.turn_count || 1)}
+            >
+              Undo …
+            </Button>
+          </>
         )
       }
     >
@@ -111,46 +141,6 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
   )
 }
 
-/** The whole tree that this session is part of, when it is not alone. */
-function Agents({ conversation }: { conversation: Conversation }) {
-  const { id } = conversation.info
-  const cards = useOverview((state) => state.cards)
-  const agents = Object.values(conversation.agents)
-  const finished = agents.filter((agent) => agent.finished).length
-  const tree = useQuery({
-    queryKey: ['agents.list', id, agents.length, finished, conversation.changedAt],
-    queryFn: () => daemon.request('agents.list', { session: id }),
-    placeholderData: (before) => before,
-  })
-  const members = tree.data?.agents ?? []
-  if (members.length < 2) return null
-  return (
-    <Section title="Agents" extra={String(members.length - 1)}>
-      <ul className="agents">
-        {members.map(({ session, depth = 0, detail, running, ended, tree_cost_usd: cost }) => {
-          const now = cards[session.id]?.info ?? session
-          return (
-            <li key={session.id} className="agent" style={{ paddingLeft: depth * 14 }} title={detail}>
-              <StatusMark status={now.status} />
-              {session.id === id ? (
-                <strong className="cut">{now.name || 'this session'}</strong>
-              ) : (
-                <Link to="/sessions/$id" params={{ id: session.id }} className="cut">
-                  {now.name || 'Unnamed'}
-                </Link>
-              )}
-              {depth > 0 && !running && ended && ended !== 'done' && (
-                <span className="dim">{ended.replace('_', ' ')}</span>
-              )}
-              <span className="mono dim">{money(cost ?? now.usage?.cost_usd ?? 0)}</span>
-            </li>
-          )
-        })}
-      </ul>
-    </Section>
-  )
-}
-
 function Usage({ conversation }: { conversation: Conversation }) {
   const { usage, settings, turn_count: turns, message_count: messages } = conversation.info
   const input = usage?.tokens?.input_tokens ?? 0
@@ -160,11 +150,11 @@ function Usage({ conversation }: { conversation: Conversation }) {
     ['Out', tokens(usage?.tokens?.output_tokens ?? 0)],
     ['Requests', String(usage?.requests ?? 0)],
     ['Turns', `${turns ?? 0} (${messages ?? 0} messages)`],
-    ['Cost', money(usage?.cost_usd ?? 0) + (settings?.budget_usd ? ` of ${money(settings.budget_usd)}` : '')],
+    ['Cost', useCost(conversation.info.id) + (settings?.budget_usd ? ` of ${money(settings.budget_usd)}` : '')],
   ]
   return (
     <Section title="Usage">
-      <dl className="usage">
+      <dl className="side-usage">
         {rows.map(([label, value]) => (
           <div key={label}>
             <dt>{label}</dt>

@@ -10,8 +10,12 @@ import { daemon } from '@/state/daemon'
 import { useLink } from '@/state/link'
 import './terminal.css'
 
-/** Which terminal belongs to which session: it goes on while another tab is looked at. */
-const known = new Map<string, string>()
+/** Which terminal belongs to which session: it goes on while another tab is looked at, and through a reload. */
+const known = {
+  get: (session: string) => sessionStorage.getItem(`openagent.terminal.${session}`),
+  set: (session: string, id: string) => sessionStorage.setItem(`openagent.terminal.${session}`, id),
+  delete: (session: string) => sessionStorage.removeItem(`openagent.terminal.${session}`),
+}
 
 const THEMES = {
   dark: { background: '#0e1015', foreground: '#e6e8ee', cursor: '#a5abff', selectionBackground: '#393887' },
@@ -37,6 +41,8 @@ export default function TerminalTab({ info }: { info: SessionInfo }) {
       scrollback: 5000,
       screenReaderMode: true,
     })
+    // The key that leads out of it: the shell gets all others.
+    screen.attachCustomKeyEventHandler((event) => event.key !== 'F6')
     terminal.current = screen
     const fit = new FitAddon()
     screen.loadAddon(fit)

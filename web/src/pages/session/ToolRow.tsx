@@ -1,14 +1,21 @@
-import { IconChevronRight } from '@tabler/icons-react'
-import { memo, useEffect, useRef } from 'react'
+import { ActionIcon } from '@mantine/core'
+import { IconChevronRight, IconFileArrowRight } from '@tabler/icons-react'
+import { memo, Suspense, useContext, useEffect, useRef } from 'react'
 import { duration, lastLine } from '@/lib/format'
+import { later } from '@/lib/later'
 import { useNow } from '@/lib/time'
+import { CodeBlock } from '@/parts/CodeBlock'
 import { Churn, Diff } from '@/parts/Diff'
-import { CodeBlock } from '@/parts/Markdown'
+import { Pictures } from '@/parts/Pictures'
+import { OpenPath, WithPaths } from '@/parts/paths/PathLink'
+import { Tip } from '@/parts/Tip'
 import type { Display, ImagePart, ToolCallPart, ToolResultPart } from '@/protocol/types'
 import { type Call, type CallEnd, endOf } from '@/state/conversation'
 import { useRowOpen } from './open-rows'
-import { Pictures } from './Pictures'
+import { placeOf } from './split/place-of'
 import { type Phase, wordsFor } from './tool-words'
+
+const CallAgents = later(() => import('./agents/CallAgents'))
 
 /** A diff of at most so many lines is shown without being asked for. */
 const SMALL_DIFF = 16
@@ -33,29 +40,59 @@ export const ToolRow = memo(function ToolRow({ session, rowKey, call, state, res
   const { verb, object } = wordsFor(call, state?.summary ?? '', phase)
   return (
     <div className="tool">
-      <button type="button" className="tool-line" aria-expanded={open} onClick={toggle}>
-        <Mark phase={phase} />
-        {verb && <span className="tool-verb">{verb}</span>}
-        <span className="tool-object mono cut" title={object}>
-          {object}
-        </span>
-        <Outcome display={display} state={state} result={result} phase={phase} />
-        <IconChevronRight size={14} className={open ? 'tool-chevron tool-chevron-open' : 'tool-chevron'} />
-      </button>
+      <div className="tool-head">
+        <button type="button" className="tool-line" aria-expanded={open} onClick={toggle}>
+          <Mark phase={phase} />
+          {verb && <span className="tool-verb">{verb}</span>}
+          <span className="tool-object mono cut" title={object}>
+            {object}
+          </span>
+          <Outcome display={display} state={state} result={result} phase={phase} />
+          <IconChevronRight size={14} className={open ? 'tool-chevron tool-chevron-open' : 'tool-chevron'} />
+        </button>
+        <OpenFileOf call={call} display={display} />
+      </div>
       {open ? (
         <div className="tool-body">
           {diff ? (
-            <Diff patch={diff} label={`Changes in ${object}`} />
+            <Diff patch={diff} label={`Changes in ${object}`} path={object} />
           ) : (
             <Details call={call} state={state} result={result} />
           )}
         </div>
-      ) : (
+      ) : call.name === 'agent' ? null : (
         <Below phase={phase} state={state} result={result} />
+      )}
+      {call.name === 'agent' && (
+        <Suspense>
+          <CallAgents session={session} call={call} result={result} />
+        </Suspense>
       )}
     </div>
   )
 })
+
+/** The file that a call was about, opened at the line it was about. */
+function OpenFileOf({ call, display }: { call: ToolCallPart; display: Display }) {
+  const open = useContext(OpenPath)
+  const place = placeOf(call, display)
+  if (!open || !place) return null
+  const label = `Open ${place.path}`
+  return (
+    <Tip label={label}>
+      <ActionIcon
+        className="tool-open"
+        size="sm"
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={() => open(place.path, place.line)}
+      >
+        <IconFileArrowRight size={14} />
+      </ActionIcon>
+    </Tip>
+  )
+}
 
 function phaseOf(state: Call | null, result: ToolResultPart | null, asking: boolean): Phase {
   if (result) return endOf(result)
@@ -157,7 +194,7 @@ function Output({ text, dropped = 0, live = false }: { text: string; dropped?: n
           … {dropped} earlier characters{'\n'}
         </span>
       )}
-      {text}
+      {live ? text : <WithPaths text={text} />}
     </pre>
   )
 }

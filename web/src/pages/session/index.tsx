@@ -1,27 +1,44 @@
 import { Button, Skeleton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconMessage, IconMoodEmpty } from '@tabler/icons-react'
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { type ComponentProps, lazy, Suspense, useCallback, useEffect, useState } from 'react'
-import { useTitle } from '@/parts/Page'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { type ComponentProps, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
+import { isFlow } from '@/lib/flows'
+import { later } from '@/lib/later'
+import { useTitle } from '@/lib/title'
+import { OpenPath } from '@/parts/paths/PathLink'
 import { EmptyState } from '@/parts/states'
-import { useKeys } from '@/shell/shortcuts'
+import { useInPalette } from '@/shell/palette-state'
+import { type Binding, useKeys } from '@/shell/shortcuts'
+import { look } from '@/state/attention'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
-import { Asks } from './Asks'
+import { useAgentKeys } from './agents/keys'
 import { Chat } from './Chat'
-import { Composer } from './Composer'
+import { Composer } from './composer/Composer'
 import { Header } from './Header'
 import { toggleThinking } from './open-rows'
+import { openPanel, showRaw, usePanel, useRaw } from './panels'
 import { SessionList } from './SessionList'
-import { SidePane } from './SidePane'
+import { opened, openQuickly, useQuickOpen } from './split/quick-open-state'
+import { Split } from './split/Split'
+import { type Going, usePlace } from './split/use-place'
 import './session.css'
 
-const Rewind = lazy(() => import('./Rewind'))
-const FilesTab = lazy(() => import('./FilesTab'))
-const TerminalTab = lazy(() => import('./TerminalTab'))
-const Pane = lazy(() => import('./Pane'))
+const Asks = later(() => import('./asks'))
+const Rewind = later(() => import('./Rewind'))
+const ReviewTab = later(() => import('./review'))
+const FilesTab = later(() => import('./FilesTab'))
+const TerminalTab = later(() => import('./TerminalTab'))
+const SidePane = later(() => import('./SidePane'))
+const Pane = later(() => import('./Pane'))
+const FlowRun = later(() => import('./flow/FlowRun'))
+const Context = later(() => import('./context/Context'))
+const Raw = later(() => import('./raw/Raw'))
+const SessionSettings = later(() => import('./settings/SessionSettings'))
+const BesidePane = later(() => import('./split/BesidePane'))
+const QuickOpen = later(() => import('./split/QuickOpen'))
 
 export default function SessionPage() {
   const { id } = useParams({ from: '/sessions/$id' })
@@ -33,6 +50,7 @@ function Session({ id }: { id: string }) {
   const conversation = useSession((state) => state.conversation)
   const problem = useSession((state) => state.problem)
   useEffect(() => daemon.look(id), [id])
+  useLookedAt(id)
   const name = useOverview(({ cards }) => cards[id]?.info.name)
   useTitle(conversation?.info.name || name || 'Session')
   if (conversation?.deleted) return <Gone />
@@ -42,66 +60,137 @@ function Session({ id }: { id: string }) {
 
 function Open({ conversation }: { conversation: Conversation }) {
   const { info } = conversation
-  const { tab = 'chat', at } = useSearch({ from: '/sessions/$id' })
+  const going = usePlace(info.id)
+  const { tab, narrow, openFile } = going
+  const { beside, file, at } = going.place
+  const quick = useQuickOpen(({ open }) => open)
   const [leftOpen, left] = useDisclosure()
   const [rightOpen, right] = useDisclosure()
   const [turn, setTurn] = useState<number | null>(null)
   const rewind = useCallback((to: number) => setTurn(to), [])
-  const rewindLast = () => setTurn(Math.max(1, info.turn_count ?? 1))
-  const navigate = useNavigate()
+  const turns = Math.max(1, info.turn_count ?? 1)
+  const rewindLast = useCallback(() => setTurn(turns), [turns])
+  useInPalette(info, rewindLast)
   const neighbour = useNeighbour(info.id)
-  const to = (next: 'files' | 'terminal' | undefined) =>
-    void navigate({ to: '/sessions/$id', params: { id: info.id }, search: next ? { tab: next } : {} })
+  const panel = usePanel((state) => state.open)
+  const raw = useRaw((state) => state.number)
+  useEffect(
+    () => () => {
+      openPanel(null)
+      showRaw(null)
+    },
+    [],
+  )
+  useAgentKeys(info)
+  const isSplit = beside !== undefined && !narrow
+  useEffect(() => {
+    if (file) opened(info.id, file)
+  }, [info.id, file])
+  const openPath = useMemo(
+    () => (path: string, line?: number) => openFile(inside(info.cwd, path), line),
+    [info.cwd, openFile],
+  )
   useKeys('Session', [
     { keys: 't', what: 'Fold or show thinking', run: toggleThinking },
     ...(info.turn_count ? [{ keys: 'u', what: 'Rewind', run: rewindLast }] : []),
     { keys: 'j', what: 'Next session', run: () => neighbour(1) },
     { keys: 'k', what: 'Previous session', run: () => neighbour(-1) },
-    { keys: '1', what: 'Chat', run: () => to(undefined) },
-    { keys: '2', what: 'Files', run: () => to('files') },
-    { keys: '3', what: 'Terminal', run: () => to('terminal') },
+    { keys: 'x', what: 'Context', run: () => openPanel('context') },
+    { keys: ',', what: 'Settings of the session', run: () => openPanel('settings') },
+    { keys: '1', what: 'Chat', run: () => going.toTab('chat') },
+    { keys: '2', what: 'Files', run: () => going.toTab('files') },
+    { keys: '3', what: 'Terminal', run: () => going.toTab('terminal') },
+    { keys: '4', what: 'Review', run: () => going.toTab('review') },
+    { keys: 'mod+p', what: 'Open a file by name', run: openQuickly, always: true },
+    ...(narrow ? [] : besideKeys(going)),
   ])
   return (
-    <div className="session">
-      <Header info={info} tab={tab} openLeft={left.open} openRight={right.open} rewind={rewindLast} />
-      <div className="session-body">
-        <div className="session-left">
-          <SessionList />
+    <OpenPath value={openPath}>
+      <div className={isSplit ? 'session session-split' : 'session'}>
+        <Header info={info} going={going} openLeft={left.open} openRight={right.open} rewind={rewindLast} />
+        <div className="session-body">
+          <div className="session-left">
+            <SessionList />
+          </div>
+          {isSplit ? (
+            <Split
+              session={info.id}
+              left={<ChatTab conversation={conversation} rewind={rewind} at={at} />}
+              right={
+                <Suspense fallback={<Skeleton className="session-tab-loading" />}>
+                  <BesidePane conversation={conversation} going={going} rewind={rewind} />
+                </Suspense>
+              }
+            />
+          ) : tab === 'chat' ? (
+            <ChatTab conversation={conversation} rewind={rewind} at={at} />
+          ) : (
+            <Suspense fallback={<Skeleton className="session-tab-loading" />}>
+              {tab === 'review' && <ReviewTab conversation={conversation} rewind={rewind} />}
+              {tab === 'files' && <FilesTab info={info} going={going} />}
+              {tab === 'terminal' && <TerminalTab info={info} />}
+            </Suspense>
+          )}
         </div>
-        {tab === 'chat' ? (
-          <ChatTab conversation={conversation} rewind={rewind} at={at} />
-        ) : (
-          <Suspense fallback={<Skeleton className="session-tab-loading" />}>
-            {tab === 'files' ? <FilesTab info={info} /> : <TerminalTab info={info} />}
-          </Suspense>
-        )}
+        <Suspense>
+          {leftOpen && (
+            <Pane title="Sessions" side="left" close={left.close}>
+              <SessionList close={left.close} />
+            </Pane>
+          )}
+          {rightOpen && (
+            <Pane title={info.name || 'Session'} side="right" close={right.close}>
+              <SidePane conversation={conversation} rewind={rewind} />
+            </Pane>
+          )}
+        </Suspense>
+        <Suspense>{quick && <QuickOpen session={info.id} open={openFile} />}</Suspense>
+        <Suspense>
+          {panel === 'context' && <Context info={info} close={() => openPanel(null)} />}
+          {panel === 'settings' && <SessionSettings info={info} close={() => openPanel(null)} />}
+          {raw !== null && <Raw session={info.id} number={raw} close={() => showRaw(null)} />}
+          {turn !== null && (
+            <Rewind conversation={conversation} turn={turn} choose={setTurn} close={() => setTurn(null)} />
+          )}
+        </Suspense>
       </div>
-      <Suspense>
-        {leftOpen && (
-          <Pane title="Sessions" side="left" close={left.close}>
-            <SessionList close={left.close} />
-          </Pane>
-        )}
-        {rightOpen && (
-          <Pane title={info.name || 'Session'} side="right" close={right.close}>
-            <SidePane conversation={conversation} rewind={rewind} />
-          </Pane>
-        )}
-      </Suspense>
-      <Suspense>
-        {turn !== null && (
-          <Rewind conversation={conversation} turn={turn} choose={setTurn} close={() => setTurn(null)} />
-        )}
-      </Suspense>
-    </div>
+    </OpenPath>
   )
+}
+
+/** Keys of the side-by-side view. F6 goes to the other side from anywhere, also out of an editor or a shell. */
+function besideKeys({ place, toBeside, closeBeside }: Going): Binding[] {
+  const toggle = () => (place.beside ? closeBeside() : toBeside(place.tab))
+  return [
+    { keys: '\\', what: 'Show files, terminal or agents beside', run: toggle },
+    ...(place.beside ? [{ keys: 'f6', what: 'To the other side', run: otherSide, always: true }] : []),
+  ]
+}
+
+function otherSide(): void {
+  const beside = document.getElementById('beside')
+  const inside = beside?.contains(document.activeElement)
+  const there = inside
+    ? document.querySelector<HTMLElement>('.session-middle textarea')
+    : beside?.querySelector<HTMLElement>('.monaco-editor textarea, .native-edit-context, .xterm textarea, .chat-scroll')
+  ;(there ?? beside)?.focus()
+}
+
+/** A path as the workspace's files are named: an agent may name them from the machine's root. */
+function inside(cwd: string, path: string): string {
+  const folder = cwd.endsWith('/') ? cwd : `${cwd}/`
+  return (path.startsWith(folder) ? path.slice(folder.length) : path).replace(/^(\.\/)+/, '')
 }
 
 function ChatTab({ conversation, rewind, at }: ComponentProps<typeof Chat>) {
   return (
     <>
       <div className="session-middle">
-        {isUntouched(conversation) ? (
+        {isFlow(conversation.info) ? (
+          <Suspense fallback={<Skeleton className="session-tab-loading" />}>
+            <FlowRun info={conversation.info} />
+          </Suspense>
+        ) : isUntouched(conversation) ? (
           <EmptyState icon={<IconMessage size={24} />} title="Say what to do">
             The agent works in {conversation.info.cwd}. It reads, edits and runs code there, inside the jail; any turn
             can be undone.
@@ -110,15 +199,35 @@ function ChatTab({ conversation, rewind, at }: ComponentProps<typeof Chat>) {
           <Chat conversation={conversation} rewind={rewind} at={at} />
         )}
         <div className="session-bottom">
-          <Asks conversation={conversation} />
-          <Composer conversation={conversation} />
+          <Suspense>{needsAnswer(conversation) && <Asks conversation={conversation} />}</Suspense>
+          {!isFlow(conversation.info) && <Composer conversation={conversation} rewind={rewind} />}
         </div>
       </div>
       <aside className="session-right" aria-label="Plan, changes and usage">
-        <SidePane conversation={conversation} rewind={rewind} />
+        <Suspense>
+          <SidePane conversation={conversation} rewind={rewind} />
+        </Suspense>
       </aside>
     </>
   )
+}
+
+/** What is open in front of the person is no news on the dashboard. */
+function useLookedAt(id: string): void {
+  const at = useOverview(({ cards }) => cards[id]?.info.updated_at)
+  useEffect(() => {
+    if (!at) return
+    const seen = () => {
+      if (document.visibilityState === 'visible') look(id, at)
+    }
+    seen()
+    document.addEventListener('visibilitychange', seen)
+    return () => document.removeEventListener('visibilitychange', seen)
+  }, [id, at])
+}
+
+function needsAnswer({ permissions, questions }: Conversation): boolean {
+  return permissions.length > 0 || questions.length > 0
 }
 
 function isUntouched({ messages, live, runs, notes }: Conversation): boolean {

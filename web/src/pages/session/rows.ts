@@ -14,7 +14,7 @@ export type Row = { key: string; rewound: boolean } & (
       open: boolean
       asking: boolean
     }
-  | { kind: 'told'; part: NotePart }
+  | { kind: 'told'; message: Message }
   | { kind: 'image'; image: ImagePart }
   | { kind: 'note'; note: Note }
   | { kind: 'ended'; end: EndedTurn }
@@ -106,12 +106,16 @@ function pushMessage(rows: Row[], state: Conversation, message: Message, rewound
 }
 
 function pushUser(rows: Row[], message: Message, rewound: boolean): void {
-  for (const [index, part] of message.parts.entries())
-    if (part.type === 'note') rows.push({ kind: 'told', key: `m${message.number}.${index}`, rewound, part })
   const text = message.parts
     .filter((part): part is TextPart => part.type === 'text')
     .map((part) => part.text)
     .join('\n')
   const images = message.parts.filter((part): part is ImagePart => part.type === 'image')
   if (text || images.length > 0) rows.push({ kind: 'user', key: `m${message.number}`, rewound, message, text, images })
+  if (notesOf(message).length > 0) rows.push({ kind: 'told', key: `n${message.number}`, rewound, message })
+}
+
+/** What the model was given along with a message. */
+export function notesOf(message: Message): NotePart[] {
+  return message.parts.filter((part): part is NotePart => part.type === 'note')
 }

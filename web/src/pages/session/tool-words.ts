@@ -40,6 +40,7 @@ function verbFor({ words: [todo, doing, done] }: ToolWords, phase: Phase): strin
 
 function telling(call: ToolCallPart, { subject }: ToolWords): string {
   const given = call.arguments ?? {}
+  if (call.name === 'agent') return [...new Set(tasksOf(call).map(({ template }) => template))].join(', ')
   if (call.name === 'apply_patch') return namedFiles(plain(given.patch)).join(', ') || call.name
   const filled = subject.includes('{')
     ? subject.replace(/\{(\w+)\}/g, (_, name: string) => plain(given[name])).trim()
@@ -48,6 +49,17 @@ function telling(call: ToolCallPart, { subject }: ToolWords): string {
   for (const name of TELLING) if (typeof given[name] === 'string' && given[name]) return given[name]
   const first = Object.values(given).find((value) => typeof value === 'string')
   return typeof first === 'string' ? first : ''
+}
+
+export interface Task {
+  template: string
+  task: string
+}
+
+export function tasksOf(call: ToolCallPart): Task[] {
+  const tasks = call.arguments?.tasks
+  if (!Array.isArray(tasks)) return []
+  return tasks.filter((one): one is Task => typeof one?.template === 'string' && typeof one?.task === 'string')
 }
 
 const NAMED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]\/)?)([^\t\n]+)/gm

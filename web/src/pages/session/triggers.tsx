@@ -14,6 +14,7 @@ export function ModelTrigger({ info, className = '', ...props }: { info: Session
     <UnstyledButton
       className={`switch model-switch ${className}`}
       aria-label={`Model: ${current || 'as configured'}`}
+      data-takes-keys
       title={current}
       {...props}
     >
@@ -26,7 +27,7 @@ export function ModelTrigger({ info, className = '', ...props }: { info: Session
 export function ModeTrigger({ info, className = '', ...props }: { info: SessionInfo } & ButtonProps) {
   const mode = info.settings?.mode ?? 'ask'
   return (
-    <UnstyledButton className={`switch ${className}`} title={modeWords[mode]} {...props}>
+    <UnstyledButton className={`switch mode-switch ${className}`} title={modeWords[mode]} {...props}>
       <span className="dim">mode</span>
       <span>{mode}</span>
       <IconChevronDown size={12} />

@@ -1,15 +1,19 @@
-import { SegmentedControl, Select } from '@mantine/core'
+import { Select } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { useAsk } from '@/lib/ask'
-import { bytes, duration, folderName } from '@/lib/format'
+import { bytes, duration } from '@/lib/format'
 import { useNow } from '@/lib/time'
-import { Chip, Filter, Quiet, Section } from '@/parts/Listing'
+import { Choice } from '@/parts/Choice'
+import { Filter, Quiet, Section } from '@/parts/Listing'
 import { Page } from '@/parts/Page'
 import { ErrorState, LoadingRows } from '@/parts/states'
-import type { ConfigValue } from '@/protocol/types'
+import { WithCode } from '@/parts/WithCode'
 import { useOverview } from '@/state/overview'
-import { CodeIndex } from './CodeIndex'
+import { type Group, grouped, matching } from './groups'
+import { SettingRow } from './SettingRow'
 import './settings.css'
+import { TrustedFolders } from './TrustedFolders'
 
 type Show = 'all' | 'set'
 
@@ -20,24 +24,24 @@ export default function Settings() {
   const cards = useOverview((state) => state.cards)
   const folders = useMemo(() => [...new Set(Object.values(cards).map(({ info }) => info.cwd))].sort(), [cards])
   const config = useAsk('config.show', { cwd })
-  const text = query.trim().toLowerCase()
-  const values = (config.data?.values ?? []).filter(
-    (value) =>
-      (show === 'all' || value.source !== 'default') &&
-      (!text || `${value.key} ${JSON.stringify(value.value)}`.toLowerCase().includes(text)),
+  const described = useAsk('config.describe', {}, { staleTime: Number.POSITIVE_INFINITY })
+  const groups = useMemo(
+    () => grouped(described.data?.tables ?? [], config.data?.values ?? []),
+    [described.data, config.data],
   )
+  const shown = matching(groups, query, show === 'set')
+  const searching = query.trim() !== '' || show === 'set'
   return (
     <Page
       title="Settings"
       actions={
         <>
           <Filter label="Filter settings" value={query} change={setQuery} />
-          <SegmentedControl
-            size="xs"
-            aria-label="Which settings"
+          <Choice
+            label="Which settings"
             value={show}
-            onChange={(value) => setShow(value as Show)}
-            data={[
+            choose={setShow}
+            choices={[
               { value: 'all', label: 'all' },
               { value: 'set', label: 'changed' },
             ]}
@@ -55,37 +59,102 @@ export default function Settings() {
         </>
       }
     >
-      {cwd ? <CodeIndex key={cwd} cwd={cwd} /> : <Daemon />}
-      <Section
-        title="Configuration"
-        about={
-          config.data?.files?.length ? (
-            <>
-              Read from <FileNames files={config.data.files} />. Later places win; what nobody set has its default.
-            </>
-          ) : (
-            'No configuration file was found: everything has its default.'
-          )
-        }
-      >
-        {config.data?.notes && config.data.notes.length > 0 && (
-          <ul className="notices">
-            {config.data.notes.map((note) => (
-              <li key={note}>{note}</li>
-            ))}
-          </ul>
-        )}
-        {config.isPending ? (
-          <LoadingRows count={10} height={32} />
-        ) : config.error ? (
-          <ErrorState problem={config.error} retry={() => void config.refetch()} />
-        ) : values.length === 0 ? (
-          <Quiet>No setting matches.</Quiet>
-        ) : (
-          [...byTable(values)].map(([table, list]) => <Table key={table} name={table} values={list} />)
-        )}
-      </Section>
+      {config.data?.notes && config.data.notes.length > 0 && (
+        <ul className="notices">
+          {config.data.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+      <Where files={config.data?.files ?? []} cwd={cwd} />
+      {!searching && <Contents groups={shown} />}
+      {config.isPending || described.isPending ? (
+        <LoadingRows count={10} height={56} />
+      ) : config.error || described.error ? (
+        <ErrorState
+          problem={config.error ?? described.error}
+          retry={() => {
+            void config.refetch()
+            void described.refetch()
+          }}
+        />
+      ) : shown.length === 0 ? (
+        <Quiet>No setting matches.</Quiet>
+      ) : (
+        shown.map((group) => <GroupOf key={group.title} group={group} fixed={cwd !== ''} />)
+      )}
+      {!searching && (
+        <>
+          <TrustedFolders />
+          {!cwd && <Daemon />}
+        </>
+      )}
     </Page>
+  )
+}
+
+function Where({ files, cwd }: { files: string[]; cwd: string }) {
+  return (
+    <p className="page-lead dim">
+      {files.length > 0 ? (
+        <>
+          Read from <FileNames files={files} />. Later places win; what nobody set has its default.
+        </>
+      ) : (
+        'Nobody set anything yet: all is as it comes.'
+      )}{' '}
+      {cwd
+        ? 'This is what counts in that folder; to change your own settings, look at them everywhere.'
+        : 'What you change here is checked, then written into your own file; comments in it stay.'}
+    </p>
+  )
+}
+
+const idOf = (title: string) => title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+
+function Contents({ groups }: { groups: Group[] }) {
+  return (
+    <nav className="settings-contents" aria-label="Groups of settings">
+      {groups.map(({ title }) => (
+        <a key={title} href={`#${idOf(title)}`}>
+          {title}
+        </a>
+      ))}
+      <Link to={MCP}>MCP servers</Link>
+      <Link to={KEYS}>Keys and logins</Link>
+      <Link to={EXTRAS}>Extras</Link>
+      <Link to="/welcome">What answers</Link>
+    </nav>
+  )
+}
+
+const MCP: string = '/settings/mcp'
+const KEYS: string = '/auth'
+const EXTRAS: string = '/settings/extras'
+
+function GroupOf({ group, fixed }: { group: Group; fixed: boolean }) {
+  return (
+    <div id={idOf(group.title)} className="settings-group">
+      <Section title={group.title}>
+        {group.blocks.map((block) => (
+          <section key={block.key} className="panel settings-block" aria-label={block.key || 'top of the file'}>
+            {block.key && (
+              <header>
+                <h3 className="mono">{block.key}</h3>
+                <p className="dim">
+                  <WithCode text={block.about} />
+                </p>
+              </header>
+            )}
+            <ul>
+              {block.entries.map((entry) => (
+                <SettingRow key={entry.key} entry={entry} fixed={fixed} />
+              ))}
+            </ul>
+          </section>
+        ))}
+      </Section>
+    </div>
   )
 }
 
@@ -96,47 +165,6 @@ function FileNames({ files }: { files: string[] }) {
       <span className="mono">{file}</span>
     </span>
   ))
-}
-
-function byTable(values: ConfigValue[]): Map<string, ConfigValue[]> {
-  const tables = new Map<string, ConfigValue[]>()
-  for (const value of values) {
-    const dot = value.key.lastIndexOf('.')
-    const table = dot < 0 ? '' : value.key.slice(0, dot)
-    tables.set(table, [...(tables.get(table) ?? []), value])
-  }
-  return tables
-}
-
-function Table({ name, values }: { name: string; values: ConfigValue[] }) {
-  return (
-    <div className="panel config">
-      <h3 className="mono">{name ? `[${name}]` : 'top of the file'}</h3>
-      <dl>
-        {values.map(({ key, value, source }) => (
-          <div key={key} className="config-row">
-            <dt className="mono">{key.slice(name ? name.length + 1 : 0)}</dt>
-            <dd className="mono config-value">{shown(value)}</dd>
-            <dd className="config-source">
-              {source === 'default' ? (
-                <span className="dim">default</span>
-              ) : (
-                <Chip tone="accent" title={source}>
-                  {folderName(source)}
-                </Chip>
-              )}
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </div>
-  )
-}
-
-function shown(value: unknown) {
-  if (value === '' || value === null || (Array.isArray(value) && value.length === 0))
-    return <span className="dim">–</span>
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function Daemon() {

@@ -5,6 +5,7 @@ import { useMemo, useState } from 'react'
 import { act } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
 import type { TaskInfo } from '@/protocol/types'
+import { say } from '@/state/outbox'
 import { useOverview } from '@/state/overview'
 import { STATES, type State, stateWords } from './board'
 
@@ -53,7 +54,7 @@ function Form({ task, state: first, done }: { task: TaskInfo | null; state: Stat
     const made = saved && (await act('session.create', { cwd, name: title }))
     if (made) {
       await act('task.update', { task: saved.id, session: made.id, state: 'doing' })
-      await act('message.send', { session: made.id, text: detail.trim() ? `${title}\n\n${detail}` : title })
+      say(made.id, detail.trim() ? `${title}\n\n${detail}` : title)
       done()
       void navigate({ to: '/sessions/$id', params: { id: made.id } })
     }

@@ -1,5 +1,5 @@
-import { Button } from '@mantine/core'
-import { IconChecklist, IconPlus } from '@tabler/icons-react'
+import { Button, Modal } from '@mantine/core'
+import { IconChecklist, IconFileText, IconPlus } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
@@ -10,6 +10,7 @@ import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import type { TaskInfo, TaskList } from '@/protocol/types'
 import { useKeys } from '@/shell/shortcuts'
 import { columnsOf, placeBetween, STATES, type State, stateWords } from './board'
+import { SyncTasks } from './SyncTasks'
 import { TaskCard } from './TaskCard'
 import { TaskDialog } from './TaskDialog'
 import './tasks.css'
@@ -23,6 +24,7 @@ export default function Tasks() {
   const [query, setQuery] = useState('')
   const [open, setOpen] = useState<TaskInfo | State | null>(null)
   const [said, setSaid] = useState('')
+  const [syncing, setSyncing] = useState(false)
   useKeys('Tasks', [{ keys: 'c', what: 'New task', run: () => setOpen('todo') }])
   const all = tasks.data?.tasks ?? []
   const text = query.trim().toLowerCase()
@@ -49,6 +51,9 @@ export default function Tasks() {
       actions={
         <>
           {all.length > 0 && <Filter label="Filter tasks" value={query} change={setQuery} />}
+          <Button size="xs" variant="default" leftSection={<IconFileText size={16} />} onClick={() => setSyncing(true)}>
+            Sync with a file
+          </Button>
           <Button size="xs" leftSection={<IconPlus size={16} />} onClick={() => setOpen('todo')}>
             New task
           </Button>
@@ -77,6 +82,9 @@ export default function Tasks() {
           ))}
         </div>
       )}
+      <Modal opened={syncing} onClose={() => setSyncing(false)} title="Sync with a file" size="lg" keepMounted={false}>
+        <SyncTasks done={() => setSyncing(false)} />
+      </Modal>
       <TaskDialog open={open} close={() => setOpen(null)} />
     </Page>
   )

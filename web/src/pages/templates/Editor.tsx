@@ -1,8 +1,9 @@
-import { Autocomplete, Button, NumberInput, SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { Autocomplete, Button, NumberInput, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
-import { MODES, type Mode, modeWords } from '@/lib/modes'
+import { MODES, modeWords } from '@/lib/modes'
+import { Choice } from '@/parts/Choice'
 import { Problem, useSubmit } from '@/parts/Form'
 import type { Template } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
@@ -46,12 +47,12 @@ export function Editor(props: { template: Template | null; replaces: boolean; ta
         if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit('saved')
       }}
     >
-      <SegmentedControl
-        size="xs"
-        aria-label="How to edit it"
+      <Choice
+        wide
+        label="How to edit it"
         value={view}
-        onChange={(value) => submit(value as View)}
-        data={[
+        choose={submit}
+        choices={[
           { value: 'form', label: 'Form' },
           { value: 'markdown', label: 'Markdown' },
         ]}
@@ -144,15 +145,15 @@ function Fields({ template, change }: { template: Template; change: (part: Parti
         />
       </div>
       <div>
-        <div className="field-label" id="template-mode">
+        <div className="field-label" aria-hidden>
           Mode
         </div>
-        <SegmentedControl
-          aria-labelledby="template-mode"
-          fullWidth
+        <Choice
+          wide
+          label="Mode"
           value={template.mode ?? ''}
-          onChange={(value) => change({ mode: (value || null) as Mode | null })}
-          data={[{ value: '', label: 'as the session' }, ...MODES.map((value) => ({ value, label: value }))]}
+          choose={(value) => change({ mode: value || null })}
+          choices={[{ value: '', label: 'as the session' }, ...MODES]}
         />
         <p className="field-hint">
           {template.mode ? modeWords[template.mode] : 'What the session it is used in may do.'}

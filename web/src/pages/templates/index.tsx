@@ -20,9 +20,9 @@ import { Chip, Filter, Quiet, Section } from '@/parts/Listing'
 import { Page } from '@/parts/Page'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import type { Template, TemplateInfo } from '@/protocol/types'
+import { useShell } from '@/shell/shell-state'
 import { daemon } from '@/state/daemon'
 import { Editor } from './Editor'
-import { StartFrom } from './StartFrom'
 import './templates.css'
 
 const SOURCES: [TemplateInfo['source'], string, string][] = [
@@ -32,20 +32,20 @@ const SOURCES: [TemplateInfo['source'], string, string][] = [
   ['starter', 'Starters', 'Come with OpenAgent. Copy one to change it.'],
 ]
 
-type Doing = { what: 'edit'; template: Template | null; replaces: boolean } | { what: 'start'; name: string } | null
+type Editing = { template: Template | null; replaces: boolean } | null
 
 export default function Templates() {
   const templates = useAsk('templates.list', {})
   const renew = useRenew('templates.list')
-  const [doing, setDoing] = useState<Doing>(null)
+  const [editing, setEditing] = useState<Editing>(null)
   const [query, setQuery] = useState('')
   const text = query.trim().toLowerCase()
   const all = templates.data?.templates ?? []
   const shown = all.filter(({ template }) =>
     `${template.name} ${template.description} ${template.role}`.toLowerCase().includes(text),
   )
-  const close = () => setDoing(null)
-  const create = () => setDoing({ what: 'edit', template: null, replaces: false })
+  const close = () => setEditing(null)
+  const create = () => setEditing({ template: null, replaces: false })
   const take = async (file: File | null) => {
     if (!file) return
     try {
@@ -105,7 +105,7 @@ export default function Templates() {
             <Section key={source} title={title} about={about}>
               <ul className="templates">
                 {own.map((info) => (
-                  <TemplateCard key={info.template.name} info={info} choose={setDoing} />
+                  <TemplateCard key={info.template.name} info={info} choose={setEditing} />
                 ))}
               </ul>
             </Section>
@@ -113,22 +113,14 @@ export default function Templates() {
         })
       )}
       <Modal
-        opened={doing?.what === 'edit'}
+        opened={editing !== null}
         onClose={close}
-        title={doing?.what === 'edit' && doing.replaces ? `Edit ${doing.template?.name}` : 'New template'}
+        title={editing?.replaces ? `Edit ${editing.template?.name}` : 'New template'}
         size="xl"
       >
-        {doing?.what === 'edit' && (
-          <Editor template={doing.template} replaces={doing.replaces} taken={savedNames(all)} done={close} />
+        {editing && (
+          <Editor template={editing.template} replaces={editing.replaces} taken={savedNames(all)} done={close} />
         )}
-      </Modal>
-      <Modal
-        opened={doing?.what === 'start'}
-        onClose={close}
-        title={doing?.what === 'start' ? `New session from ${doing.name}` : ''}
-        size="lg"
-      >
-        {doing?.what === 'start' && <StartFrom template={doing.name} done={close} />}
       </Modal>
     </Page>
   )
@@ -137,12 +129,12 @@ export default function Templates() {
 const savedNames = (all: TemplateInfo[]) =>
   all.filter(({ source }) => source === 'database').map(({ template }) => template.name)
 
-function TemplateCard({ info, choose }: { info: TemplateInfo; choose: (doing: Doing) => void }) {
+function TemplateCard({ info, choose }: { info: TemplateInfo; choose: (editing: Editing) => void }) {
   const renew = useRenew('templates.list')
   const [removing, setRemoving] = useState(false)
   const { template, source } = info
   const kept = source === 'database'
-  const edit = () => choose({ what: 'edit', template, replaces: kept })
+  const edit = () => choose({ template, replaces: kept })
   const save = async () => {
     const text = await act('templates.export', { name: template.name })
     if (text) download(`${template.name}.md`, text.text, 'text/markdown')
@@ -187,7 +179,7 @@ function TemplateCard({ info, choose }: { info: TemplateInfo; choose: (doing: Do
           size="compact-sm"
           variant="default"
           leftSection={<IconPlayerPlay size={14} />}
-          onClick={() => choose({ what: 'start', name: template.name })}
+          onClick={() => useShell.setState({ newSession: true, template: template.name })}
         >
           Start<span className="visually-hidden"> a session from {template.name}</span>
         </Button>

@@ -1,10 +1,11 @@
-import { SegmentedControl, Select, Switch } from '@mantine/core'
+import { Select, Switch } from '@mantine/core'
 import { IconChevronRight, IconTool } from '@tabler/icons-react'
 import { useMemo, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { useLive, useRenew } from '@/lib/live'
+import { Choice } from '@/parts/Choice'
+import { CodeBlock } from '@/parts/CodeBlock'
 import { Chip, Filter, Quiet, Row, Rows, Section } from '@/parts/Listing'
-import { CodeBlock } from '@/parts/Markdown'
 import { Page } from '@/parts/Page'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import type { ToolInfo } from '@/protocol/types'
@@ -41,12 +42,11 @@ export default function Tools() {
       actions={
         <>
           <Filter label="Filter tools" value={query} change={setQuery} />
-          <SegmentedControl
-            size="xs"
-            aria-label="Which tools"
+          <Choice
+            label="Which tools"
             value={show}
-            onChange={(value) => setShow(value as Show)}
-            data={[
+            choose={setShow}
+            choices={[
               { value: 'all', label: 'all' },
               { value: 'on', label: 'on' },
               { value: 'off', label: off ? `off (${off})` : 'off' },
@@ -141,7 +141,7 @@ function ToolRow({ tool, session }: { tool: ToolInfo; session: string }) {
   return (
     <Row
       name={
-        <button type="button" className="tool-open mono" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <button type="button" className="tool-name mono" aria-expanded={open} onClick={() => setOpen(!open)}>
           <IconChevronRight size={14} className={open ? 'tool-arrow-open' : ''} aria-hidden />
           {tool.name}
         </button>

@@ -1,0 +1,213 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { violationsOn } from './axe'
+import { House } from './house'
+import { ask } from './line'
+
+const call = (name: string, given: Record<string, unknown>) => ({ name, arguments: given })
+const shell = (command: string) => ({ tool_calls: [call('shell', { command })] })
+const LINES = Array.from({ length: 40 }, (_, index) => `value_${index + 1} = ${index + 1}`)
+
+const SCRIPT = {
+  conversations: [
+    {
+      match: 'change it',
+      steps: [
+        shell("sed -i -e 's/^value_3 = 3$/value_3 = 33/' -e 's/^value_30 = 30$/value_30 = old + 30/' app.py"),
+        { text: 'Changed.' },
+        shell('mkdir -p docs && echo "# Notes" > docs/notes.md'),
+        { text: 'Written.' },
+        { text: 'Only talk: {last_user}' },
+        { text: 'Understood.' },
+      ],
+    },
+    { steps: [{ text: 'Fine.' }], loop: true },
+  ],
+}
+
+let house: House
+let aside: string
+const path = process.env.PATH
+
+const git = (...words: string[]) =>
+  execFileSync('git', ['-C', house.workspace, ...words], {
+    encoding: 'utf8',
+    env: { ...process.env, HOME: house.home },
+  }).trim()
+const at = (...names: string[]) => join(house.workspace, ...names)
+
+beforeAll(async () => {
+  aside = mkdtempSync(join(tmpdir(), 'openagent-forge-'))
+  writeFileSync(
+    join(aside, 'gh'),
+    `#!/bin/sh\nprintf '%s|' "$@" > ${aside}/asked\necho https://forge.test/team/project/pull/7\n`,
+  )
+  chmodSync(join(aside, 'gh'), 0o755)
+  process.env.PATH = `${aside}:${path}`
+  house = await House.open(SCRIPT)
+  writeFileSync(join(house.home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n')
+  execFileSync('git', ['init', '-q', '--bare', '-b', 'main', join(aside, 'far.git')])
+  git('init', '-q', '-b', 'main')
+  writeFileSync(at('app.py'), `${LINES.join('\n')}\n`)
+  writeFileSync(at('mine.txt'), 'mine\n')
+  git('add', '-A')
+  git('commit', '-qm', 'first')
+  git('remote', 'add', 'origin', join(aside, 'far.git'))
+  git('push', '-q', 'origin', 'main')
+})
+afterAll(async () => {
+  process.env.PATH = path
+  await house.close()
+  rmSync(aside, { recursive: true, force: true })
+})
+
+const send = async (page: Page, text: string, answer: string) => {
+  await page.getByLabel('Message', { exact: true }).fill(text)
+  await page.keyboard.press('Enter')
+  await page.getByRole('article', { name: 'The agent said' }).getByText(answer).waitFor()
+}
+
+/** Lives through the first two tests. */
+let fixing: { id: string; path: string }
+
+it('is looked through, taken back in part and commented on', async () => {
+  fixing = await house.session({ name: 'fix the values' })
+  const { id, path } = fixing
+  const page = await house.visit(path)
+  await send(page, 'change it', 'Changed.')
+  await send(page, 'and write', 'Written.')
+  await send(page, 'then talk', 'Only talk')
+  writeFileSync(at('mine.txt'), 'by hand\n')
+
+  await page.getByRole('tab', { name: 'review' }).click()
+  const card = page.getByRole('region', { name: 'Changes in app.py' })
+  await card.getByText('value_30 = old + 30').waitFor()
+  const others = page.getByRole('region', { name: 'Others since' })
+  await others.getByRole('button', { name: /mine\.txt/ }).click()
+  await page.getByRole('region', { name: 'Changes in mine.txt' }).getByText('by hand').waitFor()
+  await page.getByRole('button', { name: 'Back to the session’s changes' }).click()
+
+  // Both layouts, kept; a real diff has the file's own line numbers.
+  await page.getByRole('radio', { name: 'unified' }).check()
+  const changed = card.locator('tr.diff-added', { hasText: 'value_30' })
+  expect(await changed.locator('.diff-number').allTextContents()).toEqual(['', '30'])
+  expect(await changed.locator('.diff-lit').first().textContent()).toBe('old + ')
+  expect(await violationsOn(page)).toEqual([])
+  await page.reload()
+  await changed.waitFor()
+  await page.getByRole('radio', { name: 'split' }).check()
+  await card.locator('.review-split').waitFor()
+
+  // A hunk goes back, comes again, and the rest stays.
+  await card.getByRole('button', { name: 'Revert hunk 2 of app.py' }).click()
+  await page.getByText('The hunk is taken back').waitFor()
+  await card.getByText('hunk 2').waitFor({ state: 'detached' })
+  expect(readFileSync(at('app.py'), 'utf8')).toContain('value_3 = 33\n')
+  expect(readFileSync(at('app.py'), 'utf8')).toContain('value_30 = 30\n')
+  await page.getByRole('button', { name: 'Bring it back' }).click()
+  await card.getByText('value_30 = old + 30').waitFor()
+  await card.getByRole('button', { name: 'Keep app.py' }).click()
+  await card.getByRole('button', { name: 'Keep app.py', pressed: true }).waitFor()
+  await card.getByRole('button', { name: 'Show app.py' }).click()
+
+  // What is said of a line reaches the agent with the line.
+  await card.getByRole('button', { name: 'Comment on line 30', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Comment to the agent').fill('Name it better.')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Sent to the agent').waitFor()
+  const home = join(house.home, 'data')
+  const last = async () => {
+    const { messages } = await ask(home, 'messages.page', { session: id })
+    return JSON.stringify(messages.filter(({ role }) => role === 'user').at(-1)?.parts)
+  }
+  await expect.poll(last).toContain('About `app.py`, line 30:\\n\\n> `value_30 = old + 30`\\n\\nName it better.')
+})
+
+it('commits what the session changed and nothing beside it, and opens a pull request', async () => {
+  const page = await house.visit(`${fixing.path}?tab=review`)
+  await page.getByRole('button', { name: 'Commit …' }).click()
+  const commit = page.getByRole('dialog', { name: 'Commit' })
+  expect(await commit.getByLabel('Message').inputValue()).toBe('Fix the values')
+  expect(await violationsOn(page)).toEqual([])
+  await commit.getByLabel('New branch').fill('fix/values')
+  await commit.getByRole('button', { name: 'Commit' }).click()
+  await page.getByText('2 files on fix/values: Fix the values').waitFor()
+  expect(git('show', '--name-only', '--format=%an').split('\n').filter(Boolean)).toEqual([
+    'Ada',
+    'app.py',
+    'docs/notes.md',
+  ])
+  expect(git('status', '--porcelain')).toBe('M mine.txt')
+
+  await page.getByRole('button', { name: 'Open pull request …' }).click()
+  const request = page.getByRole('dialog', { name: 'Open a pull request' })
+  await request.getByLabel('Description').fill('Why it is so.')
+  expect(await violationsOn(page)).toEqual([])
+  await request.getByRole('button', { name: 'Push and open' }).click()
+  await request.getByRole('link', { name: 'https://forge.test/team/project/pull/7' }).waitFor()
+  expect(readFileSync(join(aside, 'asked'), 'utf8')).toBe(
+    'pr|create|--title|Fix the values|--body|Why it is so.|--head|fix/values|--base|main|',
+  )
+  expect(git('ls-remote', 'origin', 'refs/heads/fix/values')).toContain(git('rev-parse', 'HEAD'))
+})
+
+it('undoes what the preview said, says the same number, and offers the way back', async () => {
+  const { path } = await house.session()
+  writeFileSync(at('app.py'), `${LINES.join('\n')}\n`)
+  rmSync(at('docs'), { recursive: true, force: true })
+  const page = await house.visit(path)
+  await send(page, 'change it', 'Changed.')
+  await send(page, 'and write', 'Written.')
+  await send(page, 'then talk', 'Only talk')
+  await page.getByRole('button', { name: 'Undo …' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Rewind' })
+  await dialog.getByText('1 file goes back').waitFor()
+  expect(await dialog.getByLabel('To before').inputValue()).toMatch(/^turn 2/)
+  await dialog.getByLabel('To before').click()
+  await page.getByRole('option', { name: /^turn 1/ }).click()
+  await dialog.getByText('2 files go back').waitFor()
+  await dialog.getByRole('button', { name: 'Rewind' }).click()
+  await page.getByText('2 files are as before.').waitFor()
+  expect(existsSync(at('docs/notes.md'))).toBe(false)
+  await page.getByRole('button', { name: 'Bring it back' }).click()
+  await page.getByText('The rewind was taken back.').waitFor()
+  expect(existsSync(at('docs/notes.md'))).toBe(true)
+})
+
+it('merges a copy, and settles what both sides changed file by file', async () => {
+  const home = join(house.home, 'data')
+  const { path } = await house.session()
+  writeFileSync(at('both.txt'), 'start\n')
+  writeFileSync(at('ours.txt'), 'start\n')
+  const copy = await ask(home, 'workspaces.create', { cwd: house.workspace, name: 'attempt', method: 'copy' })
+  for (const name of ['both.txt', 'ours.txt']) {
+    writeFileSync(at(name), 'of the workspace\n')
+    writeFileSync(join(copy.path, name), 'of the copy\n')
+  }
+  writeFileSync(join(copy.path, 'new.txt'), 'new\n')
+  const page = await house.visit(`${path}?tab=review`)
+  await page.getByRole('button', { name: 'Merge attempt' }).click()
+  const dialog = page.getByRole('dialog')
+  const both = dialog.getByRole('region', { name: 'Conflict in both.txt' })
+  await both.getByText('of the copy').waitFor()
+  expect(await violationsOn(page)).toEqual([])
+  await both.getByRole('radio', { name: 'edit' }).check()
+  await both.getByLabel('The text of both.txt').fill('of both\n')
+  await dialog.getByRole('region', { name: 'Conflict in ours.txt' }).getByRole('radio', { name: 'ours' }).check()
+  await dialog.getByRole('button', { name: 'Settle 2 of 2' }).click()
+  await page.getByText('Nothing that is not here already.').waitFor()
+  expect(['both.txt', 'ours.txt', 'new.txt'].map((name) => readFileSync(at(name), 'utf8'))).toEqual([
+    'of both\n',
+    'of the workspace\n',
+    'new\n',
+  ])
+  await page.getByRole('button', { name: 'Remove …' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await page.getByRole('button', { name: 'Merge attempt' }).waitFor({ state: 'detached' })
+  expect(existsSync(copy.path)).toBe(false)
+})

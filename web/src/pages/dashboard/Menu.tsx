@@ -1,0 +1,20 @@
+import { Menu as Choices } from '@mantine/core'
+import { IconFileImport } from '@tabler/icons-react'
+import { useShell } from '@/shell/shell-state'
+import { MenuTrigger } from './MenuTrigger'
+
+/** What is seldom done with all sessions. */
+export default function Menu() {
+  return (
+    <Choices defaultOpened position="bottom-end" width={220}>
+      <Choices.Target>
+        <MenuTrigger />
+      </Choices.Target>
+      <Choices.Dropdown>
+        <Choices.Item leftSection={<IconFileImport size={16} />} onClick={() => useShell.setState({ importing: true })}>
+          Import a session …
+        </Choices.Item>
+      </Choices.Dropdown>
+    </Choices>
+  )
+}

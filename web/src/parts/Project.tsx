@@ -1,6 +1,7 @@
 import { Autocomplete } from '@mantine/core'
 import { IconFolder } from '@tabler/icons-react'
 import { useMemo, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { create } from 'zustand'
 import { folderName } from '@/lib/format'
 import { useOverview } from '@/state/overview'
@@ -56,8 +57,12 @@ export function ProjectChoice() {
       onChange={setTyped}
       onOptionSubmit={choose}
       onFocus={({ currentTarget }) => {
-        setInside(true)
-        setTimeout(() => currentTarget.select())
+        // The path is there, and chosen, before the next key: what is typed takes its place, however fast it comes.
+        flushSync(() => setInside(true))
+        currentTarget.select()
+        // A click that focused it ends by placing the cursor.
+        const shown = currentTarget.value
+        setTimeout(() => currentTarget.value === shown && currentTarget.select())
       }}
       onBlur={() => {
         setInside(false)

@@ -121,6 +121,30 @@ async def test_a_toolchain_below_the_home_directory_runs_and_its_neighbours_are_
     assert "Read-only" in written.stderr
 
 
+@needs_bwrap
+async def test_a_companys_certificates_are_found_and_no_key_beside_them(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = Path(os.environ["HOME"])
+    (home / "corp").mkdir()
+    (home / "corp/ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    (home / "corp/other.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    (home / "corp/both.pem").write_text("-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n")
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(home / "corp/ca.pem"))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(home / "corp/both.pem"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(home))
+    monkeypatch.setenv("npm_config_registry", "https://packages.example/npm/")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://ada:s3cret@packages.example/pypi/")
+    shell = await BwrapJail().open("session", workspace)
+    seen = await shell.run(
+        f"cat $NODE_EXTRA_CA_CERTS; ls {home}/corp; env | grep -E '^(REQUESTS_CA|SSL_CERT_DIR|npm_config_reg|UV_)'"
+    )
+    written = await shell.run("echo mine >> $NODE_EXTRA_CA_CERTS")
+    await shell.close()
+    assert seen.stdout == ("-----BEGIN CERTIFICATE-----\nca.pem\nnpm_config_registry=https://packages.example/npm/\n")
+    assert "Read-only" in written.stderr
+
+
 def test_links_to_installations_elsewhere_are_followed(tmp_path: Path):
     home = tmp_path / "ada"
     venv, installed = home / "project/.venv/bin", home / ".local/share/uv/python/bin"

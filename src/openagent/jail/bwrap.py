@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.jail.certificates import Certificates, find_certificates
 from openagent.jail.egress_proxy import PROXY_PORT, held_while_asking, only, proxy_env
 from openagent.jail.egress_setup import WayOut
 from openagent.jail.git_walls import Standing, Wall
@@ -70,6 +71,7 @@ class _Host(NamedTuple):
     by_descriptor: bool
     """Whether bubblewrap mounts what is open, and need not be told its path."""
     toolchains: Toolchains
+    certificates: Certificates
     git_identity: list[tuple[str, str]]
 
 
@@ -223,7 +225,8 @@ class BwrapJail:
         if self._host is None:
             toolchains = find_toolchains(os.environ, home_directories())
             identity = await asyncio.to_thread(read_git_identity)
-            self._host = _Host(bwrap, knows_descriptors(bwrap), toolchains, identity)
+            certificates = find_certificates(os.environ, home_directories())
+            self._host = _Host(bwrap, knows_descriptors(bwrap), toolchains, certificates, identity)
         return self._host
 
     def _way_out(self, ask: AskHost | None, ports: Sequence[int]) -> WayOut | None:
@@ -275,7 +278,7 @@ class BwrapJail:
             *(("--share-net",) if self._network == "on" and not read_only else ()),
         ]
 
-    def _file_system(self, toolchains: Toolchains, workspace: Path) -> list[str]:
+    def _file_system(self, host: _Host, workspace: Path) -> list[str]:
         arguments: list[str] = []
         for directory in SYSTEM:
             if os.path.islink(directory):
@@ -289,13 +292,14 @@ class BwrapJail:
         arguments += ["--proc", "/proc", *(("--remount-ro", "/proc") if os.geteuid() == 0 else ())]
         for directory in _IN_MEMORY:
             arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
-        shown = (str(workspace), *toolchains.readable)
+        readable = (*host.toolchains.readable, *_unseen(host.certificates.files))
+        shown = (str(workspace), *readable)
         if any(path.startswith("/var/tmp/") for path in shown):  # noqa: S108 -- nothing can be mounted below a link
             arguments += ["--size", str(self._limits.disk), "--tmpfs", "/var/tmp"]  # noqa: S108
         else:
             arguments += ["--symlink", "/tmp", "/var/tmp"]  # noqa: S108
-        for directory in toolchains.readable:
-            arguments += ["--ro-bind-try", directory, directory]
+        for path in readable:
+            arguments += ["--ro-bind-try", path, path]
         return arguments
 
     def _environment(self, host: _Host) -> dict[str, str]:
@@ -304,6 +308,7 @@ class BwrapJail:
             "PATH": host.toolchains.path,
             **agent_env(),
             **host.toolchains.env,
+            **host.certificates.env,
             **self._proxy_variables(),
             **self._env,
         }
@@ -344,7 +349,7 @@ class BwrapJail:
         argv = [
             *(
                 *self._namespaces(own_session, read_only=read_only),
-                *self._file_system(host.toolchains, workspace),
+                *self._file_system(host, workspace),
                 *(each for path in places.readable for each in ("--ro-bind-try", path, path)),
                 *(("--bind", places.own, places.own) if places.own and not read_only else ()),
                 *mounts(openings, os.environ),
@@ -404,6 +409,11 @@ class BwrapJail:
             (f"/etc/{name}", os.open(f"/etc/{name}", os.O_RDONLY)) for name in names if os.path.isfile(f"/etc/{name}")
         ]
         return copies
+
+
+def _unseen(paths: Sequence[str]) -> list[str]:
+    there = (*SYSTEM, *(f"/etc/{name}" for name in _ETC_FOLDERS))
+    return [path for path in paths if not any(path == place or path.startswith(f"{place}/") for place in there)]
 
 
 def _enter(folder: str) -> str:

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from openagent.jail.certificates import find_certificates
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
 from openagent.jail.shell_state import kept_directory
 from openagent.jail.terminal import TERMINAL_ENV, PtyProcess, start_on_terminal
+from openagent.jail.walls import home_directories
 from openagent.plugins.jail import AskHost, BackgroundCommand, ProgramPlaces
 from openagent.protocol.errors import OpenAgentError
 
@@ -93,7 +95,9 @@ class HostJail:
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
-        return {"LANG": "C.UTF-8", **inherited, "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", **self._env}
+        trusted = find_certificates(os.environ, home_directories()).env
+        own = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
+        return {"LANG": "C.UTF-8", **inherited, **trusted, **own, **self._env}
 
     def kept_directory(self, session: str) -> str | None:
         return kept_directory(self._log_dir / session) if self._log_dir is not None else None

@@ -75,7 +75,7 @@ def find_toolchains(env: Mapping[str, str], homes: Collection[Path]) -> Toolchai
     for home in homes:
         if str(home / ".cargo/bin") in entries:
             variables.setdefault("RUSTUP_HOME", str(home / ".rustup"))
-    if (rustup := variables.get("RUSTUP_HOME")) and _allowed(rustup, homes):
+    if (rustup := variables.get("RUSTUP_HOME")) and allowed(rustup, homes):
         roots.add(rustup)
     readable = _outermost(root for root in roots if os.access(root, os.R_OK | os.X_OK))
     return Toolchains(
@@ -89,7 +89,7 @@ def _roots_of(entry: str, homes: Collection[Path]) -> set[str] | None:
     """What must be readable for the programs in one directory on PATH; None when it is not to be let in."""
     if _covered(entry, SYSTEM):
         return set()
-    if not _allowed(entry, homes):
+    if not allowed(entry, homes):
         return None
     root = _installation(entry, homes)
     return _with_bases({root, *_link_targets(entry, root, homes)}, homes)
@@ -100,7 +100,7 @@ def program_folders(path: str, homes: Collection[Path]) -> set[str]:
     folders: set[str] = set()
     for place in {path, os.path.realpath(path)}:
         folder = place if os.path.isdir(place) else os.path.dirname(place)
-        if not _covered(folder, SYSTEM) and _allowed(folder, homes):
+        if not _covered(folder, SYSTEM) and allowed(folder, homes):
             folders.add(_package(_installation(folder, homes), homes))
     return _with_bases(folders, homes)
 
@@ -108,7 +108,7 @@ def program_folders(path: str, homes: Collection[Path]) -> set[str]:
 def _package(folder: str, homes: Collection[Path]) -> str:
     """`…/weather/build` belongs to `…/weather`, where its `package.json` is."""
     for place in (Path(folder), *Path(folder).parents[:3]):
-        if not _allowed(str(place), homes) or _covered(str(place), SYSTEM):
+        if not allowed(str(place), homes) or _covered(str(place), SYSTEM):
             break
         if any((place / mark).exists() for mark in _PACKAGE_MARKS):
             return str(place)
@@ -121,7 +121,7 @@ def _with_bases(roots: set[str], homes: Collection[Path]) -> set[str]:
     for root in roots:
         for environment in (root, f"{root}/.venv", f"{root}/venv"):
             base = _base_interpreter(environment)
-            if base and not _covered(base, SYSTEM) and _allowed(base, homes):
+            if base and not _covered(base, SYSTEM) and allowed(base, homes):
                 found |= {_installation(base, homes), _installation(os.path.realpath(base), homes)}
     return found
 
@@ -140,11 +140,11 @@ def _installation(entry: str, homes: Collection[Path]) -> str:
     path = Path(entry)
     if "node_modules" in path.parts:  # a package finds those it needs beside it
         modules = Path(*path.parts[: path.parts.index("node_modules") + 1])
-        return str(modules) if _allowed(str(modules), homes) else entry
+        return str(modules) if allowed(str(modules), homes) else entry
     if path.name not in _PROGRAM_FOLDERS or len(path.parts) < 4:
         return entry
     parent = path.parent
-    if not _allowed(str(parent), homes):
+    if not allowed(str(parent), homes):
         return entry
     if any(parent == home / holder for home in homes for holder in _PROGRAMS_ONLY):
         return entry
@@ -164,12 +164,12 @@ def _link_targets(entry: str, root: str, homes: Collection[Path]) -> set[str]:
         if _covered(target, (root, *SYSTEM, *targets)) or not os.access(target, os.R_OK):
             continue
         folder = os.path.dirname(target)
-        if _allowed(folder, homes):
+        if allowed(folder, homes):
             targets.add(_installation(folder, homes))
     return targets
 
 
-def _allowed(path: str, homes: Collection[Path]) -> bool:
+def allowed(path: str, homes: Collection[Path]) -> bool:
     for form in {path, os.path.realpath(path)}:
         if form == "/" or any(home.is_relative_to(form) for home in homes):
             return False

@@ -3,6 +3,7 @@
 import pytest
 
 from .machine import Machine
+from .pseudo_terminal import Terminal
 
 WITH_EXAMPLES = [
     "sessions search",
@@ -79,6 +80,21 @@ def test_tools_are_listed_switched_and_run_by_hand(machine: Machine, told: str) 
     assert "one" in machine.json("tools", "run", told, "read_file", '{"path": "a.txt"}')["text"]
     assert "is no NAME=VALUE" in machine.run("tools", "run", told, "read_file", "a.txt").stderr
     assert "There is no tool" in machine.run("tools", "disable", "hammer").stderr
+
+
+def test_a_tool_that_is_asked_about_asks_here_or_is_refused_at_once(machine: Machine) -> None:
+    session = machine.turn("Hi", script=[{"text": "Hello."}])
+    machine.run("sessions", "set", session, "mode=ask")
+    ran = machine.run("tools", "run", session, "shell", "command=touch made.txt")
+    assert ran.returncode == 1
+    assert ran.stderr == "! refused, for nobody is here to approve it: run touch made.txt\n"
+    assert "on a terminal you are asked, a session in the mode edits is not asked about it" in ran.stdout
+    with Terminal(machine, "tools", "run", session, "shell", "command=touch made.txt") as terminal:
+        terminal.until("? The agent wants to run touch made.txt")
+        terminal.until("  > ")
+        terminal.enter("a")
+        assert terminal.exit_code() == 0
+    assert (machine.workspace / "made.txt").exists()
 
 
 def test_files_of_a_session_are_listed_read_and_written(machine: Machine, told: str) -> None:

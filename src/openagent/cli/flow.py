@@ -51,7 +51,7 @@ _MODES = click.Choice(MODES)
     epilog=examples(
         "openagent flows list",
         "openagent flows check feature.toml",
-        'openagent flows run feature.toml --input task="Add a --quiet option" --mode edits',
+        'openagent flows run feature.toml --input task="Add a --quiet option" --mode auto',
         "openagent flows resume 06gx",
     ),
 )
@@ -114,7 +114,7 @@ def _read(file: str) -> tuple[str, str]:
 @command(
     "run",
     'openagent flows run feature.toml --input task="Add a --quiet option"',
-    "openagent flows run feature --mode edits --budget 2 --json",
+    "openagent flows run feature --mode auto --budget 2 --json",
 )
 @click.argument("file")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=VALUE", help="What the flow wants to be given.")

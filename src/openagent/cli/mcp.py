@@ -395,7 +395,7 @@ def resources(server: str, uri: str, as_json: bool) -> None:
         say("No MCP server that is up offers a resource. `openagent mcp test` tells which are up.")
 
 
-@command("serve", "openagent mcp serve", "openagent mcp add team openagent mcp serve")
+@command("serve", "openagent mcp serve", "claude mcp add openagent -- openagent mcp serve")
 def serve() -> None:
     """Offer sessions to other agents as MCP tools, on stdin and stdout. Other programs start this, not people.
 

@@ -1,15 +1,37 @@
 """`openagent tools`"""
 
+import asyncio
 import json
+import secrets
+import signal
+import sys
 from typing import Any
 
 import click
+import msgspec
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
+from openagent.cli.asking import Answer, Asking, asked_here, ground_of_terminal
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    say,
+)
 from openagent.cli.terminal import table
+from openagent.client import Attachment, Client
 from openagent.client.text import clean, one_line
+from openagent.protocol.conversation import PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.tools import ToolInfo, ToolRun, ToolsList, ToolsSwitch
+from openagent.protocol.events import PermissionRequested
+from openagent.protocol.sessions import PermissionAsk
+from openagent.protocol.tools import ToolInfo, ToolRan, ToolRun, ToolsList, ToolsSwitch
+from openagent.protocol.words import call_to_come
 
 _in_session = click.option("--session", default="", metavar="SESSION", help="Of this session alone.")
 
@@ -85,13 +107,64 @@ def _switch(name: str, session: str, *, on: bool, as_json: bool) -> None:
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE... | JSON]")
 @as_json
 def run(session: str, tool: str, arguments: tuple[str, ...], as_json: bool) -> int:
-    """Run a tool in a session yourself: under its rules and audited, but no part of the conversation."""
-    ran = ask_daemon(ToolRun(id="-", session=session, tool=tool, arguments=_arguments(arguments)))
+    """Run a tool in a session yourself: under its rules and audited, but no part of the conversation.
+
+    What the session's mode asks about, you are asked here; without a terminal, and with nobody else attached, it is
+    refused at once.
+    """
+    ran = complete(_run(session, tool, _arguments(arguments)))
     if as_json:
         print_json(plain(ran))
     else:
         say(clean(ran.text).rstrip())
     return int(ran.is_error)
+
+
+async def _run(session: str, tool: str, arguments: dict[str, Any]) -> ToolRan:
+    here = sys.stdin.isatty() and sys.stderr.isatty()
+    async with daemon(interactive=here) as client:
+        attachment = await client.attach(session, messages=1)
+        call = f"user-{secrets.token_hex(8)}"
+        answering = asyncio.create_task(_answer(client, attachment, call, here=here))
+        try:
+            op = ToolRun(id=client.next_id(), session=session, tool=tool, arguments=arguments, call=call)
+            return await client.request(op)
+        finally:
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+
+
+async def _answer(client: Client, attachment: Attachment, call: str, *, here: bool) -> None:
+    """What the call of this command asks for, and no other's."""
+    async for event in attachment.events():
+        if not isinstance(event, PermissionRequested) or event.ask.call_id != call:
+            continue
+        wanted = clean(call_to_come(event.ask.tool, event.ask.summary))
+        if here:
+            answer = _asked(event.ask)
+        elif event.answerable:
+            click.echo(f"… waiting for an approval in another client: {wanted}", err=True)
+            continue
+        else:
+            click.echo(f"! refused, for nobody is here to approve it: {wanted}", err=True)
+            answer = Answer("deny", reason=_nobody(event.ask))
+        fields = {"id": client.next_id(), "session": attachment.session, "ask": event.ask.id, **answer.fields}
+        await client.request(msgspec.convert(fields, PermissionAnswer))
+
+
+def _asked(ask: PermissionAsk) -> Answer:
+    """Nothing else happens until it is answered; Ctrl+C ends the command."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return asked_here(Asking(msgspec.to_builtins(ask), sys.stderr, ground_of_terminal()), sys.stderr)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _nobody(ask: PermissionAsk) -> str:
+    mode = f"a session in the mode {ask.enough_mode} is not asked about it" if ask.enough_mode else ""
+    ways = ["on a terminal you are asked", *([mode] if mode else [])]
+    return f"It needs a person's approval, and nobody is here to give it: {', '.join(ways)}."
 
 
 def _arguments(given: tuple[str, ...]) -> dict[str, Any]:

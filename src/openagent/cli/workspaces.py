@@ -35,7 +35,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
     invoke_without_command=True,
     epilog=examples(
         "openagent workspaces create . attempt",
-        'openagent run --cwd "$(openagent workspaces list --json | jq -r .[0].path)" "Try it another way"',
+        'openagent run --cwd "$(openagent workspaces list --json | jq -r .copies[0].path)" "Try it another way"',
         "openagent workspaces merge attempt-1a2b3c",
     ),
 )

@@ -1,0 +1,31 @@
+"""The handbook as it is written: its pages, and the command lines in them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHELL = {"", "console", "sh", "bash"}
+
+
+def blocks(text: str, *languages: str) -> list[str]:
+    return [body for language, body in _FENCE.findall(text) if language in languages]
+
+
+def typed(text: str) -> Iterator[str]:
+    """The lines of a page that somebody would type: without what is explained behind them."""
+    for block in blocks(text, *SHELL):
+        for line in block.splitlines():
+            shown = re.split(r"\s+# |\s{2,}", line.strip().removeprefix("$ "), maxsplit=1)[0]
+            if re.search(r"(^|[|;(\s])openagent(\s|$)", shown) and not shown.startswith("#"):
+                yield shown
+
+
+def named(text: str) -> Iterator[str]:
+    """Commands that sentences name."""
+    for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", _FENCE.sub("", text)):
+        words = " ".join(code.replace("\\|", "|").split())
+        if words.startswith("openagent "):
+            yield re.sub(r"[\[\]…]", "", words)

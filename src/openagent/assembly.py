@@ -177,7 +177,7 @@ def assemble(
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
     prices = price_book(configs.load, VENDOR_SETTINGS)
-    ledger = build_ledger(settings, prices, configs.environment({}), store, loaded.tell)
+    ledger = build_ledger(configs.load, prices, configs.environment({}), store, loaded.tell)
     models = Models(
         home,
         configs,

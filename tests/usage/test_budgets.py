@@ -8,6 +8,7 @@ import pytest
 
 from devtools.simulator import Simulator
 from openagent.protocol import events as e
+from openagent.protocol.configuration import ConfigSet
 from openagent.protocol.sessions import SessionCreate, SessionUpdate, SettingsChange
 from openagent.protocol.usage import UsageAsk
 
@@ -19,6 +20,20 @@ MODEL = "anthropic/claude-opus-4-1"
 READ, WRITTEN = 1500, 256
 CAP = 0.50
 ANSWER = {"text": "Well.", "usage": {"input": READ, "output": WRITTEN}, "latency_ms": 5}
+
+
+async def test_a_cap_that_is_written_while_the_daemon_runs_holds_from_the_next_request_on(tmp_path: Path) -> None:
+    async with Simulator({"steps": [ANSWER], "loop": True}) as sim:
+        config = provider("anthropic", "anthropic", sim, 'api_key = "k"')
+        async with place(tmp_path, sim, config) as house, await house.client() as client:
+            talk = await session(house, client, MODEL)
+            own = await session(house, client, MODEL, budget_usd=CAP)
+            for name, key in ((talk, "budget.session_usd"), (own, "budget.day_usd")):
+                assert (await turn(client, name))[0].reason == "done"
+                await client.request(ConfigSet(id=client.next_id(), key=key, value="0.001"))
+                assert (await turn(client, name))[0].reason == "budget"
+                await client.request(ConfigSet(id=client.next_id(), key=key))
+                assert (await turn(client, name))[0].reason == "done"
 
 
 async def test_eight_sub_agents_spending_at_once_never_pass_the_cap_of_their_tree(tmp_path: Path) -> None:

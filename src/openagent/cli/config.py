@@ -1,6 +1,7 @@
 """`openagent config`"""
 
 import os
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 import click
@@ -9,8 +10,10 @@ from openagent.cli.command import as_json, ask_daemon, command, examples, group,
 from openagent.cli.terminal import table
 from openagent.client.text import clean
 from openagent.protocol import locations
-from openagent.protocol.configuration import ConfigSet, ConfigShow
+from openagent.protocol.configuration import ConfigChanged, ConfigSet, ConfigShow, ConfigValue
 from openagent.protocol.errors import OpenAgentError
+
+_ANEW = "`openagent stop`, and the next command starts it anew."
 
 
 @group(
@@ -38,8 +41,16 @@ def show(cwd: str, as_json: bool) -> None:
     say(table(("KEY", "SOURCE", "VALUE"), [(item.key, item.source, _shown(item.value)) for item in found.values]))
     say()
     say("Files: " + (", ".join(found.files) or "none"))
-    for note in found.notes:
+    for note in [*found.notes, *_set_here_alone(found.values)]:
         say(f"! {clean(note)}")
+
+
+def _set_here_alone(values: Sequence[ConfigValue]) -> Iterator[str]:
+    """Variables of this shell that the daemon has not got: it was started in another, or before they were set."""
+    for item in values:
+        variable = f"OPENAGENT_{item.key.upper().replace('.', '_')}"
+        if os.environ.get(variable) and item.source != f"${variable}":
+            yield f"${variable} is set here and not where the daemon was started, so it does not count. {_ANEW}"
 
 
 def _shown(value: object) -> str:
@@ -126,7 +137,7 @@ def set_(key: str, value: str, project: bool, as_json: bool) -> None:
     if as_json:
         print_json(plain(done))
     else:
-        say(clean(f"{done.key} = {_shown(done.value)}, in {done.file}."))
+        say(clean(f"{done.key} = {_shown(done.value)}, in {done.file}.{_later(done)}"))
 
 
 @command("unset", "openagent config unset budget.day_usd")
@@ -139,7 +150,11 @@ def unset(key: str, project: bool, as_json: bool) -> None:
     if as_json:
         print_json(plain(done))
     else:
-        say(clean(f"{done.key} is no longer set in {done.file}."))
+        say(clean(f"{done.key} is no longer set in {done.file}.{_later(done)}"))
+
+
+def _later(done: ConfigChanged) -> str:
+    return f" The daemon reads it when it starts. {_ANEW}" if done.at_start else ""
 
 
 for _command in (show, get, set_, unset, path, edit):

@@ -7,9 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.config.force import is_one_of, not_in_force
 from openagent.config.frozen import Frozen
 from openagent.config.load import Config, load
 from openagent.config.project import find_project_file, project_folder
+from openagent.config.settings import AT_START
 from openagent.config.trust import TrustList
 from openagent.protocol import locations
 from openagent.protocol.configuration import ConfigList
@@ -18,6 +20,7 @@ from openagent.protocol.sessions import Settings as SessionSettings
 
 RECHECK_SECONDS = 1.0
 _FROZEN = "settings"
+_THE_DAEMONS: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
 Stamp = tuple[int, int, int]
 
 
@@ -33,6 +36,8 @@ class ConfigCache:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = dict(env)
         self._cache: dict[tuple[str, tuple[tuple[str, str], ...]], _Cached] = {}
+        self._at_start: Config | None = None
+        """The daemon's own, as they were when it first read them."""
         self.trust = TrustList(Path(locations.data_home(env)))
         self.origin_of: Callable[[Path], Path] = lambda workspace: workspace
         """From a copy of a workspace to the workspace, whose settings hold there too."""
@@ -68,6 +73,8 @@ class ConfigCache:
         else:
             loaded = load(merged, cwd, trusted=self.trust.trusts)
         self._cache[key] = _Cached(loaded, stamp, now)
+        if key == _THE_DAEMONS:
+            self._at_start = self._at_start or loaded
         return loaded
 
     def forget(self) -> None:
@@ -76,7 +83,11 @@ class ConfigCache:
 
     def show(self, cwd: str, env: dict[str, str]) -> ConfigList:
         loaded = self.load(Path(cwd) if cwd else None, env)
-        return ConfigList(values=loaded.values(), files=loaded.files, notes=loaded.notes)
+        waiting = not_in_force(loaded, self.load(), self._at_start or self.load())
+        return ConfigList(values=loaded.values(), files=loaded.files, notes=loaded.notes + waiting)
+
+    def waits_for_a_start(self, key: str) -> bool:
+        return is_one_of(key, AT_START)
 
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         return {**self._env, **extra}

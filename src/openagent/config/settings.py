@@ -15,11 +15,15 @@ DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset({("store",), ("log",), ("web
 
 AT_START: frozenset[str] = frozenset(
     {
-        *("budget", "jail", "log", "store", "web"),
+        *("jail", "log", "store", "web"),
         *("index.vectors", "tools.disabled", "tools.schema_share", "tools.search"),
     }
 )
 """What the daemon reads when it starts, and not again; all else counts from the next message on."""
+
+ONE_FOR_ALL: frozenset[str] = (AT_START | {"budget", "prices"}) - {"tools.disabled"}
+"""What all sessions share. A project's own would be shown, and nobody would go by it. Of tools that are disabled, a
+project's list holds for its sessions."""
 
 ModelName = Annotated[str, Meta(pattern=r"^(auto|[^/\s]+/\S+)?$", description='"provider/model" or "auto"')]
 ConcreteModel = Annotated[str, Meta(pattern=r"^([^/\s]+/\S+)?$", description='"provider/model"')]

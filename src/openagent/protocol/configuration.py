@@ -111,6 +111,8 @@ class ConfigChanged(Struct, frozen=True):
     """The file that was changed."""
     value: Any = None
     """What stands there now; null when it was taken out."""
+    at_start: bool = False
+    """It counts from the daemon's next start on."""
 
 
 class ConfigSet(Op[ConfigChanged], tag="config.set", needs="admin", reach="whole", routes=POST("/api/config")):

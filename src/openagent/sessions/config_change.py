@@ -47,10 +47,11 @@ class ConfigChange:
     def _change(self, op: ConfigSet) -> ConfigChanged:
         path = _path(op.key)
         file = self._file(op.cwd)
+        waits = self._configs.waits_for_a_start(op.key)
         if op.value is None:
             unset_value(file, path)
             self._configs.forget()
-            return ConfigChanged(op.key, str(file))
+            return ConfigChanged(op.key, str(file), at_start=waits)
         if is_secret(path) and "${" not in op.value:
             raise OpenAgentError(
                 "invalid_argument",
@@ -60,7 +61,7 @@ class ConfigChange:
         value = self._fitting(file, path, op.value)
         set_value(file, path, value)
         self._configs.forget()
-        return ConfigChanged(op.key, str(file), value)
+        return ConfigChanged(op.key, str(file), value, at_start=waits)
 
     def _file(self, cwd: str) -> Path:
         if cwd:

@@ -52,11 +52,22 @@ NO_LIMITS = Limits()
 NO_DAY_LIMITS = DayLimits()
 
 
+class ConfiguredCaps(Struct, frozen=True):
+    """Those that hold where a session has none of its own."""
+
+    session: Limits = NO_LIMITS
+    day: DayLimits = NO_DAY_LIMITS
+    warn_at: float = 80.0
+    """Percent of a cap."""
+
+
 class _Ledgered:
     """What the ledger knows of one session."""
 
     def __init__(self, session: str, spent: Spent, tree_spent: Spent) -> None:
         self.parent: str | None = None
+        self.budget: Budget | None = None
+        """What was set for this session; what is left out in it is the configured cap."""
         self.own = Account("session", session, spent)
         self.tree = Account("tree", session, tree_spent)
         self.tracker = TokenTracker(session)
@@ -136,15 +147,18 @@ class BudgetLedger:
         spent_since: Callable[[float], Awaitable[Spent]] | None = None,
         on_notice: Callable[[BudgetNotice], None] | None = None,
         on_record: Callable[[TokenUsage], None] | None = None,
+        renewed: Callable[[], ConfiguredCaps | None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`warn_at` is a percentage. `spent_since` asks the store what the day has cost before this start."""
+        """`warn_at` is a percentage. `spent_since` asks the store what the day has cost before this start. `renewed`
+        gives the configured caps anew, when they have changed since it was last asked."""
         self._prices = prices
         self._defaults = defaults
         self._share = warn_at / 100
         self._spent_since = spent_since
         self._on_notice = on_notice
         self._on_record = on_record
+        self._renewed = renewed
         self._clock = clock
         self._sessions: dict[str, _Ledgered] = {}
         self._day = Account("day")
@@ -153,7 +167,22 @@ class BudgetLedger:
         self._seeding = asyncio.Lock()
         self._waiting: set[asyncio.Future[None]] = set()
 
+    def _renew(self) -> None:
+        if (caps := self._renewed()) is None:
+            return
+        self._defaults, self._share = caps.session, caps.warn_at / 100
+        self._day.limit(caps.day.tokens, caps.day.usd)
+        for known in self._sessions.values():
+            if known.budget is not None:
+                together = self._with_defaults(known.budget)
+                known.tree.limit(together.tokens, together.usd)
+        self.wake()
+
     def caps(self, budget: Budget) -> Budget:
+        self._renew()
+        return self._with_defaults(budget)
+
+    def _with_defaults(self, budget: Budget) -> Budget:
         return Budget(
             usd=self._defaults.tree_usd if budget.usd is None else budget.usd,
             tokens=self._defaults.tree_tokens if budget.tokens is None else budget.tokens,
@@ -170,6 +199,7 @@ class BudgetLedger:
         )
         together = Spent(own.tokens + others.tokens, own.usd + others.usd)
         self.enrol(session, parent, limits, spent=own, tree_spent=together)
+        self._sessions[session].budget = budget
 
     def enrol(
         self,
@@ -214,6 +244,7 @@ class BudgetLedger:
 
     async def reserve(self, session: str, model: str, request: ModelRequest, activity: Activity) -> GrantedReservation:
         await self._seed_day()
+        self._renew()
         remembered = self._prices.remembered(model)
         accounts = self._accounts(session)
         if not any(account.capped for account in accounts):

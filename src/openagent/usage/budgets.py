@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,15 +13,22 @@ from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BudgetExceeded, BudgetWarning, Event
 from openagent.telemetry.accounts import BudgetNotice, Spent
 from openagent.telemetry.journal import Journal
-from openagent.telemetry.ledger import BudgetLedger, DayLimits, Limits
+from openagent.telemetry.ledger import BudgetLedger, ConfiguredCaps, DayLimits, Limits
 from openagent.telemetry.prices import PriceBook, PricedProvider
+
+T = TypeVar("T")
 
 
 def price_book(load: Callable[[], config.Config], usual: Mapping[str, ProviderSettings]) -> PriceBook:
     """Of the settings as they are by now. `usual` are the providers that are known without any."""
+    return PriceBook(*_priced(load().settings, usual), renewed=_when_changed(load, lambda now: _priced(now, usual)))
+
+
+def _when_changed(load: Callable[[], config.Config], made: Callable[[config.Settings], T]) -> Callable[[], T | None]:
+    """What is made of the settings, whenever they are others than when it was last asked for."""
     last = load()
 
-    def renewed() -> tuple[dict[str, PricedProvider], dict[str, Any]] | None:
+    def renewed() -> T | None:
         nonlocal last
         try:
             now = load()
@@ -30,9 +37,9 @@ def price_book(load: Callable[[], config.Config], usual: Mapping[str, ProviderSe
         if now is last:
             return None
         last = now
-        return _priced(now.settings, usual)
+        return made(now.settings)
 
-    return PriceBook(*_priced(last.settings, usual), renewed=renewed)
+    return renewed
 
 
 def _priced(
@@ -45,8 +52,17 @@ def _priced(
     return {**kinds, **named}, {name: msgspec.to_builtins(price) for name, price in settings.prices.items()}
 
 
+def _caps(settings: config.Settings) -> ConfiguredCaps:
+    budget = settings.budget
+    return ConfiguredCaps(
+        session=Limits(tree_usd=budget.session_usd, tree_tokens=budget.session_tokens),
+        day=DayLimits(usd=budget.day_usd, tokens=budget.day_tokens),
+        warn_at=budget.warn_at,
+    )
+
+
 def build_ledger(
-    settings: config.Settings,
+    load: Callable[[], config.Config],
     prices: PriceBook,
     env: Mapping[str, str],
     store: Store,
@@ -62,12 +78,13 @@ def build_ledger(
         totals = await store.usage_totals(since=start)
         return Spent(totals.tokens.input_tokens + totals.tokens.output_tokens, totals.cost_usd)
 
-    budget = settings.budget
+    caps = _caps(load().settings)
     return BudgetLedger(
         prices,
-        defaults=Limits(tree_usd=budget.session_usd, tree_tokens=budget.session_tokens),
-        day=DayLimits(usd=budget.day_usd, tokens=budget.day_tokens),
-        warn_at=budget.warn_at,
+        defaults=caps.session,
+        day=caps.day,
+        warn_at=caps.warn_at,
+        renewed=_when_changed(load, _caps),
         spent_since=spent_since,
         on_notice=on_notice,
         on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,

@@ -382,6 +382,7 @@ export interface ConfigChanged {
   key: string
   file: string
   value?: unknown
+  at_start?: boolean
 }
 
 /** What can be set: what each setting is for, what it must be, and its default. */

@@ -47,6 +47,21 @@ def test_a_broken_configuration_is_told_in_the_daemons_own_words(fresh: Machine)
     config.unlink()
 
 
+def test_what_a_folder_brings_for_agents_is_named_until_it_is_trusted(fresh: Machine) -> None:
+    assert "trust" not in checks(fresh)
+    (fresh.workspace / ".openagent").mkdir()
+    (fresh.workspace / ".openagent" / "hooks.json").write_text('{"hooks": {}}')
+    (fresh.workspace / ".mcp.json").write_text('{"mcpServers": {"time": {"command": "mcp-server-time"}}}')
+    told = checks(fresh)["trust"]
+    assert told["state"] == "missing"
+    assert told["detail"] == (
+        f"{fresh.workspace} is not trusted, so these files can only make things stricter: "
+        ".mcp.json, .openagent/hooks.json"
+    )
+    assert fresh.run("trust").returncode == 0
+    assert checks(fresh)["trust"]["state"] == "ok"
+
+
 def test_a_jail_without_its_engine_is_something_required_that_is_missing(fresh: Machine) -> None:
     config = fresh.root / ".config" / "openagent" / "config.toml"
     config.parent.mkdir(parents=True)

@@ -24,10 +24,11 @@ from openagent.protocol.daemon import DaemonInfo, DaemonStatus
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.extras import ExtraInfo, ExtrasList
 from openagent.protocol.safety import PolicyExplain
-from openagent.protocol.setup import ModelSources, SetupLook
+from openagent.protocol.setup import FolderTrust, ModelSources, SetupLook, SetupShow
 
 OLDEST_PYTHON = (3, 11)
 KEYS = tuple(name for name in locations.FORWARDED_ENV if name.endswith(("_KEY", "_TOKEN", "_CREDENTIALS", "_HOST")))
+_FILES_NAMED = 8
 State = Literal["ok", "missing", "broken"]
 _MARKS = {"ok": ("✓", GREEN), "missing": ("–", YELLOW), "broken": ("✗", RED)}
 _INSTALLERS = {
@@ -137,7 +138,7 @@ def _daemon() -> Iterable[Check]:
     """What the daemon itself says. One that was not running is started for this and, unless used, stopped again."""
     before = daemon_pid()
     try:
-        info, settings, notices, plugins, extras, sources = complete(_ask_daemon())
+        info, settings, notices, plugins, extras, sources, folder = complete(_ask_daemon())
     except (OpenAgentError, OSError) as problem:
         yield _refusal(problem)
         return
@@ -154,6 +155,7 @@ def _daemon() -> Iterable[Check]:
         yield Check("configuration", "ok", files, required=True)
         yield from (Check("note", "missing", note) for note in settings.notes)
         yield from (Check("rules", "missing", note) for note in notices)
+        yield from _trust(folder)
     for plugin in plugins:
         advice = f"Correct or uninstall {plugin.distribution or plugin.place}."
         yield Check("plugin", "broken", f"{plugin.name} ({plugin.kind}): {plugin.error}", advice)
@@ -164,6 +166,19 @@ def _daemon() -> Iterable[Check]:
         advice = "Run `openagent` and choose what answers, or set a key such as ANTHROPIC_API_KEY."
         yield Check("model", "missing", "none is set up", advice)
     yield from _found(sources)
+
+
+def _trust(folder: FolderTrust | None) -> Iterable[Check]:
+    """What a folder brings for agents, MCP servers and hooks among it, and whether it counts."""
+    if folder is None or not folder.files:
+        return
+    brought = ", ".join(folder.files[:_FILES_NAMED])
+    more = f" and {len(folder.files) - _FILES_NAMED} more" if len(folder.files) > _FILES_NAMED else ""
+    if folder.trusted:
+        yield Check("trust", "ok", f"{folder.folder} is trusted: {brought}{more}")
+        return
+    detail = f"{folder.folder} is not trusted, so these files can only make things stricter: {brought}{more}"
+    yield Check("trust", "missing", detail, "Read them, then run `openagent trust`, if you want what they say.")
 
 
 def _found(sources: ModelSources | None) -> Iterable[Check]:
@@ -204,6 +219,7 @@ class _Told(NamedTuple):
     plugins: list[Plugin]
     extras: list[ExtraInfo]
     sources: ModelSources | None
+    folder: FolderTrust | None
 
 
 async def _ask_daemon() -> _Told:
@@ -219,9 +235,10 @@ async def _ask_daemon() -> _Told:
             explain = PolicyExplain(id=client.next_id(), command="true", cwd=cwd)
             notices = (await client.request(explain)).notices
             sources = await client.request(SetupLook(id=client.next_id(), cwd=cwd))
+            folder = (await client.request(SetupShow(id=client.next_id(), cwd=cwd))).folder
         except OpenAgentError as problem:
-            return _Told(info, problem, [], broken, extras, None)
-        return _Told(info, settings, notices, broken, extras, sources)
+            return _Told(info, problem, [], broken, extras, None, None)
+        return _Told(info, settings, notices, broken, extras, sources, folder)
 
 
 def _keys() -> Check:

@@ -51,6 +51,7 @@ docs: setup ## rewrite the generated parts of docs/
 	@$(BIN)/python scripts/web_types.py --write
 	@$(BIN)/python scripts/words.py --write
 	@$(BIN)/python scripts/api_reference.py --write
+	@$(BIN)/python scripts/command_reference.py --write
 	@$(BIN)/python scripts/turn_picture.py --write
 	@$(BIN)/python scripts/rooms.py --write
 

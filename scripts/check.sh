@@ -22,6 +22,7 @@ echo "check: documents"
 "$bin/python" scripts/web_types.py --check
 "$bin/python" scripts/words.py --check
 "$bin/python" scripts/api_reference.py --check
+"$bin/python" scripts/command_reference.py --check
 "$bin/python" scripts/turn_picture.py --check
 "$bin/python" scripts/rooms.py --check
 # `make test` comes to the web last: what npm cannot fetch keeps nothing else from being checked.

@@ -86,9 +86,12 @@ def rpc() -> None:
     """Speak JSON-RPC 2.0, one message a line, on stdin and stdout.
 
     \b
-    Methods:        chat.send  chat.cancel  permission.answer
+    Methods:        chat.send  chat.cancel  permission.answer  question.answer
                     session.create  session.load  session.list  session.delete
                     tokens.get  tokens.set_budget  tools.list  tools.call
     Notifications:  response_chunk  thinking_chunk  tool_call  tool_result  token_update
-                    turn_completed  permission_requested  permission_resolved  error
+                    turn_completed  permission_requested  permission_resolved
+                    question_asked  retry_scheduled  error
+
+    `openagent help programs` has their parameters and results.
     """

@@ -30,6 +30,11 @@ class AuthorizationServer:
         self.refresh_tokens: set[str] = set()
         self.used_refresh_tokens: set[str] = set()
         self.revoked: list[tuple[str, str]] = []
+        self.redirects: set[str] = set()
+        """Registered redirect addresses; empty: any."""
+        self.devices: dict[str, str] = {}
+        """What became of each device's code: an error, or "granted"."""
+        self.polled = asyncio.Event()
         self._codes: dict[str, dict[str, str]] = {}
         self._count = 0
 
@@ -63,7 +68,19 @@ class AuthorizationServer:
     async def _answer(self, method: str, path: str, target: str, headers: dict[str, str], body: str) -> Answer:
         if (method, path) == ("GET", "/authorize"):
             return self._authorize(dict(parse_qsl(urlsplit(target).query)))
+        if (method, path) == ("GET", "/.well-known/openid-configuration"):
+            return _json(
+                {
+                    "issuer": self.url,
+                    "authorization_endpoint": f"{self.url}/authorize",
+                    "token_endpoint": f"{self.url}/token",
+                    "revocation_endpoint": f"{self.url}/revoke",
+                    "device_authorization_endpoint": f"{self.url}/device",
+                }
+            )
         fields = dict(parse_qsl(body))
+        if (method, path) == ("POST", "/device"):
+            return self._device() if self._is_client(fields, headers) else _refused("invalid_client", 401)
         if (method, path) == ("POST", "/token"):
             self.token_requests.append(fields)
             self.arrived.set()
@@ -86,6 +103,8 @@ class AuthorizationServer:
         expected = {"response_type": "code", "client_id": self.client_id, "code_challenge_method": "S256"}
         if any(fields.get(name) != value for name, value in expected.items()) or not fields.get("state"):
             return _refused("invalid_request")
+        if self.redirects and fields.get("redirect_uri") not in self.redirects:
+            return _refused("redirect_uri_mismatch")
         if self.denies:
             back = {"error": self.denies, "state": fields["state"]}
         else:
@@ -116,7 +135,17 @@ class AuthorizationServer:
                 self.refresh_tokens.remove(refresh)
                 self.used_refresh_tokens.add(refresh)
             return self._issue("chat", with_refresh=self.rotating)
+        if fields.get("grant_type") == "urn:ietf:params:oauth:grant-type:device_code":
+            self.polled.set()
+            state = self.devices.get(fields.get("device_code", ""), "invalid_grant")
+            return self._issue("chat") if state == "granted" else _refused(state)
         return _refused("unsupported_grant_type")
+
+    def _device(self) -> Answer:
+        code = self._new("device")
+        self.devices[code] = "authorization_pending"
+        told = {"device_code": code, "user_code": "WDJB-MJHT", "verification_uri": f"{self.url}/activate"}
+        return _json({**told, "expires_in": 600, "interval": 0.05})
 
     def _issue(self, scope: str, *, with_refresh: bool = True) -> Answer:
         answer: dict[str, object] = {"access_token": self._new("access"), "token_type": "Bearer", "scope": scope}
@@ -126,7 +155,7 @@ class AuthorizationServer:
         if with_refresh:
             answer["refresh_token"] = self._new("refresh")
             self.refresh_tokens.add(str(answer["refresh_token"]))
-        return 200, {"Content-Type": "application/json"}, json.dumps(answer).encode()
+        return _json(answer)
 
     def _revoke(self, fields: dict[str, str]) -> Answer:
         self.revoked.append((fields["token_type_hint"], fields["token"]))
@@ -137,6 +166,10 @@ class AuthorizationServer:
     def _new(self, what: str) -> str:
         self._count += 1
         return f"{what}-{self._count}"
+
+
+def _json(answer: dict[str, object]) -> Answer:
+    return 200, {"Content-Type": "application/json"}, json.dumps(answer).encode()
 
 
 def _refused(error: str, status: int = 400) -> Answer:

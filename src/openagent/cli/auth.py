@@ -34,6 +34,7 @@ from openagent.protocol.auth import (
     AuthLoginFinish,
     AuthRefresh,
     AuthRemove,
+    LoginClient,
     LoginStarted,
 )
 from openagent.protocol.errors import OpenAgentError
@@ -58,9 +59,9 @@ def add(name: str, replace: bool, as_json: bool) -> None:
         say(f"The key for {name} is stored. `openagent models test {name}` tries it.")
 
 
-def read_key(name: str) -> str:
+def read_key(name: str, what: str = "API key") -> str:
     if sys.stdin.isatty():
-        return click.prompt(f"API key of {name}", hide_input=True, err=True)
+        return click.prompt(f"{what} of {name}", hide_input=True, err=True)
     return sys.stdin.readline().strip()
 
 
@@ -102,25 +103,45 @@ def _remove(name: str, as_json: bool) -> None:
         say(f"The key or login of {name} is forgotten.")
 
 
-@command("login", "openagent auth login anthropic")
+@command(
+    "login",
+    "openagent auth login gemini",
+    "openagent auth login gemini --template google --client-id 1234.apps.googleusercontent.com",
+    "openagent auth login office --issuer https://login.example.com --client-id agents --device",
+)
 @click.argument("provider", metavar="PROVIDER")
+@click.option("--device", is_flag=True, help="By a code that you type on any device: for machines without a browser.")
+@click.option("--template", default="", help="Whose endpoints to use: google, microsoft, github or huggingface.")
+@click.option("--issuer", default="", metavar="URL", help="In place of a template: your company's login server.")
+@click.option("--client-id", default="", help="The id of the client that you registered there.")
+@click.option("--client-secret", is_flag=True, help="The client has a secret: typed unseen, or read from stdin.")
+@click.option("--redirect-uri", default="", metavar="URI", help="Where the browser goes, as you registered it.")
+@click.option("--base-url", default="", metavar="URL", help="Where the models of a new provider answer.")
 @as_json
-def login(provider: str, as_json: bool) -> None:
-    """Log in with a browser. On another machine's browser, paste the address it ends at.
+def login(provider: str, device: bool, client_secret: bool, as_json: bool, **client: str) -> None:
+    """Log in with a browser, or by a code. On another machine's browser, paste the code or the address it ends at.
 
-    Which client to be and where to log in is set under [providers.PROVIDER.oauth] in the config.
+    As whom and where is set under [providers.PROVIDER.oauth] in the config, or said here with --client-id and a
+    template or an issuer: that is written into the config once you are logged in.
     """
-    entry = complete(login_with_browser(provider))
+    secret = read_key(f"the client of {provider}", "Secret") if client_secret else ""
+    known = LoginClient(client_secret=secret, **client) if secret or any(client.values()) else None
+    entry = complete(login_with_browser(provider, device=device, client=known))
     if as_json:
         print_json(plain(entry))
     else:
         say(f"You are logged in to {provider}.")
 
 
-async def login_with_browser(provider: str) -> AuthEntry:
-    async with daemon() as client:
-        started = await client.request(AuthLogin(id=client.next_id(), provider=provider, cwd=os.getcwd()))
-        return await browser_or_paste(started, lambda answer: _finish(client, started, answer), "or code#state")
+async def login_with_browser(provider: str, *, device: bool = False, client: LoginClient | None = None) -> AuthEntry:
+    async with daemon() as asked:
+        op = AuthLogin(id=asked.next_id(), provider=provider, cwd=os.getcwd(), device=device, client=client)
+        started = await asked.request(op)
+        if started.code:
+            click.echo(f"Open this address on any device:\n\n  {started.url}\n", err=True)
+            click.echo(f"Enter there: {started.code}\n\nWaiting until you have allowed the access.", err=True)
+            return await _finish(asked, started, "")
+        return await browser_or_paste(started, lambda answer: _finish(asked, started, answer), "or the code")
 
 
 T = TypeVar("T")
@@ -133,7 +154,8 @@ async def browser_or_paste(
     click.echo(f"Open this address and allow the access:\n\n  {started.url}\n", err=True)
     if sys.stdin.isatty():
         address = ", ".join(filter(None, ("the address it ended at", besides)))
-        click.echo(f"Waiting for the browser. Or paste here {address}:", err=True)
+        shown = f"Waiting for the browser. Or paste here {address}:"
+        click.echo("Paste here the code that the page shows:" if started.pasted else shown, err=True)
     browser = asyncio.create_task(finish(""))
     pasted = _line_from_stdin()
     while True:

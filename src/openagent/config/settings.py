@@ -51,16 +51,26 @@ ServerPort = Annotated[
 class OAuthSettings(Struct, frozen=True, kw_only=True):
     """Where and as whom to log in when a provider is used with OAuth 2.0 in place of a key."""
 
+    template: Literal["google", "microsoft", "github", "huggingface"] | None = None
+    """Whose endpoints to use, where they are not given here. A client id of yours is needed all the same."""
+    issuer: Address = ""
+    """Your company's login server: its `/.well-known/openid-configuration` says the endpoints that are not given."""
     client_id: str = ""
     """The client id your provider gave you."""
     client_secret: str = ""
     """Only for clients that have one."""
+    redirect_uri: str = ""
+    """Where the browser goes afterwards, as you registered it. Of this machine (`http://localhost:8976/done`): the
+    daemon listens there, on any port if none is named. Elsewhere: a page that shows a code to paste. Left out: any port
+    of 127.0.0.1."""
     authorize_url: Address = ""
     """Where a person grants access."""
     token_url: Address = ""
     """Where codes and refresh tokens are exchanged."""
     revoke_url: Address = ""
     """Where a token is given back."""
+    device_url: Address = ""
+    """Where a login by a code begins (RFC 8628), for machines without a browser."""
     scopes: list[str] = []
     """What to ask access for."""
     authorize_params: dict[str, str] = {}

@@ -10,11 +10,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
+import msgspec
+
 from openagent import config
+from openagent.config.edit import Value
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.provider_credentials import CredentialBook
+from openagent.models.settings_file import SettingsFile, Values
 from openagent.models.trials import Trials
 from openagent.protocol.auth import (
     AuthAdd,
@@ -25,12 +29,16 @@ from openagent.protocol.auth import (
     AuthLoginFinish,
     AuthRefresh,
     AuthRemove,
+    LoginClient,
     LoginStarted,
+    LoginTemplate,
 )
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.op import Done
-from openagent.providers.build import key_variables_of
-from openagent.providers.oauth import LoopbackLogin, OAuthSettings
+from openagent.providers.build import DEFAULT_SETTINGS, key_variables_of
+from openagent.providers.device_login import DeviceLogin
+from openagent.providers.login_templates import TEMPLATES, can_log_in, login_settings
+from openagent.providers.oauth import BrowserLogin, OAuthSettings
 from openagent.vault.entries import ApiKey, EntryInfo
 from openagent.vault.secret import Secret
 
@@ -40,11 +48,19 @@ REMEMBERED = 60.0
 """Seconds for which a login that ended can be asked about."""
 _log = logging.getLogger(__name__)
 
+_TEMPLATES = [
+    LoginTemplate(each.name, each.title, each.provider, each.register, bool(each.oauth.device_url))
+    for each in TEMPLATES.values()
+]
+
 Load = Callable[[Path | None, Mapping[str, str]], config.Config]
 
 
 class AuthService:
-    def __init__(self, book: CredentialBook, catalog: ModelCatalog, load: Load, trials: Trials) -> None:
+    def __init__(
+        self, book: CredentialBook, catalog: ModelCatalog, load: Load, file: SettingsFile, trials: Trials
+    ) -> None:
+        self._file = file
         self._trials = trials
         self._book = book
         self._catalog = catalog
@@ -86,7 +102,7 @@ class AuthService:
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="config"))
             elif any(env.get(variable) for variable in key_variables_of(known.kind, name)):
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="environment"))
-        return AuthEntries([*kept, *elsewhere])
+        return AuthEntries([*kept, *elsewhere], _TEMPLATES)
 
     async def _remove(self, connection: Connection, op: AuthRemove) -> Done:
         kinds = {info.name: info.kind for info in await asyncio.to_thread(self._book.vault.list)}
@@ -100,16 +116,46 @@ class AuthService:
         return Done()
 
     async def _login(self, connection: Connection, op: AuthLogin) -> LoginStarted:
-        settings = self._oauth_settings(op.provider, Place(Path(op.cwd) if op.cwd else None, connection.env))
+        place = Place(Path(op.cwd) if op.cwd else None, connection.env)
+        given = self._load(place.cwd, place.env).settings.providers.get(op.provider)
+        known = given.oauth if given else config.OAuthSettings()
+        oauth = await self._checked(op, known)
+        values: Values = _written(op.provider, op.client, given) if op.client else {}
+        settings = await login_settings(op.provider, oauth)
         # Slow enough to be felt by every session.
         await asyncio.to_thread(import_module, "authlib.oauth2.client")
         opened = AsyncExitStack()
-        loopback = await opened.enter_async_context(LoopbackLogin(settings))
+        if op.device or not settings.authorize_url:
+            attempt: BrowserLogin | DeviceLogin = await DeviceLogin.start(_with_device(settings))
+        else:
+            attempt = await opened.enter_async_context(BrowserLogin(settings, learn=self._book.learn))
         identity = token_hex(8)
-        task = asyncio.create_task(_carry_out(loopback, opened, self._book), name=f"login to {op.provider}")
-        self._attempts[identity] = _Attempt(loopback, task)
+        task = asyncio.create_task(self._carry_out(settings, attempt, opened, values), name=f"login to {op.provider}")
+        self._attempts[identity] = _Attempt(attempt, task)
         task.add_done_callback(lambda ended: self._forget_later(identity, ended))
-        return LoginStarted(login=identity, url=loopback.login.url, expires_at=time.time() + LOGIN_PATIENCE)
+        return LoginStarted(
+            login=identity,
+            url=attempt.url,
+            expires_at=min(time.time() + LOGIN_PATIENCE, attempt.expires_at),
+            code=attempt.code,
+            pasted=not attempt.comes_back,
+        )
+
+    async def _carry_out(
+        self, settings: OAuthSettings, attempt: "BrowserLogin | DeviceLogin", opened: AsyncExitStack, values: Values
+    ) -> EntryInfo:
+        async with opened:
+            try:
+                async with asyncio.timeout(LOGIN_PATIENCE):
+                    tokens = await attempt.tokens()
+            except TimeoutError:
+                raise OpenAgentError(
+                    "auth_failed", f"Nobody logged in to {settings.provider} in time.", hint="Start the login again."
+                ) from None
+            info = await self._book.logged_in(settings, tokens)
+            if values:
+                await self._file.write(values)
+            return info
 
     def _forget_later(self, identity: str, ended: "asyncio.Task[EntryInfo]") -> None:
         """Whoever waits may still ask how it ended."""
@@ -124,7 +170,7 @@ class AuthService:
                 "not_found", "This login has ended or was never started.", hint="Start the login again."
             )
         if op.answer:
-            attempt.loopback.paste(op.answer)
+            await attempt.login.paste(op.answer)
         return self._entry(await asyncio.shield(attempt.task))
 
     async def _refresh(self, connection: Connection, op: AuthRefresh) -> AuthEntry:
@@ -132,28 +178,20 @@ class AuthService:
         kept = {info.name: info for info in await asyncio.to_thread(self._book.vault.list)}
         return self._entry(kept[op.provider])
 
-    def _oauth_settings(self, provider: str, place: Place) -> OAuthSettings:
-        given = self._load(place.cwd, place.env).settings.providers.get(provider)
-        oauth = given.oauth if given else config.OAuthSettings()
-        if not (oauth.client_id and oauth.authorize_url and oauth.token_url):
+    async def _checked(self, op: AuthLogin, known: config.OAuthSettings) -> config.OAuthSettings:
+        """As whom and where to log in: as the op says, or else as the config says."""
+        oauth = _given(op.client) if op.client else known
+        if not can_log_in(oauth):
             raise OpenAgentError(
                 "config_error",
-                f"The config does not say how to log in to {provider}.",
-                hint=f"Set client_id, authorize_url and token_url under [providers.{provider}.oauth], and "
-                f'`auth = "oauth"` under [providers.{provider}].',
+                f"The config does not say how to log in to {op.provider}.",
+                hint=f"Name the client id you registered and a template ({', '.join(TEMPLATES)}): `openagent auth "
+                f"login {op.provider} --template … --client-id …`; or set them under [providers.{op.provider}.oauth].",
             )
-        if oauth.client_secret:
-            self._book.learn(oauth.client_secret)
-        return OAuthSettings(
-            provider=provider,
-            client_id=oauth.client_id,
-            client_secret=oauth.client_secret,
-            authorize_url=oauth.authorize_url,
-            token_url=oauth.token_url,
-            revoke_url=oauth.revoke_url,
-            scopes=tuple(oauth.scopes),
-            authorize_params=oauth.authorize_params,
-        )
+        secret = oauth.client_secret or await self._book.client_secret(op.provider, oauth.client_id)
+        if secret:
+            self._book.learn(secret)
+        return msgspec.structs.replace(oauth, client_secret=secret)
 
     def _entry(self, info: EntryInfo) -> AuthEntry:
         return AuthEntry(
@@ -170,19 +208,62 @@ class AuthService:
 class _Attempt(NamedTuple):
     """One login, from its URL until the tokens are in the vault."""
 
-    loopback: LoopbackLogin
+    login: BrowserLogin | DeviceLogin
     task: "asyncio.Task[EntryInfo]"
 
 
-async def _carry_out(loopback: LoopbackLogin, opened: AsyncExitStack, book: CredentialBook) -> EntryInfo:
-    settings = loopback.login.settings
-    async with opened:
-        try:
-            async with asyncio.timeout(LOGIN_PATIENCE):
-                code = await loopback.code()
-        except TimeoutError:
+def _given(client: LoginClient) -> config.OAuthSettings:
+    fields = {
+        "template": client.template or None,
+        "issuer": client.issuer.strip(),
+        "client_id": client.client_id.strip(),
+        "client_secret": client.client_secret.strip(),
+        "redirect_uri": client.redirect_uri.strip(),
+    }
+    if not fields["client_id"]:
+        raise OpenAgentError(
+            "invalid_argument",
+            "There is no client id.",
+            hint="Register a client with the provider: it is given an id, which is no secret.",
+        )
+    try:
+        return msgspec.convert(fields, config.OAuthSettings)
+    except msgspec.ValidationError:
+        raise OpenAgentError(
+            "invalid_argument",
+            f"{client.template or client.issuer!r} is neither a template nor an address to log in at.",
+            hint=f"Templates are {', '.join(TEMPLATES)}; an issuer is an https:// address.",
+        ) from None
+
+
+def _written(provider: str, client: LoginClient, known: config.ProviderSettings | None) -> Values:
+    """What the config says from now on. A client's secret is in the vault."""
+    values: dict[tuple[str, ...], Value] = {}
+    if known is None:
+        template, usual = TEMPLATES.get(client.template), DEFAULT_SETTINGS.get(provider)
+        like = template or usual
+        base_url = client.base_url.strip() or (like.base_url if like else "")
+        if not (like or base_url):
             raise OpenAgentError(
-                "auth_failed", f"Nobody logged in to {settings.provider} in time.", hint="Start the login again."
-            ) from None
-        book.learn(code)
-        return await book.logged_in(settings, await loopback.login.exchange(code))
+                "invalid_argument",
+                f"Nothing is known of a provider {provider}: where do its models answer?",
+                hint=f"Give its base URL, or configure it first under [providers.{provider}].",
+            )
+        values["providers", provider, "kind"] = like.kind if like else "compatible"
+        if base_url:
+            values["providers", provider, "base_url"] = base_url
+    values["providers", provider, "auth"] = "oauth"
+    for name in ("template", "issuer", "client_id", "redirect_uri"):
+        if value := str(getattr(client, name)).strip():
+            values["providers", provider, "oauth", name] = value
+    return values
+
+
+def _with_device(settings: OAuthSettings) -> OAuthSettings:
+    if not settings.device_url:
+        raise OpenAgentError(
+            "config_error",
+            f"{settings.provider} offers no login by a code, as far as the config says.",
+            hint=f"Log in with a browser, or set device_url under [providers.{settings.provider}.oauth].",
+        )
+    return settings

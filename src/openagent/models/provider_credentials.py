@@ -115,7 +115,7 @@ class CredentialBook:
         settings = OAuthSettings(
             provider=name,
             client_id=kept.endpoints.get("client_id", ""),
-            client_secret=self._client_secret(name),
+            client_secret=self._client_secret(name) or kept.endpoints.get("client_secret", ""),
             authorize_url=kept.endpoints.get("authorize", ""),
             token_url=kept.endpoints.get("token", ""),
             revoke_url=kept.endpoints.get("revoke", ""),
@@ -142,6 +142,7 @@ class CredentialBook:
                 "authorize": settings.authorize_url,
                 "token": settings.token_url,
                 "revoke": settings.revoke_url,
+                "client_secret": settings.client_secret,
             },
         )
         self._expiries[settings.provider] = tokens.expires_at
@@ -154,6 +155,14 @@ class CredentialBook:
         self._kinds[settings.provider] = "oauth"
         await self.login(settings.provider)
         return info
+
+    async def client_secret(self, name: str, client_id: str) -> str:
+        """The one with which somebody logged in last, as the same client."""
+        if self._kinds.get(name) != "oauth":
+            return ""
+        kept = await asyncio.to_thread(self.vault.get, name)
+        known = isinstance(kept, OAuthTokens) and kept.endpoints.get("client_id") == client_id
+        return kept.endpoints.get("client_secret", "") if known and isinstance(kept, OAuthTokens) else ""
 
     def expires_at(self, name: str) -> float | None:
         """As far as it is known without decrypting anything."""

@@ -14,6 +14,7 @@ from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.listing import ModelsService
 from openagent.models.logins import AuthService
 from openagent.models.provider_credentials import CredentialBook
+from openagent.models.settings_file import SettingsFile
 from openagent.models.setup import SetupService
 from openagent.models.trials import Trials
 from openagent.plugins.ledger import Ledger
@@ -61,8 +62,9 @@ class Models:
             look_again=configs.forget,
         )
         trials = Trials(self.catalog, self._credentials)
-        self._logins = AuthService(self._credentials, self.catalog, configs.load, trials)
-        self._setup = SetupService(configs, self.catalog, self._credentials, trials, offline)
+        file = SettingsFile(configs, self.catalog)
+        self._logins = AuthService(self._credentials, self.catalog, configs.load, file, trials)
+        self._setup = SetupService(configs, file, self.catalog, book=self._credentials, trials=trials, offline=offline)
         self._listing = ModelsService(self.catalog, ledger, prices, offline)
 
     def handlers(self) -> list[Handler]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from openagent.config.cache import ConfigCache
-from openagent.config.edit import Value, set_value
+from openagent.config.edit import Value
 from openagent.config.project import project_folder
 from openagent.config.settings import ProviderSettings
 from openagent.config.trust import governed_files
@@ -16,8 +16,8 @@ from openagent.models import local_servers
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.own_providers import OwnProviders
 from openagent.models.provider_credentials import CredentialBook
+from openagent.models.settings_file import SettingsFile
 from openagent.models.trials import Trials, tried
-from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.setup import (
     FolderTrust,
@@ -39,6 +39,7 @@ from openagent.protocol.setup import (
 )
 from openagent.providers.build import address_of, key_variables_of
 from openagent.providers.local import NOTE, OFFLINE_MODELS, installed_models
+from openagent.providers.login_templates import can_log_in
 from openagent.providers.vendors import BY_NAME, VENDORS, model_to_begin_with, vendor_of
 
 ASKED_IN_PASSING = 2.0
@@ -47,15 +48,22 @@ ASKED_IN_PASSING = 2.0
 
 class SetupService:
     def __init__(
-        self, configs: ConfigCache, catalog: ModelCatalog, book: CredentialBook, trials: Trials, offline: Path
+        self,
+        configs: ConfigCache,
+        file: SettingsFile,
+        catalog: ModelCatalog,
+        *,
+        book: CredentialBook,
+        trials: Trials,
+        offline: Path,
     ) -> None:
         self._configs = configs
+        self._file = file
         self._trials = trials
         self._catalog = catalog
         self._book = book
         self._offline = offline
-        self._writing = asyncio.Lock()
-        self._own = OwnProviders(configs, catalog, trials, self._writing)
+        self._own = OwnProviders(configs, file, trials)
 
     def handlers(self) -> list[Handler]:
         return [
@@ -141,7 +149,7 @@ class SetupService:
         return [
             LoginOffer(name, done=name in self._book.names())
             for name, each in given.items()
-            if each.auth == "oauth" and each.oauth.client_id and each.oauth.authorize_url and each.oauth.token_url
+            if each.auth == "oauth" and can_log_in(each.oauth)
         ]
 
     def _offline_models(self) -> list[OfflineOffer]:
@@ -189,25 +197,15 @@ class SetupService:
         raise OpenAgentError("model_not_found", f"{name} lists no models.", hint=f"Name one: {name}/MODEL.")
 
     async def _keep(self, provider: str, model: str, url: str) -> ModelChosen:
-        file = Path(locations.config_file(self._configs.environment({})))
         chosen = f"{provider}/{model}"
         values: dict[tuple[str, ...], Value] = {("model",): chosen}
         if url:
             values = {("providers", provider, "kind"): "compatible", ("providers", provider, "base_url"): url} | values
-        async with self._writing:
-            await asyncio.to_thread(_write, file, values)
-        self._configs.forget()
-        self._catalog.forget()
-        return ModelChosen(model=chosen, file=str(file))
+        return ModelChosen(model=chosen, file=str(await self._file.write(values)))
 
 
 def _place(connection: Connection, cwd: str) -> Place:
     return Place(Path(cwd) if cwd else None, connection.env)
-
-
-def _write(file: Path, values: dict[tuple[str, ...], Value]) -> None:
-    for path, value in values.items():
-        set_value(file, path, value)
 
 
 def _is_server(name: str, settings: ProviderSettings) -> bool:

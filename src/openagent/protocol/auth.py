@@ -29,14 +29,51 @@ class AuthEntry(Struct, frozen=True, omit_defaults=True):
     """Of a login that was used since the daemon started: when its token ends, unless renewed before."""
 
 
+class LoginTemplate(Struct, frozen=True, omit_defaults=True):
+    """A provider whose ways to log in are known. A client id of one's own is needed all the same."""
+
+    name: str
+    """What it is called in `auth.login` and in the configuration."""
+    title: str
+    """What people call it."""
+    provider: str
+    """The name its provider usually has."""
+    register: str
+    """Where a client id is to be had: an address."""
+    device: bool = False
+    """It also logs in by a code, on a machine without a browser."""
+
+
 class AuthEntries(Struct, frozen=True):
     """Credentials."""
 
     entries: list[AuthEntry]
     """One for each key and login."""
+    templates: list[LoginTemplate] = []
+    """Providers that one can log in to with nothing but a client id."""
 
 
-class LoginStarted(Struct, frozen=True):
+class LoginClient(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """As whom and where to log in, for a provider of which the configuration does not say it."""
+
+    client_id: str
+    """The client id that the provider gave you."""
+    client_secret: str = ""
+    """Only for clients that have one. It is kept in the vault."""
+    template: str = ""
+    """Whose endpoints to use: one of the templates that `auth.list` names."""
+    issuer: str = ""
+    """In place of a template: the login server of your company, whose `.well-known` says its endpoints."""
+    redirect_uri: str = ""
+    """Where the browser goes afterwards, as you registered it. Empty: any port of the daemon's machine."""
+    base_url: str = ""
+    """Where the models of a provider answer that is not configured yet."""
+
+    def __repr__(self) -> str:
+        return f"LoginClient(client_id={self.client_id!r}, template={self.template!r})"
+
+
+class LoginStarted(Struct, frozen=True, omit_defaults=True):
     """A login that waits for a person in a browser."""
 
     login: str
@@ -45,6 +82,10 @@ class LoginStarted(Struct, frozen=True):
     """Where a person grants access."""
     expires_at: float
     """When the daemon stops waiting."""
+    code: str = ""
+    """What the person types there; empty: nothing."""
+    pasted: bool = False
+    """The browser does not come back to the daemon: the page shows a code, which `auth.login.finish` takes."""
 
 
 class AuthAdd(
@@ -95,6 +136,10 @@ class AuthLogin(
     """The provider to log in to."""
     cwd: str = ""
     """The workspace: a folder on the daemon's machine."""
+    device: bool = False
+    """By a code that a person types on any device, where the provider offers that."""
+    client: LoginClient | None = None
+    """As whom and where, if the configuration is not to say it. It is written there once somebody is logged in."""
 
 
 class AuthLoginFinish(
@@ -110,7 +155,8 @@ class AuthLoginFinish(
     login: str
     """Which login, as `auth.login` told it."""
     answer: str = ""
-    """What the browser showed: the address it ended at, or `code#state`. Empty: only wait for the browser."""
+    """What the browser showed: the address it ended at, or the code. What is refused does not end the login. Empty:
+    only wait for the browser."""
 
     def __repr__(self) -> str:
         return f"AuthLoginFinish(login={self.login!r})"

@@ -1,7 +1,8 @@
 """OAuth 2.0 with PKCE (S256): logging in, keeping the token fresh, logging out.
 
 Client id, endpoints and scopes are configuration; there are no defaults. A login is answered by the browser on a
-loopback address, or by a person who pastes what the browser showed; either way its state is checked.
+loopback address, or by a person who pastes what the browser showed. A state that comes along is checked; a code alone
+is bound to this login by its verifier.
 
     AuthenticationFailed
     ├── LoginFailed       this attempt to log in came to nothing
@@ -10,9 +11,10 @@ loopback address, or by a person who pastes what the browser showed; either way 
 
 import asyncio
 import logging
+import os
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container, Sequence
 from contextlib import suppress
 from hmac import compare_digest
 from secrets import token_urlsafe
@@ -37,7 +39,9 @@ RETRY_FIRST, RETRY_LONGEST = 5.0, 300.0
 _HTTP_TIMEOUT = 30.0
 _HEAD_LIMIT = 16 * 1024
 _HEAD_TIMEOUT = 10.0
-_CALLBACK = "/callback"
+ANY_PORT = "http://127.0.0.1/callback"
+"""Where the browser comes back to when the provider wants no certain address."""
+_LOOPBACK = {"127.0.0.1": ("127.0.0.1",), "::1": ("::1",), "localhost": ("127.0.0.1", "::1")}
 _ERROR_CODE = re.compile(r"[a-z_]{1,40}")
 """Only the short code is ever shown: in descriptions servers have been seen to repeat what they were sent."""
 _PASSING = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
@@ -59,6 +63,10 @@ class OAuthSettings(Struct, frozen=True, kw_only=True):
     authorize_url: str
     token_url: str
     revoke_url: str = ""
+    device_url: str = ""
+    redirect_uri: str = ""
+    """As it was registered. Of this machine: listened at, on any port if it names none. Elsewhere: a page that shows a
+    code. Empty: any port of this machine."""
     scopes: tuple[str, ...] = ()
     client_secret: str = ""
     """For clients that were issued one. Public clients have none: PKCE protects them."""
@@ -66,17 +74,21 @@ class OAuthSettings(Struct, frozen=True, kw_only=True):
     """Whatever else a provider wants in the URL, such as `access_type=offline`."""
 
     def __post_init__(self) -> None:
-        for url in (self.authorize_url, self.token_url, self.revoke_url):
-            parts = urlsplit(url)
-            if url and parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
-                raise OpenAgentError(
-                    "config_error",
-                    f"The OAuth endpoint {url} of {self.provider} is not an https address.",
-                    hint="Tokens are only sent over https, or to this machine.",
-                )
+        for url in (self.authorize_url, self.token_url, self.revoke_url, self.device_url):
+            check_address(url, self.provider)
 
     def __repr__(self) -> str:
         return f"OAuthSettings(provider={self.provider!r}, client_id={self.client_id!r})"
+
+
+def check_address(url: str, provider: str) -> None:
+    parts = urlsplit(url)
+    if url and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        raise OpenAgentError(
+            "config_error",
+            f"The OAuth endpoint {url} of {provider} is not an https address.",
+            hint="Tokens are only sent over https, or to this machine.",
+        )
 
 
 class Tokens(Struct, frozen=True):
@@ -108,23 +120,22 @@ class Login(Struct, frozen=True):
         return cls(settings, url, redirect_uri, state, verifier)
 
     def code_from(self, answer: str) -> str:
-        """`answer` is what came back: the whole redirect address, or `code#state`."""
+        """`answer` is what came back: the whole redirect address, `code#state`, or the code that a page shows."""
         answer = answer.strip()
-        if "=" in answer:
+        if any(f"{name}=" in answer for name in ("code", "state", "error")):
             fields = parse_qs(urlsplit(answer).query or answer)
             code, state, error = (fields.get(name, [""])[0] for name in ("code", "state", "error"))
         else:
-            (code, _, state), error = answer.partition("#"), ""
+            code, mark, state = answer.partition("#")
+            # No other login's code passes the exchange: it was not asked for with this one's challenge.
+            error, state = "", state if mark or not code else self.state
         if not compare_digest(state.encode(), self.state.encode()):
             raise LoginFailed(
                 f"What came back does not belong to this login to {self.settings.provider}.",
-                hint="Paste the whole address the browser ended at (or code#state), or start the login again.",
+                hint="Paste the code, or the whole address the browser ended at, or start the login again.",
             )
         if error or not code:
-            raise LoginFailed(
-                f"The login to {self.settings.provider} was not granted ({_shown(error)}).",
-                hint="Start the login again and allow the access.",
-            )
+            raise refused(self.settings.provider, error)
         return code
 
     async def exchange(self, code: str, *, clock: Callable[[], float] = time.time) -> Tokens:
@@ -135,47 +146,88 @@ class Login(Struct, frozen=True):
                 self.settings.token_url, grant_type="authorization_code", code=code, code_verifier=self.verifier
             )
 
-        answer = await _ask(self.settings, ask, redirect_uri=self.redirect_uri)
+        answer = await ask_server(self.settings, ask, redirect_uri=self.redirect_uri)
         if isinstance(answer, str):
             raise LoginFailed(
                 f"{self.settings.provider} did not accept the login code ({answer}).", hint="Start the login again."
             )
-        return _tokens(answer, clock(), scopes=self.settings.scopes)
+        return tokens_of(answer, clock(), scopes=self.settings.scopes)
 
 
-class LoopbackLogin:
-    """A login whose browser comes back to this machine: a tiny server on 127.0.0.1, for as long as it is entered."""
+class BrowserLogin:
+    """A login in a browser, for as long as it is entered. Where the redirect is to this machine, a tiny server waits
+    for it there."""
 
     login: Login
+    code = ""
+    """Nobody has to type one there."""
+    expires_at = float("inf")
 
-    def __init__(self, settings: OAuthSettings) -> None:
+    def __init__(self, settings: OAuthSettings, *, learn: Callable[[str], None] = lambda code: None) -> None:
+        """`learn` is told the code: it must not be shown to anybody."""
         self._settings = settings
+        self._learn = learn
+        self._servers: list[asyncio.Server] = []
         self._answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._pasted: asyncio.Future[Tokens] = asyncio.get_running_loop().create_future()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_HEAD_LIMIT)
-        port = self._server.sockets[0].getsockname()[1]
-        self.login = Login.start(self._settings, f"http://127.0.0.1:{port}{_CALLBACK}")
+        wanted = self._settings.redirect_uri or ANY_PORT
+        parts = urlsplit(wanted)
+        self._path = parts.path or "/"
+        self.comes_back = parts.scheme == "http" and parts.hostname in _LOOPBACK
+        if self.comes_back:
+            port = await self._listen(_LOOPBACK[parts.hostname or ""], parts.port or 0)
+            name = f"[{parts.hostname}]" if parts.hostname == "::1" else parts.hostname
+            wanted = parts._replace(netloc=f"{name}:{port}").geturl()
+        self.login = Login.start(self._settings, wanted)
+        self.url = self.login.url
         return self
+
+    async def _listen(self, addresses: Sequence[str], port: int) -> int:
+        """The port. A machine without IPv6 is no problem while the first address does."""
+        first, *others = addresses
+        try:
+            self._servers.append(await asyncio.start_server(self._serve, first, port, limit=_HEAD_LIMIT))
+        except OSError as problem:
+            raise LoginFailed(
+                f"The login to {self._settings.provider} comes back to port {port} of this machine, which cannot be "
+                f"used: {os.strerror(problem.errno or 0)}.",
+                hint="End what uses that port, or register another redirect_uri with the provider.",
+            ) from None
+        port = self._servers[0].sockets[0].getsockname()[1]
+        for other in others:
+            with suppress(OSError):
+                self._servers.append(await asyncio.start_server(self._serve, other, port, limit=_HEAD_LIMIT))
+        return port
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.close()
-        if self._answered.done() and not self._answered.cancelled():
-            self._answered.exception()
-        else:
-            self._answered.cancel()
+        for server in self._servers:
+            server.close()
+        for future in (self._answered, self._pasted):
+            if future.done() and not future.cancelled():
+                future.exception()
+            else:
+                future.cancel()
 
-    async def code(self) -> str:
-        """Waits for the browser. Raises LoginFailed when the person said no."""
-        return await asyncio.shield(self._answered)
+    async def tokens(self) -> Tokens:
+        """Waits for the browser, or for what is pasted. Raises LoginFailed when the person said no."""
+        await asyncio.wait([self._answered, self._pasted], return_when=asyncio.FIRST_COMPLETED)
+        if self._pasted.done():
+            return self._pasted.result()
+        return await self._exchange(self._answered.result())
 
-    def paste(self, answer: str) -> None:
-        """For a browser on another machine, which cannot reach this one: ends the wait just the same."""
-        code = self.login.code_from(answer)
-        if not self._answered.done():
-            self._answered.set_result(code)
+    async def paste(self, answer: str) -> None:
+        """For a browser that cannot come back: ends the wait just the same. What is refused ends nothing."""
+        tokens = await self._exchange(self.login.code_from(answer))
+        if not self._pasted.done():
+            self._pasted.set_result(tokens)
+
+    async def _exchange(self, code: str) -> Tokens:
+        self._learn(code)
+        return await self.login.exchange(code)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -196,16 +248,18 @@ class LoopbackLogin:
 
     def _answer(self, request_line: list[str]) -> tuple[str, str]:
         """A request without this login's state is answered and otherwise ignored: any page can send one."""
-        if len(request_line) != 3 or request_line[0] != "GET" or urlsplit(request_line[1]).path != _CALLBACK:
+        if len(request_line) != 3 or request_line[0] != "GET" or urlsplit(request_line[1]).path != self._path:
             return "404 Not Found", "There is nothing here."
-        fields = parse_qs(urlsplit(request_line[1]).query)
-        ours = compare_digest(fields.get("state", [""])[0].encode(), self.login.state.encode())
+        no_login = "400 Bad Request", "This did not log you in. Go back to OpenAgent and start the login again."
+        state = parse_qs(urlsplit(request_line[1]).query).get("state", [""])[0]
+        if not compare_digest(state.encode(), self.login.state.encode()):
+            return no_login
         try:
             code = self.login.code_from(request_line[1])
         except LoginFailed as problem:
-            if ours and not self._answered.done():
+            if not self._answered.done():
                 self._answered.set_exception(problem)
-            return "400 Bad Request", "This did not log you in. Go back to OpenAgent and start the login again."
+            return no_login
         if not self._answered.done():
             self._answered.set_result(code)
         return "200 OK", "You are logged in. You can close this window and go back to OpenAgent."
@@ -293,7 +347,7 @@ class OAuthCredentials:
             return {}
 
         if url:
-            await _ask(self._settings, ask)
+            await ask_server(self._settings, ask)
 
     def _left(self) -> float:
         return float("inf") if self._tokens.expires_at is None else self._tokens.expires_at - self._clock()
@@ -312,12 +366,12 @@ class OAuthCredentials:
         async def ask(client: Any) -> Any:
             return await client.refresh_token(self._settings.token_url, refresh_token=before.refresh)
 
-        answer = await _ask(self._settings, ask)
+        answer = await ask_server(self._settings, ask)
         if self._tokens is not before:
             return  # Somebody logged in anew meanwhile.
         if isinstance(answer, str):
             raise self._require_login(answer)
-        self.replace(_tokens(answer, self._clock(), refresh=before.refresh, scopes=before.scopes))
+        self.replace(tokens_of(answer, self._clock(), refresh=before.refresh, scopes=before.scopes))
         # A token that lives for seconds only would otherwise always be about to end.
         self._early, self._ahead = min(EARLY, self._left() / 10), min(AHEAD, self._left() / 2)
         try:
@@ -371,8 +425,14 @@ def _client(settings: OAuthSettings, **options: Any) -> Any:
     )
 
 
-async def _ask(settings: OAuthSettings, ask: Callable[[Any], Awaitable[Any]], **options: Any) -> dict[str, Any] | str:
-    """The endpoint's answer, or the code with which it refused."""
+async def ask_server(
+    settings: OAuthSettings,
+    ask: Callable[[Any], Awaitable[Any]],
+    *,
+    passing: Container[str] = _PASSING,
+    **options: Any,
+) -> dict[str, Any] | str:
+    """The endpoint's answer, or the code with which it refused. Codes in `passing` mean that it may answer later."""
     import httpx2
 
     server = f"The login server of {settings.provider}"
@@ -383,7 +443,7 @@ async def _ask(settings: OAuthSettings, ask: Callable[[Any], Awaitable[Any]], **
             return dict(await ask(client))
     except unopened.oauth_error_class as refusal:
         code = str(refusal.error)
-        if _ERROR_CODE.fullmatch(code) and code not in _PASSING:
+        if _ERROR_CODE.fullmatch(code) and code not in passing:
             return code
         problem = f"{server} is not ready to answer."
     except httpx2.HTTPStatusError as error:
@@ -404,7 +464,7 @@ async def _raise_when_overloaded(response: "httpx2.Response") -> None:
         response.raise_for_status()
 
 
-def _tokens(answer: dict[str, Any], now: float, *, scopes: tuple[str, ...], refresh: str = "") -> Tokens:
+def tokens_of(answer: dict[str, Any], now: float, *, scopes: tuple[str, ...], refresh: str = "") -> Tokens:
     access, scope, lifetime = answer.get("access_token"), answer.get("scope"), _lifetime(answer.get("expires_in"))
     if not isinstance(access, str) or not access:
         raise ConnectionFailed(
@@ -426,5 +486,8 @@ def _lifetime(value: Any) -> float | None:
         return None
 
 
-def _shown(error: str) -> str:
-    return error if _ERROR_CODE.fullmatch(error) else "no reason given"
+def refused(provider: str, error: str) -> LoginFailed:
+    shown = error if _ERROR_CODE.fullmatch(error) else "no reason given"
+    return LoginFailed(
+        f"The login to {provider} was not granted ({shown}).", hint="Start the login again and allow the access."
+    )

@@ -335,10 +335,11 @@ class FirstRun(Threshold):
     async def _login(self, provider: str) -> None:
         started = await self._ask(lambda client: AuthLogin(id=client.next_id(), provider=provider, cwd=self._cwd))
         self._on_entry = partial(self._finish_login, started, provider)
+        enter = f"\n\nEnter there: {started.code}" if started.code else ""
         self.ask_for(
             f"Log in to {provider}",
-            f"Open this address and allow the access:\n\n{started.url}",
-            "or paste here the address it ended at",
+            f"Open this address and allow the access:\n\n{started.url}{enter}",
+            "paste here the code that the page shows" if started.pasted else "or paste here the address it ended at",
             hint="Waiting for the browser · Esc goes back",
             hidden=False,
             back=self._show_sources,

@@ -19,8 +19,8 @@ class OAuthTokens(Struct, frozen=True):
     expires_at: float | None = None
     scopes: tuple[str, ...] = ()
     endpoints: dict[str, str] = {}
-    """Where these tokens came from and are renewed: authorize, token, revoke. Sealed with them, so that nobody who
-    can write the file can have a refresh token sent somewhere else."""
+    """Where these tokens came from and are renewed (authorize, token, revoke), and as which client. Sealed with them,
+    so that nobody who can write the file can have a refresh token sent somewhere else."""
 
 
 Credential = ApiKey | OAuthTokens

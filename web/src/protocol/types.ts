@@ -142,6 +142,7 @@ export interface AuthAdd {
 /** Credentials. */
 export interface AuthEntries {
   entries: AuthEntry[]
+  templates?: LoginTemplate[]
 }
 
 /** A credential, as far as anybody may see it. */
@@ -169,6 +170,8 @@ export interface AuthLogin {
   id: string
   provider: string
   cwd?: string
+  device?: boolean
+  client?: LoginClient | null
 }
 
 /** Finish a login. Answered when it has ended, well or not. */
@@ -1445,6 +1448,16 @@ export interface LoginAddress {
   expires_at: number
 }
 
+/** As whom and where to log in, for a provider of which the configuration does not say it. */
+export interface LoginClient {
+  client_id: string
+  client_secret?: string
+  template?: string
+  issuer?: string
+  redirect_uri?: string
+  base_url?: string
+}
+
 /** A provider that one can log in to. */
 export interface LoginOffer {
   provider: string
@@ -1467,6 +1480,17 @@ export interface LoginStarted {
   login: string
   url: string
   expires_at: number
+  code?: string
+  pasted?: boolean
+}
+
+/** A provider whose ways to log in are known. A client id of one's own is needed all the same. */
+export interface LoginTemplate {
+  name: string
+  title: string
+  provider: string
+  register: string
+  device?: boolean
 }
 
 /** A file of the map. */

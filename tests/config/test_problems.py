@@ -52,6 +52,7 @@ USER = ".config/openagent/config.toml"
         ),
         ("budget.warn_at = 101", "1: `budget.warn_at` must be a number from 1 to 100, not 101."),
         ('web.enabled = "yes"', "1: `web.enabled` must be true or false, not text in quotes."),
+        ('rules.files = "A.md"', "1: `rules.files` must be a list, each item text in quotes, not text in quotes."),
         (
             'fallback.chain = [\n  "openai/gpt-5",\n  "oops",\n]',
             '3: `fallback.chain` must be a list, each item "provider/model".',

@@ -30,7 +30,7 @@ def accepts(kind: inspect.Type, value: object) -> bool:
     if isinstance(kind, inspect.UnionType):
         return any(accepts(option, value) for option in kind.types)
     return (isinstance(kind, inspect.StrType) and isinstance(value, str)) or (
-        isinstance(kind, inspect.ListType) and isinstance(value, list)
+        isinstance(kind, inspect.ListType | inspect.VarTupleType) and isinstance(value, list)
     )
 
 
@@ -43,7 +43,7 @@ def expectation(kind: inspect.Type) -> str:
         return " or ".join(expectation(option) for option in kind.types if not isinstance(option, inspect.NoneType))
     if isinstance(kind, inspect.LiteralType):
         return "one of " + ", ".join(f'"{value}"' for value in kind.values)
-    if isinstance(kind, inspect.ListType):
+    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
         return f"a list, each item {expectation(kind.item_type)}"
     if isinstance(kind, inspect.IntType | inspect.FloatType):
         return _VALUES[int if isinstance(kind, inspect.IntType) else float] + _bounds(kind)

@@ -180,13 +180,13 @@ class Leaving:
     async def _joined(
         self, opening: Opening, facts: CallFacts, decision: Decision, arguments: dict[str, Any], program: str
     ) -> Decision:
-        """The answer to the one question about it. When the last one who waits has left, the question is taken back."""
+        """The answer to the one question about it, which stands until the last one who waits has left: who comes when
+        it is answered and not yet heard of is not asked about again. What nobody waits for is taken back."""
         question = self._questions.get(opening)
         if question is None:
             call_id = "" if program else self.call_id
             task = asyncio.create_task(self._ask_person(opening, facts, decision, arguments, call_id))
             question = self._questions[opening] = _Question(task)
-            task.add_done_callback(lambda _, asked=question: self._over(opening, asked))
         question.waiting += 1
         try:
             await asyncio.wait([question.task])

@@ -203,20 +203,30 @@ class Chat(VerticalScroll):
 
     async def extend(self, messages: Sequence[Message], ends: Sequence[EndedTurn]) -> None:
         """Later ones, below: there are still others behind them. What is read stays where it is."""
-        last = self.children[-1] if self.children else None
         await self.mount_all(self._page(messages, ends, whole=False))
         self._grey_out()
-        if last is None:
-            return
-        before, place = last.virtual_region.bottom, self.scroll_y
         if len(self.children) > KEPT:
-            await self._put_away(self.children[: len(self.children) - KEPT])
             self.has_more = True
-        self.call_after_refresh(self._stay, last, before, place)
+            self.call_after_refresh(self._make_room)
 
-    def _stay(self, widget: Widget, before: int, place: float) -> None:
+    async def _make_room(self, tries: int = 5) -> None:
+        """Put away what is far above, drawn together with the step up that keeps in place what is read: who turns pages
+        fast would else go on from somewhere else."""
+        gone = len(self.children) - KEPT
+        if gone <= 0:
+            return
+        first = self.children[gone]
+        if first.virtual_region:
+            with self.app.batch_update():  # pyright: ignore[reportUnknownMemberType]
+                height = first.virtual_region.y - first.styles.margin.top
+                await self._put_away(self.children[:gone])
+                self._step_up(height)
+        elif tries:  # where things are is not known while they are laid out
+            self.call_after_refresh(self._make_room, tries - 1)
+
+    def _step_up(self, lines: int) -> None:
         self._placing = True
-        self.scroll_to(y=place + widget.virtual_region.bottom - before, animate=False, immediate=True)
+        self.scroll_to(y=self.scroll_y - lines, animate=False, immediate=True)
         self._placing = False
 
     def _place(self, widget: Widget) -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from devtools.simulator import ThreadedSimulator
@@ -38,6 +38,7 @@ SEQUENCES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
 
 
 @settings(max_examples=200, deadline=None)
+@example(["```\n", "\n", "with `code` and **strong** words, "])
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=30))
 def test_every_word_is_printed_once_however_the_text_arrives(pieces: list[str]) -> None:
     grown, whole = Printed(60, {}), Printed(60, {})

@@ -116,8 +116,9 @@ class Printed:
 def _is_over(block: SyntaxTreeNode, text: str) -> bool:
     """Whether no line that follows can become part of it."""
     if block.type == "fence":
-        begin, last = block.map or (0, 0), text.rstrip("\n").rpartition("\n")[2].strip()
-        return begin[1] - begin[0] > 1 and last.startswith(block.markup) and not last.strip(block.markup[:1])
+        begin, end = block.map or (0, 0)
+        last = "".join(text.splitlines()[end - 1 : end]).strip()
+        return end - begin > 1 and last.startswith(block.markup) and not last.strip(block.markup[:1])
     return block.type in _ENDED_BY_A_BLANK and text.endswith("\n\n")
 
 

@@ -76,6 +76,7 @@ def sessions(ctx: click.Context) -> None:
     "openagent sessions list --cwd . --json",
     "openagent sessions list --all --query parser",
     "openagent sessions list --archived",
+    "openagent sessions list --brought",
     "openagent sessions list --from claude",
 )
 @click.option(
@@ -85,15 +86,24 @@ def sessions(ctx: click.Context) -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=NEWEST, show_default=True, help="How many at most.")
 @click.option("--cwd", metavar="DIR", help="Only those of this workspace.")
 @click.option("--query", default="", metavar="TEXT", help="Only those whose name contains this.")
+@click.option("--brought", is_flag=True, help="Those of other agents that have not gone on here instead.")
 @click.option("--from", "agent", type=click.Choice(FOREIGN_AGENTS), help="Only those brought from this agent.")
 @as_json
 def list_sessions(
-    *, every: bool, archived: bool, limit: int, cwd: str | None, query: str, agent: str | None, as_json: bool
+    *,
+    every: bool,
+    archived: bool,
+    limit: int,
+    cwd: str | None,
+    query: str,
+    brought: bool,
+    agent: str | None,
+    as_json: bool,
 ) -> None:
     """List sessions, the most recently used first. `openagent agents` shows those that work for them.
 
-    Sessions of other agents that `openagent import` brought are listed with --from or --all, and once they have gone on
-    here.
+    Sessions of other agents that `openagent import` brought are listed with --brought, --from or --all, and once they
+    have gone on here.
     """
     asked = SessionList(
         id="-",
@@ -102,9 +112,9 @@ def list_sessions(
         roots=not every,
         archived=archived or (None if every else False),
         agent=agent or "",
-        brought=None if every or agent else False,
+        brought=brought or (None if every or agent else False),
     )
-    found = complete(_list(asked, None if every else limit))
+    found, theirs = complete(_list(asked, None if every else limit))
     if as_json:
         print_json({"sessions": found})
     elif found:
@@ -116,8 +126,12 @@ def list_sessions(
         )
     elif archived:
         say("No such session was put away. `openagent sessions archive SESSION` does that.")
+    elif brought or agent:
+        say("No such session was brought. `openagent import` does that.")
     else:
         say('There are no such sessions. `openagent run "…"` makes one.')
+    if theirs and not query and not as_json:
+        say(f"\nAnd {theirs:,} brought from other agents: `openagent sessions list --brought`.")
 
 
 def _row(info: SessionInfo, now: float) -> Sequence[str]:
@@ -140,8 +154,10 @@ def _row(info: SessionInfo, now: float) -> Sequence[str]:
     )
 
 
-async def _list(asked: SessionList, limit: int | None) -> list[SessionInfo]:
+async def _list(asked: SessionList, limit: int | None) -> tuple[list[SessionInfo], int]:
+    """And how many of other agents were left out."""
     found: list[SessionInfo] = []
+    theirs = 0
     before: float | None = None
     async with daemon() as client:
         while limit is None or len(found) < limit:
@@ -150,10 +166,11 @@ async def _list(asked: SessionList, limit: int | None) -> list[SessionInfo]:
             op = msgspec.structs.replace(asked, id=client.next_id(), limit=size, before=before, before_id=last)
             page = await client.request(op)
             found += page.sessions
+            theirs += sum(page.brought.values())
             before = page.next
             if before is None:
                 break
-    return found
+    return found, theirs
 
 
 @command("show", "openagent sessions show 06gx", "openagent sessions show 06gx | less")
@@ -285,14 +302,21 @@ async def _delete(names: Sequence[str], *, ask: bool, as_json: bool) -> None:
         print_json({"deleted": [info.id for info in found]})
 
 
-@command("fork", "openagent sessions fork 06gx", "openagent sessions fork 06gx --through 12 --name 'another way'")
+@command(
+    "fork",
+    "openagent sessions fork 06gx",
+    "openagent sessions fork 06gx --through 12 --name 'another way'",
+    "openagent sessions fork 06gx --cwd ~/project",
+)
 @session_argument()
 @click.option("--through", type=click.IntRange(min=1), metavar="N", help="The last message the fork keeps.")
 @click.option("--name", default="", help="What to call it.")
+@click.option("--cwd", metavar="DIR", help="The folder it goes on in; that of the original when not given.")
 @as_json
-def fork(session: str, through: int | None, name: str, as_json: bool) -> None:
+def fork(session: str, through: int | None, name: str, cwd: str | None, as_json: bool) -> None:
     """Begin a new session where another one stands."""
-    info = ask_daemon(SessionFork(id="-", session=session, through=through, name=name))
+    folder = os.path.abspath(os.path.expanduser(cwd)) if cwd else ""
+    info = ask_daemon(SessionFork(id="-", session=session, through=through, name=name, cwd=folder))
     if as_json:
         print_json(plain(info))
     else:

@@ -292,7 +292,10 @@ class Daemon:
         manager = await self._manager()
         found = await manager.list(op, await connection.within())
         sessions = await manager.told_whole(found, connection.env)
-        return SessionPage(sessions, next=sessions[-1].updated_at if len(sessions) == op.limit else None)
+        following = sessions[-1].updated_at if len(sessions) == op.limit else None
+        apart = op.brought is False and not op.archived and op.before is None
+        theirs = await manager.runtime.store.brought(op.cwd, await connection.within()) if apart else {}
+        return SessionPage(sessions, next=following, brought=theirs)
 
     async def _session_get(self, connection: Connection, op: SessionGet) -> SessionInfo:
         manager = await self._manager()

@@ -275,6 +275,11 @@ class Store(Protocol):
         folders, or below one."""
         ...
 
+    async def brought(self, cwd: str = "", within: Sequence[str] | None = None) -> dict[str, int]:
+        """How many sessions of other agents there are that have not gone on here, by agent: neither sub-agents nor what
+        was put away."""
+        ...
+
     async def descendants(self, session: str) -> list[SessionInfo]:
         """The sessions that work for it, and those that work for them, oldest first."""
         ...

@@ -327,6 +327,8 @@ class SessionPage(Struct, frozen=True):
     """The one last active first."""
     next: float | None = None
     """What to give as `before` for the next page; null: there is none."""
+    brought: dict[str, int] = {}
+    """Sessions of other agents that were left out, by agent: on the first page, when `brought` is false."""
 
     def following(self) -> dict[str, Any] | None:
         return None if self.next is None else {"before": self.next, "before_id": self.sessions[-1].id}

@@ -73,6 +73,8 @@ _below_each = _first_of.union(
     select(_first_of.c.root, sessions.c.id).join(_first_of, sessions.c.parent == _first_of.c.id)
 )
 _used_below_each = select(_below_each.c.root, sessions.c.usage).join(_below_each, sessions.c.id == _below_each.c.id)
+_only_brought = and_(sessions.c.brought > 0, sessions.c.brought >= sessions.c.message_count)
+"""Whatever was said here after them makes it a session like any other."""
 _insert_queued = HotStatement(insert(inbox))
 _delete_queued = HotStatement(
     delete(inbox).where(inbox.c.session_id == bindparam("session"), inbox.c.id == bindparam("queued"))
@@ -202,9 +204,7 @@ def page(
     if archived is not None:
         statement = statement.where(sessions.c.archived == archived)
     if brought is not None:
-        # Whatever was said here after them makes it a session like any other.
-        only_brought = and_(sessions.c.brought > 0, sessions.c.brought >= sessions.c.message_count)
-        statement = statement.where(only_brought if brought else not_(only_brought))
+        statement = statement.where(_only_brought if brought else not_(_only_brought))
     if agent:
         statement = statement.where(sessions.c.agent == agent)
     if within is not None:
@@ -212,6 +212,16 @@ def page(
     if query:
         statement = statement.where(sessions.c.name.icontains(query, autoescape=True))
     return [rows.session_info(row) for row in connection.execute(statement).mappings()]
+
+
+def brought(connection: Connection, cwd: str, within: Sequence[str] | None) -> dict[str, int]:
+    roots = and_(_only_brought, sessions.c.parent.is_(None), not_(sessions.c.archived))
+    statement = select(sessions.c.agent, func.count()).where(roots).group_by(sessions.c.agent)
+    if cwd:
+        statement = statement.where(sessions.c.cwd == cwd)
+    if within is not None:
+        statement = statement.where(_in_folders(within))
+    return {row[0]: row[1] for row in connection.execute(statement)}
 
 
 def below(connection: Connection, session: str) -> list[SessionInfo]:

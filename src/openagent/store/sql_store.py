@@ -144,6 +144,9 @@ class SqlStore:
             within=within,
         )
 
+    async def brought(self, cwd: str = "", within: Sequence[str] | None = None) -> dict[str, int]:
+        return await self._read(sessions.brought, cwd, within)
+
     async def descendants(self, session: str) -> list[SessionInfo]:
         return await self._read(sessions.below, session)
 

@@ -56,8 +56,8 @@ def sessions(client: Current) -> Load:
     async def load() -> Sequence[Choice]:
         page = await client().request(SessionList(id=client().next_id(), limit=_MOST, archived=False, brought=False))
         away = await client().request(SessionList(id=client().next_id(), limit=1, archived=True))
-        theirs = await client().request(SessionList(id=client().next_id(), limit=1, archived=False, brought=True))
-        more = [*([_archived()] if away.sessions else []), *([_brought()] if theirs.sessions else [])]
+        theirs = sum(page.brought.values())
+        more = [*([_archived()] if away.sessions else []), *([_brought(theirs)] if theirs else [])]
         return [*(_session(info) for info in page.sessions), *more]
 
     return load
@@ -86,9 +86,10 @@ def _archived() -> Choice:
     return Choice(ARCHIVED, label, "archived sessions put away")
 
 
-def _brought() -> Choice:
+def _brought(number: int) -> Choice:
     label = Content.assemble(
-        (f"{'Sessions of other agents …':<40}", "$primary"), ("  brought by `openagent import`", "$foreground-muted")
+        (f"{'Sessions of other agents …':<40}", "$primary"),
+        (f"  {number:,} brought by `openagent import`", "$foreground-muted"),
     )
     return Choice(BROUGHT, label, "sessions of other agents brought imported")
 

@@ -2,6 +2,14 @@
 
 export const PROTOCOL_VERSION = "1.0"
 
+/** What one agent used on a day, or in a month. */
+export interface AgentDay {
+  agent: string
+  key: string
+  tokens: number
+  cost_usd: number
+}
+
 /** What one agent left. */
 export interface AgentHistory {
   agent: "aider" | "claude" | "codex" | "gemini" | "goose" | "opencode"
@@ -9,8 +17,10 @@ export interface AgentHistory {
   places: string[]
   sessions?: number
   bytes?: number
+  oldest?: number
   newest?: number
   fresh?: number
+  brought_at?: number
 }
 
 /** One session of a tree. */
@@ -82,6 +92,8 @@ export interface AllUsage {
   rows: UsageRow[]
   total: UsageRow
   agents: UsageRow[]
+  parts?: AgentDay[]
+  unread?: number
   left_out?: LeftOut[]
 }
 
@@ -685,7 +697,7 @@ export interface EndedTurn {
 
 /** What went wrong, for programs and for people. */
 export interface ErrorInfo {
-  code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "store_unavailable" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch" | "workspace_full"
+  code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "store_unavailable" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch" | "workspace_full" | "workspace_gone"
   message: string
   hint?: string
   recoverable?: boolean
@@ -1014,6 +1026,7 @@ export interface FoundHistory {
   agents: AgentHistory[]
   sessions?: number
   fresh?: number
+  left_out?: LeftOut[]
 }
 
 /** A key that is there already. */
@@ -2843,6 +2856,7 @@ export interface SessionList {
 export interface SessionPage {
   sessions: SessionInfo[]
   next?: number | null
+  brought?: Record<string, number>
 }
 
 /** Back to before a turn. Nothing is destroyed: the messages stay stored, and the files can be brought back. */
@@ -3703,6 +3717,7 @@ export interface UsageAll {
   agents?: string[]
   since?: number
   until?: number | null
+  patience?: number
 }
 
 /** Tokens and money, summed up. */

@@ -279,6 +279,12 @@ def memory_mb(pid: int, field: str = "VmRSS") -> float:
     return 0.0
 
 
+def cpu_s(pid: int) -> float:
+    """What it has computed so far: the one figure that a busy machine does not stretch."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def timed(client: Client, op: type[Any], **fields: Any) -> tuple[float, Any]:
     began = time.perf_counter()
     answer = await client.request(op(id=client.next_id(), **fields))
@@ -300,17 +306,23 @@ async def measure(home: Path, figures: Figures) -> None:
         took, found = await timed(client, HistoryFind)
         figures.add("finding them (names, sizes and dates)", f"{took * 1000:.0f} ms")
         size = sum(each.bytes for each in found.agents)
+        took, early = await timed(client, UsageAll, patience=1.0)
+        figures.add(
+            "`usage --all-agents --now`, the first time", f"{took:.1f} s, {early.total.requests:,} requests counted"
+        )
+        before = cpu_s(pid)
         took, used = await timed(client, UsageAll)
         figures.add(
             "`usage --all-agents`, the first time",
-            f"{took:.1f} s, {size / took / 1e6:.0f} MB/s, {used.total.requests:,} requests",
+            f"{took:.1f} s, {size / took / 1e6:.0f} MB/s, {used.total.requests:,} requests; "
+            f"{cpu_s(pid) - before:.1f} s of computing",
         )
         again = [await timed(client, UsageAll, by=by) for by in ("agent", "day", "model", "project")]
         figures.add(
             "the same afterwards, by agent, day, model, project",
             ", ".join(f"{took * 1000:.0f}" for took, _ in again) + " ms",
         )
-        before = memory_mb(pid)
+        before, computed = memory_mb(pid), cpu_s(pid)
         memory: list[float] = []
         waits: list[float] = []
         other = await connect(socket=str(home / "openagent" / "daemon.sock"), name="other", auto_start=False, env={})
@@ -318,7 +330,9 @@ async def measure(home: Path, figures: Figures) -> None:
         took, brought = await timed(client, HistoryImport)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+        computed = cpu_s(pid) - computed
         figures.add("import", f"{brought.messages:,} messages in {took:.1f} s: {brought.messages / took:,.0f} a second")
+        figures.add("import, computing alone", f"{computed:.1f} s: {brought.messages / computed:,.0f} a second")
         figures.add("left out", str(len(brought.left_out)))
         tenth = max(len(memory) // 10, 1)
         early, late = statistics.median(memory[tenth : 2 * tenth]), statistics.median(memory[-tenth:])

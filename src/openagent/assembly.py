@@ -362,6 +362,7 @@ def assemble(
         closing=[
             custom.gate.close,
             terminals.close,
+            history.close,
             search.close,
             mcp.close,
             exits.close,

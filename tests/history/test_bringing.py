@@ -80,6 +80,7 @@ async def test_what_six_agents_left_is_brought_once_and_not_a_byte_of_theirs_cha
             "claude": 2, "codex": 2, "gemini": 2, "opencode": 2, "goose": 1, "aider": 2,
         }  # fmt: skip
         assert found.sessions == found.fresh == 11
+        assert [each.brought_at for each in found.agents] == [0.0] * 6
         would = await bring(client, dry_run=True)
         assert sum(each.new for each in would.agents) == 11
         assert await brought_sessions(client) == []
@@ -96,12 +97,17 @@ async def test_what_six_agents_left_is_brought_once_and_not_a_byte_of_theirs_cha
         again = await bring(client)
         assert again.messages == 0
         assert [each.unchanged for each in again.agents] == [each.new for each in first.agents]
-        assert (await ask(client, HistoryFind)).fresh == 0
+        here = await ask(client, HistoryFind)
+        assert here.fresh == 0
+        assert all(0 < each.oldest <= each.newest and each.brought_at > 0 for each in here.agents)
         assert len(await brought_sessions(client)) == 11
         assert [info.origin and info.origin.title for info in await brought_sessions(client, agent="goose")] == [
             "goose"
         ]
-        assert (await ask(client, SessionList, brought=False)).sessions == []
+        own = await ask(client, SessionList, brought=False)
+        assert own.sessions == []
+        assert own.brought == {"claude": 2, "codex": 2, "gemini": 2, "opencode": 2, "goose": 1, "aider": 2}
+        assert (await ask(client, SessionList)).brought == {}
     assert state_of(tmp_path) == before
 
 
@@ -131,6 +137,9 @@ async def test_all_is_priced_to_the_cent_of_a_hand_count_by_agent_day_model_and_
         assert by_project.total.requests == 10
         months = await ask(client, UsageAll, by="month", agents=["claude"])
         assert [row.key for row in months.rows] == ["2026-11"]
+        shares = (await ask(client, UsageAll, by="month", agents=["claude", "codex"])).parts
+        assert [(each.agent, each.key) for each in shares] == [("Claude Code", "2026-11"), ("codex", "2026-11")]
+        assert [each.cost_usd for each in shares] == pytest.approx([BY_HAND["Claude Code"], BY_HAND["codex"]])
         with pytest.raises(Exception, match="There is no agent 'cursor'"):
             await ask(client, UsageAll, agents=["cursor"])
 

@@ -17,7 +17,7 @@ from openagent.protocol.sessions import SessionAttach, SessionDelete, SessionGet
 
 from ..interaction.doing import ask, messages_of, turn
 from ..interaction.house import MODEL, house
-from .left import RECORDED, lay_goose, lay_opencode
+from .left import RECORDED, lay, lay_goose, lay_opencode
 from .test_bringing import bring, brought_sessions, figures
 
 pytestmark = pytest.mark.anyio
@@ -384,3 +384,13 @@ async def test_an_older_rollout_tells_what_was_used_in_sums_and_a_sub_agents_cop
         assert isinstance(result, ToolResultPart)
         assert (result.text, result.display.added, result.display.path) == ("Success.", 1, "/p/a.py")
         assert [each.usage.input_tokens if each.usage else 0 for each in said] == [0, 1000, 0, 2000]
+
+
+async def test_who_does_not_wait_is_told_what_is_not_counted_yet_and_finds_it_counted_later(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        lay(tmp_path)
+        # So little patience that not all can have been read.
+        assert (await ask(client, UsageAll, patience=1e-9)).unread > 0
+        whole = await ask(client, UsageAll)
+        assert (whole.unread, whole.total.requests) == (0, 23)
+        assert (await ask(client, UsageAll, patience=1e-9)).total.requests == 23

@@ -12,12 +12,14 @@ from openagent.cli.metrics import agents, cost, failures
 from openagent.cli.progress import with_progress
 from openagent.cli.terminal import table
 from openagent.client.text import cost as spent
-from openagent.client.text import unpriced
+from openagent.client.text import size, unpriced
 from openagent.protocol.events import HistoryProgress
 from openagent.protocol.history import AllUsageBy, UsageAll
 from openagent.protocol.usage import GroupBy, UsageAsk, UsageRow
 
 _DAY = 86400.0
+_AT_ONCE = 1.0
+"""Seconds."""
 
 
 @group(
@@ -42,10 +44,15 @@ _DAY = 86400.0
     is_flag=True,
     help="Also what Claude Code, codex, gemini-cli, opencode, aider and goose used on this machine.",
 )
+@click.option(
+    "--now", is_flag=True, help="With --all-agents: what is known within a second; new files are counted behind it."
+)
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Only the last N days.")
 @as_json
 @click.pass_context
-def usage(ctx: click.Context, by: str | None, all_agents: bool, days: float | None, as_json: bool) -> None:
+def usage(
+    ctx: click.Context, *, by: str | None, all_agents: bool, now: bool, days: float | None, as_json: bool
+) -> None:
     """Show the tokens used and the money spent, by all sessions, deleted ones included."""
     if ctx.invoked_subcommand is not None:
         return
@@ -57,15 +64,15 @@ def usage(ctx: click.Context, by: str | None, all_agents: bool, days: float | No
             f"By {chosen}: that is summed up {'for one agent alone' if all_agents else 'for all agents'}. {without}"
         )
     if all_agents:
-        _of_all_agents(cast("AllUsageBy", chosen), days, as_json)
+        _of_all_agents(cast("AllUsageBy", chosen), days, as_json, _AT_ONCE if now else 0.0)
     else:
         _summary(chosen, days, as_json)
 
 
-def _of_all_agents(by: AllUsageBy, days: float | None, as_json: bool) -> None:
+def _of_all_agents(by: AllUsageBy, days: float | None, as_json: bool, patience: float) -> None:
     """The days are whole ones, today among them."""
     since = time.time() - (math.ceil(days) - 1) * _DAY if days else 0.0
-    op = UsageAll(id="-", by=by, since=since)
+    op = UsageAll(id="-", by=by, since=since, patience=patience)
     report = complete(with_progress(op, HistoryProgress, reading_bar, quiet=as_json))
     if as_json:
         print_json(plain(report))
@@ -77,6 +84,8 @@ def _of_all_agents(by: AllUsageBy, days: float | None, as_json: bool) -> None:
     else:
         say("No agent on this machine used anything" + (" in this time." if days else " that it kept."))
     say_left_out(report.left_out)
+    if report.unread:
+        say(f"\n{size(report.unread)} of their files are still being counted. Ask again, or wait for it without --now.")
 
 
 def _summary(by: str, days: float | None, as_json: bool) -> None:

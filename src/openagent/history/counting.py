@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from openagent.history.conversation import Price
@@ -10,7 +10,10 @@ from openagent.history.copies import Copies, InUse
 from openagent.history.readers import READERS
 from openagent.history.reading import Source, Unreadable
 from openagent.protocol.history import LeftOut
-from openagent.store.history import CountedRequest, HistoryFile, SqlHistory
+from openagent.store.history import CountedFile, CountedRequest, HistoryFile, SqlHistory
+
+_BYTES_AT_ONCE = 8 << 20
+"""Files of so many bytes are read and written down together: many small ones cost no more than a large one."""
 
 
 class Counting:
@@ -27,17 +30,25 @@ class Counting:
         self, sources: Sequence[Source], known: dict[str, HistoryFile], copies: Copies, tell: Callable[[Source], None]
     ) -> list[LeftOut]:
         """Those that are new or have changed; the others' problems are told again."""
-        left_out: list[LeftOut] = []
-        for source in sources:
-            before = known.get(source.name)
-            problem = before.problem if before else ""
-            if not self.is_counted(source, before):
-                requests, problem = await asyncio.to_thread(self._requests, source, copies)
-                await self._history.put_counts(source.agent, source.name, self._version(source), requests, problem)
+        problems = {name: file.problem for name, file in known.items()}
+        new = [source for source in sources if not self.is_counted(source, known.get(source.name))]
+        for some in _together(new):
+            counted = await asyncio.to_thread(self._counted, some, copies)
+            await self._history.put_counts(counted)
+            problems |= {each.source: each.problem for each in counted}
+            for source in some:
                 tell(source)
-            if problem:
-                left_out.append(LeftOut(source.agent, source.path, problem))
-        return left_out
+        return [
+            LeftOut(source.agent, source.path, problem)
+            for source in sources
+            if (problem := problems.get(source.name, ""))
+        ]
+
+    def _counted(self, sources: Sequence[Source], copies: Copies) -> list[CountedFile]:
+        return [
+            CountedFile(source.agent, source.name, self._version(source), *self._requests(source, copies))
+            for source in sources
+        ]
 
     def _version(self, source: Source) -> str:
         return f"{source.version}/{self._prices}"
@@ -55,6 +66,19 @@ class Counting:
         except (Unreadable, InUse) as problem:
             return found, str(problem)
         return found, ""
+
+
+def _together(sources: Sequence[Source]) -> Iterator[list[Source]]:
+    some: list[Source] = []
+    size = 0
+    for source in sources:
+        some.append(source)
+        size += source.size
+        if size >= _BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _number(text: str) -> int:

@@ -8,6 +8,7 @@ becomes another session.
 import asyncio
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 from typing import Protocol
@@ -46,6 +47,8 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     id: str = ""
     """And its id."""
     problem: str = ""
+    at: float = 0.0
+    """When that was."""
 
 
 _marks = msgspec.json.Decoder(Mark)
@@ -121,6 +124,7 @@ class Importer:
             made = Mark(source.version, mark.sessions if mark else {}, problem=str(problem))
         if made.problem:
             self.left_out.append(LeftOut(source.agent, source.path, made.problem))
+        made = msgspec.structs.replace(made, at=time.time())
         await self._history.put_imported(source.agent, source.name, msgspec.json.encode(made).decode(), made.problem)
 
     async def target(self, agent: ForeignAgent, head: Head, mark: Mark | None) -> "_Target | None":
@@ -303,6 +307,11 @@ def _mark(known: HistoryFile | None) -> Mark | None:
         return _marks.decode(known.imported)
     except msgspec.DecodeError:
         return None
+
+
+def brought_at(known: HistoryFile) -> float:
+    mark = _mark(known)
+    return mark.at if mark is not None and mark.sessions else 0.0
 
 
 def is_fresh(source: Source, known: HistoryFile | None) -> bool:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from openagent.protocol.history import AllUsage, AllUsageBy, LeftOut
+from openagent.protocol.history import AgentDay, AllUsage, AllUsageBy, LeftOut
 from openagent.protocol.origin import TITLES
 from openagent.protocol.usage import Usage, UsageRow
 from openagent.store.history import Spent
@@ -21,14 +21,26 @@ _KEYS: dict[AllUsageBy, Callable[[Spent], str]] = {
 }
 
 
-def all_usage(spent: Sequence[Spent], by: AllUsageBy, left_out: list[LeftOut]) -> AllUsage:
+def all_usage(spent: Sequence[Spent], by: AllUsageBy, left_out: list[LeftOut], unread: int = 0) -> AllUsage:
     rows = _rows(spent, _KEYS[by])
     rows.sort(key=lambda row: row.key)
     if by not in ("day", "month"):
         rows.sort(key=lambda row: (row.cost_usd, row.usage.input_tokens + row.usage.output_tokens), reverse=True)
     total = _rows(spent, lambda _: "total")
     agents = sorted(_rows(spent, _KEYS["agent"]), key=lambda row: row.cost_usd, reverse=True)
-    return AllUsage(by, rows, total[0] if total else UsageRow("total", 0, Usage(), 0.0), agents, left_out)
+    whole = total[0] if total else UsageRow("total", 0, Usage(), 0.0)
+    return AllUsage(by, rows, whole, agents, _parts(spent, by), unread, left_out)
+
+
+def _parts(spent: Sequence[Spent], by: AllUsageBy) -> list[AgentDay]:
+    if by not in ("day", "month"):
+        return []
+    sums: dict[tuple[str, str], tuple[int, float]] = {}
+    for each in spent:
+        key = (_KEYS["agent"](each), _KEYS[by](each))
+        tokens, cost = sums.get(key, (0, 0.0))
+        sums[key] = (tokens + each.usage.input_tokens + each.usage.output_tokens, cost + each.cost_usd)
+    return [AgentDay(agent, key, tokens, cost) for (agent, key), (tokens, cost) in sorted(sums.items())]
 
 
 def on_their_days(own: Iterable[tuple[int, Spent]], since: str, until: str) -> list[Spent]:

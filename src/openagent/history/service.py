@@ -1,12 +1,14 @@
 """Finding, bringing and counting what other agents left: `history.*` and `usage.all`."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
@@ -15,7 +17,7 @@ from openagent.daemon.manager import SessionManager
 from openagent.history.copies import Copies
 from openagent.history.counting import Counting
 from openagent.history.finding import find, places
-from openagent.history.importing import Counts, Here, Importer, is_fresh
+from openagent.history.importing import Counts, Here, Importer, brought_at, is_fresh
 from openagent.history.pricing import pricer
 from openagent.history.reading import Look, Source
 from openagent.history.reports import OWN, all_usage, day_of, on_their_days
@@ -61,6 +63,7 @@ class HistoryService:
         self._scratch = scratch
         self._reading = asyncio.Lock()
         """One at a time reads: two would only read the same."""
+        self._behind: _Behind | None = None
 
     def handlers(self) -> list[Handler]:
         return [
@@ -77,7 +80,12 @@ class HistoryService:
         where = await asyncio.to_thread(places, look)
         agents = [_left(agent, where[agent], sources, known) for agent in FOREIGN_AGENTS]
         found = sorted((each for each in agents if each.sessions), key=lambda each: each.sessions, reverse=True)
-        return FoundHistory(found, sum(each.sessions for each in found), sum(each.fresh for each in found))
+        return FoundHistory(
+            found,
+            sum(each.sessions for each in found),
+            sum(each.fresh for each in found),
+            _left_out(sources, known),
+        )
 
     async def _import(self, connection: Connection, op: HistoryImport) -> ImportedHistory:
         began = time.monotonic()
@@ -88,16 +96,23 @@ class HistoryService:
             if op.dry_run:
                 return _would_bring(sources, known)
             fresh = [each for each in sources if is_fresh(each, known.get(each.name))]
-            telling = _Telling(connection, op.id, sum(each.size for each in fresh))
             counting = self._counting()
+            new = [each for each in sources if not counting.is_counted(each, known.get(each.name))]
+            far = _Far(sum(each.size for each in (*new, *fresh)))
+            telling = _Telling(connection, op.id)
+
+            def counted(source: Source) -> None:
+                far.end(source)
+                telling.say(far)
+
+            await counting.count(new, known, copies, counted)
             for source in sources:
                 before = known.get(source.name)
-                if not counting.is_counted(source, before):
-                    await counting.count([source], known, copies, lambda _: None)
-                telling.begin(source, importer.messages)
-                await importer.bring(source, before, copies, lambda: telling.within(importer.messages))
+                far.stage = _stage(source)
+                telling.say(far, importer.messages)
+                await importer.bring(source, before, copies, lambda: telling.say(far, importer.messages))
                 if is_fresh(source, before):
-                    telling.end(source, importer.messages)
+                    far.end(source)
         brought = [each.told() for each in importer.counts.values()]
         sessions = sum(each.new + each.grown + each.apart for each in brought)
         if sessions:
@@ -112,20 +127,51 @@ class HistoryService:
             raise OpenAgentError("invalid_argument", f"There is no agent {wrong[0]!r}.", hint=hint)
         theirs: list[ForeignAgent] = [agent for agent in FOREIGN_AGENTS if not op.agents or agent in op.agents]
         left_out: list[LeftOut] = []
+        unread = 0
         if theirs:
-            async with self._reading, self._copies() as copies:
-                known = await self._history.files()
-                sources = await self._sources(copies, theirs, 0.0)
-                counting = self._counting()
-                new = [each for each in sources if not counting.is_counted(each, known.get(each.name))]
-                telling = _Telling(connection, op.id, sum(each.size for each in new))
-                left_out = await counting.count(sources, known, copies, lambda source: telling.end(source, 0))
+            left_out, unread = await self._count(connection, op)
+            left_out = [each for each in left_out if each.agent in theirs]
         since = day_of(op.since) if op.since else ""
         until = day_of(op.until) if op.until is not None else ""
         spent = [each for each in await self._history.spent(since, until) if each.agent in theirs]
         if not op.agents or OWN in op.agents:
             spent += on_their_days(await self._history.own_spent(), since, until)
-        return all_usage(spent, op.by, left_out)
+        return all_usage(spent, op.by, left_out, unread)
+
+    async def close(self) -> None:
+        """What was not counted is, the next time."""
+        if self._behind is not None:
+            self._behind.task.cancel()
+            await asyncio.gather(self._behind.task, return_exceptions=True)
+
+    async def _count(self, connection: Connection, op: UsageAll) -> tuple[list[LeftOut], int]:
+        """What was left out, and how many bytes are still to be read when patience ended. It is read on behind whoever
+        asked: for the next one, too, who finds it as far as it is."""
+        telling = _Telling(connection, op.id)
+        until = time.monotonic() + op.patience if op.patience else math.inf
+        if self._behind is not None and not self._behind.task.done():
+            # It began before this was asked, and may have passed by what is new since.
+            await self._wait(self._behind, until, telling)
+        if self._behind is None or self._behind.task.done():
+            far = _Far()
+            self._behind = _Behind(asyncio.create_task(self._count_all(far)), far)
+            await self._wait(self._behind, until, telling)
+        task, far = self._behind
+        return (task.result(), 0) if task.done() else ([], max(far.total - far.done, 1))
+
+    async def _wait(self, behind: "_Behind", until: float, telling: "_Telling") -> None:
+        while not behind.task.done() and (left := until - time.monotonic()) > 0:
+            await asyncio.wait([behind.task], timeout=min(left, _TOLD_EVERY_S))
+            if behind.far.total:
+                telling.say(behind.far)
+
+    async def _count_all(self, far: "_Far") -> list[LeftOut]:
+        async with self._reading, self._copies() as copies:
+            known = await self._history.files()
+            sources = await self._sources(copies, FOREIGN_AGENTS, 0.0)
+            counting = self._counting()
+            far.total = sum(each.size for each in sources if not counting.is_counted(each, known.get(each.name)))
+            return await counting.count(sources, known, copies, far.end)
 
     async def _sources(self, copies: Copies, agents: Sequence[ForeignAgent], since: float) -> list[Source]:
         """The oldest first, so that a request that two files tell of is the older one's."""
@@ -184,39 +230,51 @@ class _Here:
         return self._settings[cwd]
 
 
+class _Far:
+    """How far the reading is, in bytes."""
+
+    def __init__(self, total: int = 0) -> None:
+        self.total = total
+        self.done = 0
+        self.stage = "Reading"
+
+    def end(self, source: Source) -> None:
+        self.stage = _stage(source)
+        self.done += source.size
+
+
+class _Behind(NamedTuple):
+    """What is counted behind those who ask."""
+
+    task: "asyncio.Task[list[LeftOut]]"
+    far: _Far
+
+
 class _Telling:
     """How far it is, to whoever asked; not more often than anybody could read."""
 
-    def __init__(self, connection: Connection, op_id: str, total: int) -> None:
+    def __init__(self, connection: Connection, op_id: str) -> None:
         self._connection = connection
         self._op_id = op_id
-        self._total = total
-        self._done = 0
         self._told = 0.0
-        self._stage = "Reading"
 
-    def begin(self, source: Source, messages: int) -> None:
-        self._stage = f"Reading {TITLES[source.agent]}"
-        self.within(messages)
-
-    def within(self, messages: int) -> None:
+    def say(self, far: _Far, messages: int = 0) -> None:
         now = time.monotonic()
         if now - self._told >= _TOLD_EVERY_S:
             self._told = now
             progress = HistoryProgress(
                 op_id=self._op_id,
                 at=time.time(),
-                stage=self._stage,
-                done=self._done,
-                total=self._total,
+                stage=far.stage,
+                done=far.done,
+                total=far.total,
                 messages=messages,
             )
             self._connection.tell(progress)
 
-    def end(self, source: Source, messages: int) -> None:
-        self._stage = f"Reading {TITLES[source.agent]}"
-        self._done += source.size
-        self.within(messages)
+
+def _stage(source: Source) -> str:
+    return f"Reading {TITLES[source.agent]}"
 
 
 def _left(
@@ -229,9 +287,16 @@ def _left(
         where,
         sessions=sum(each.sessions for each in own),
         bytes=sum(each.size for each in own),
+        oldest=min((each.modified for each in own), default=0.0),
         newest=max((each.modified for each in own), default=0.0),
         fresh=sum(each.sessions for each in own if is_fresh(each, known.get(each.name))),
+        brought_at=max((brought_at(known[each.name]) for each in own if each.name in known), default=0.0),
     )
+
+
+def _left_out(sources: Sequence[Source], known: Mapping[str, HistoryFile]) -> list[LeftOut]:
+    seen = [(each, known[each.name].problem) for each in sources if each.name in known]
+    return [LeftOut(each.agent, each.path, problem) for each, problem in seen if problem]
 
 
 def _would_bring(sources: Sequence[Source], known: Mapping[str, HistoryFile]) -> ImportedHistory:
@@ -245,9 +310,7 @@ def _would_bring(sources: Sequence[Source], known: Mapping[str, HistoryFile]) ->
             figures.grown += source.sessions
         else:
             figures.new += source.sessions
-    seen = [(each, known[each.name].problem) for each in sources if each.name in known]
-    left_out = [LeftOut(each.agent, each.path, problem) for each, problem in seen if problem]
-    return ImportedHistory([each.told() for each in counts.values()], left_out, dry_run=True)
+    return ImportedHistory([each.told() for each in counts.values()], _left_out(sources, known), dry_run=True)
 
 
 @lru_cache(1)

@@ -10,6 +10,17 @@ from openagent.protocol.routes import GET, POST
 from openagent.protocol.usage import UsageRow
 
 
+class LeftOut(Struct, frozen=True):
+    """A file that was not read, or not to its end."""
+
+    agent: ForeignAgent
+    """Whose it is."""
+    path: str
+    """The file."""
+    reason: str
+    """Why, in words."""
+
+
 class AgentHistory(Struct, frozen=True, omit_defaults=True):
     """What one agent left."""
 
@@ -23,10 +34,14 @@ class AgentHistory(Struct, frozen=True, omit_defaults=True):
     """How many there are, as far as their files tell."""
     bytes: int = 0
     """How much there is to read."""
+    oldest: float = 0.0
+    """When the one that rests longest was last active, in seconds since 1970."""
     newest: float = 0.0
     """When one was last active, in seconds since 1970."""
     fresh: int = 0
     """Sessions that are new, or went on, since they were last imported."""
+    brought_at: float = 0.0
+    """When something of it was last brought here, in seconds since 1970; 0: never."""
 
 
 class FoundHistory(Struct, frozen=True):
@@ -38,17 +53,8 @@ class FoundHistory(Struct, frozen=True):
     """Of all of them."""
     fresh: int = 0
     """Sessions that an import would bring."""
-
-
-class LeftOut(Struct, frozen=True):
-    """A file that was not read, or not to its end."""
-
-    agent: ForeignAgent
-    """Whose it is."""
-    path: str
-    """The file."""
-    reason: str
-    """Why, in words."""
+    left_out: list[LeftOut] = []
+    """What could not be read when it was last looked into, and why."""
 
 
 class ImportedAgent(Struct, frozen=True, omit_defaults=True):
@@ -116,6 +122,19 @@ class HistoryImport(
 AllUsageBy = Literal["agent", "day", "month", "model", "project"]
 
 
+class AgentDay(Struct, frozen=True):
+    """What one agent used on a day, or in a month."""
+
+    agent: str
+    """What people call it."""
+    key: str
+    """The day, or the month."""
+    tokens: int
+    """Sent and received."""
+    cost_usd: float
+    """What it cost, in dollars."""
+
+
 class AllUsage(Struct, frozen=True, omit_defaults=True):
     """What all agents on this machine used, OpenAgent among them."""
 
@@ -127,6 +146,10 @@ class AllUsage(Struct, frozen=True, omit_defaults=True):
     """All of it."""
     agents: list[UsageRow]
     """The same by agent, whatever was asked for."""
+    parts: list[AgentDay] = []
+    """By day or month: how much of each is whose."""
+    unread: int = 0
+    """Bytes that are still being counted, where that was not waited for."""
     left_out: list[LeftOut] = []
     """What could not be read, and why."""
 
@@ -145,3 +168,5 @@ class UsageAll(
     """Only what came on this day or later, in seconds since 1970."""
     until: float | None = None
     """Only what came before this day, in seconds since 1970; null: until now."""
+    patience: float = 0.0
+    """After so many seconds, answer with what is counted by then, and count on; 0: when all is counted."""

@@ -65,6 +65,16 @@ class CountedRequest(Struct, frozen=True):
     cost_usd: float | None
 
 
+class CountedFile(Struct, frozen=True):
+    """A file, or one session of a database, and all requests in it."""
+
+    agent: str
+    source: str
+    version: str
+    requests: Sequence[CountedRequest]
+    problem: str
+
+
 class BroughtPiece(Struct, frozen=True):
     """The next messages of a session that is being brought."""
 
@@ -102,10 +112,8 @@ class SqlHistory:
         """By source."""
         return await self._store.read(_files, self._machine)
 
-    async def put_counts(
-        self, agent: str, source: str, version: str, requests: Sequence[CountedRequest], problem: str
-    ) -> None:
-        await self._store.write(_WRITER, _put_counts, (self._machine, agent, source), version, requests, problem)
+    async def put_counts(self, files: Sequence[CountedFile]) -> None:
+        await self._store.write(_WRITER, _put_counts, self._machine, files)
 
     async def put_imported(self, agent: str, source: str, mark: str, problem: str) -> None:
         await self._store.write(_WRITER, _put_imported, (self._machine, agent, source), mark, problem)
@@ -149,12 +157,15 @@ def _put_imported(connection: Connection, place: tuple[str, str, str], mark: str
     _file(connection, place, {"imported": mark, "problem": problem})
 
 
-def _put_counts(
-    connection: Connection, place: tuple[str, str, str], version: str, requests: Sequence[CountedRequest], problem: str
-) -> None:
+def _put_counts(connection: Connection, machine: str, files: Sequence[CountedFile]) -> None:
+    for each in files:
+        values = {"counted": each.version, "problem": each.problem}
+        _put_requests(connection, _file(connection, (machine, each.agent, each.source), values), each.requests)
+
+
+def _put_requests(connection: Connection, file: int, requests: Sequence[CountedRequest]) -> None:
     """All that the file holds now, in the place of what it held before. A request that another file told of first is
     that file's."""
-    file = _file(connection, place, {"counted": version, "problem": problem})
     connection.execute(delete(history_usage).where(history_usage.c.file == file))
     connection.execute(delete(history_requests).where(history_requests.c.file == file))
     sums: dict[tuple[str, str, str], list[Any]] = {}

@@ -17,9 +17,6 @@ REASONS = {
     "terminal.close": "a terminal goes on while its tab is left, and ends with `exit` or unwatched",
     "index.watch": "holds a connection open: for `openagent index watch`; the web builds when asked",
     "daemon.stop": "a page that stops what serves it could not start it again: `openagent stop`",
-    "history.find": "`openagent import --dry-run`, in a terminal of the machine whose folders are read",
-    "history.import": "as above, with `openagent import`",
-    "usage.all": "`openagent usage --all-agents`, in a terminal of that machine",
 }
 
 

@@ -5,6 +5,7 @@ import {
   IconChecklist,
   IconCopy,
   IconGavel,
+  IconHistory,
   IconKey,
   IconLayoutGrid,
   IconPackages,
@@ -37,6 +38,7 @@ export interface PageEntry {
 
 export const groups = {
   Workspaces: IconCopy,
+  Analytics: IconChartBar,
   Customise: IconAdjustments,
   Safety: IconShieldCheck,
   Settings: IconSettings,
@@ -72,7 +74,22 @@ export const pages: PageEntry[] = [
     group: 'Workspaces',
     load: () => import('./code'),
   },
-  { path: '/analytics', label: 'Analytics', icon: IconChartBar, key: 'u', load: () => import('./analytics') },
+  {
+    path: '/analytics',
+    label: 'Analytics',
+    icon: IconChartBar,
+    key: 'u',
+    group: 'Analytics',
+    load: () => import('./analytics'),
+  },
+  {
+    path: '/history',
+    label: 'Other agents',
+    icon: IconHistory,
+    key: 'b',
+    group: 'Analytics',
+    load: () => import('./history'),
+  },
   {
     path: '/templates',
     label: 'Templates',

@@ -1,6 +1,6 @@
 import { Progress } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { AnyEvent, IndexProgress, PullProgress } from '@/protocol/types'
+import type { AnyEvent, HistoryProgress, IndexProgress, PullProgress } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import './how-far.css'
 
@@ -32,6 +32,11 @@ export function usePulled(name: string): PullProgress | null {
 /** How far the building of an index is, or the setting up of its model; null when nothing was said yet. */
 export function useIndexed(): IndexProgress | null {
   return useNewest((event) => event.type === 'index.progress' && event)
+}
+
+/** How far the reading of other agents’ sessions is; null when nothing was said yet. */
+export function useRead(): HistoryProgress | null {
+  return useNewest((event) => event.type === 'history.progress' && event)
 }
 
 function useNewest<T>(pick: (event: AnyEvent) => T | false): T | null {

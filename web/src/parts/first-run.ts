@@ -1,5 +1,6 @@
 import { create } from 'zustand'
 import { useAsk } from '@/lib/ask'
+import { isBrought } from '@/state/attention'
 import { useOverview } from '@/state/overview'
 
 /** Whether somebody said to go on without a model, for as long as this tab is open. */
@@ -12,7 +13,7 @@ export const useSkipped = create<{ skipped: boolean }>(() => ({ skipped: false }
 export function useFirstRun(): boolean {
   const skipped = useSkipped((state) => state.skipped)
   const loaded = useOverview((state) => state.loaded)
-  const any = useOverview(({ cards }) => Object.keys(cards).length > 0)
+  const any = useOverview(({ cards }) => Object.values(cards).some((card) => !isBrought(card)))
   const setup = useAsk('setup.show', {}, { enabled: !any })
   return !skipped && loaded && !any && setup.data !== undefined && !setup.data.chosen
 }

@@ -2,7 +2,16 @@ import { useMantineColorScheme } from '@mantine/core'
 import '@mantine/spotlight/styles.css'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Spotlight, type SpotlightActionGroupData, spotlight } from '@mantine/spotlight'
-import { IconBell, IconFileImport, IconKeyboard, IconMoon, IconPlus, IconQuote, IconSearch } from '@tabler/icons-react'
+import {
+  IconBell,
+  IconFileImport,
+  IconHistory,
+  IconKeyboard,
+  IconMoon,
+  IconPlus,
+  IconQuote,
+  IconSearch,
+} from '@tabler/icons-react'
 import { keepPreviousData } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
@@ -11,6 +20,8 @@ import { answering, folderName } from '@/lib/format'
 import { plainWords } from '@/lib/plain'
 import { pages } from '@/pages/pages'
 import { sessionCommands } from '@/pages/session/commands'
+import { bring } from '@/parts/history/bringing'
+import { OTHER_AGENTS } from '@/parts/history/ways'
 import { StatusMark, statusWords } from '@/parts/StatusMark'
 import type { FoundMessage } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
@@ -64,6 +75,17 @@ export default function Palette() {
             label: 'Import a session …',
             leftSection: <IconFileImport size={16} />,
             onClick: () => useShell.setState({ importing: true }),
+          },
+          {
+            id: 'bring',
+            label: 'Bring sessions of other agents',
+            description: 'Claude Code, codex, gemini-cli, opencode, aider, goose',
+            keywords: ['import', 'history'],
+            leftSection: <IconHistory size={16} />,
+            onClick: () => {
+              void navigate({ to: OTHER_AGENTS })
+              void bring('all')
+            },
           },
           {
             id: 'theme',

@@ -113,7 +113,8 @@ class Daemon {
   }
 
   private list(): void {
-    void this.request('session.list', { limit: SESSIONS_PAGE }).then((page) =>
+    // Those of other agents are many, and nobody waits for them: they are asked for where they are shown.
+    void this.request('session.list', { limit: SESSIONS_PAGE, brought: false }).then((page) =>
       useOverview.setState((state) => withTold(state, page.sessions, true)),
     )
   }

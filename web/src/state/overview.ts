@@ -120,7 +120,8 @@ function reduceCard(card: Card, event: AnyEvent): Card {
     case 'turn.started':
       return {
         ...card,
-        info: now({ status: 'thinking', turn_count: event.turn }),
+        // How many exactly is asked when it is listed: here it tells that something was said in it.
+        info: now({ status: 'thinking', turn_count: event.turn, message_count: (card.info.message_count ?? 0) + 1 }),
         turnStartedAt: at,
         line: '',
       }

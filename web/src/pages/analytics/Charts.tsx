@@ -1,32 +1,13 @@
 import '@mantine/charts/styles.css'
 import { BarChart, LineChart } from '@mantine/charts'
-import { type ReactNode, useEffect, useState } from 'react'
 import { cost, duration, money, tokens } from '@/lib/format'
+import { bars, Chart, frame, shortDay, unbroken } from './Chart'
 import type { Day } from './days'
 
-const HEIGHT = 200
-/** A label of an axis is one line: its spaces do not break. */
-const unbroken = (text: string) => text.replaceAll(' ', '\u00a0')
-const shortDay = (day: string) =>
-  unbroken(new Date(`${day}T12:00`).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' }))
 const seconds = (value: number) => unbroken(duration(value * 1000))
 
 export default function Charts({ days, unpriced }: { days: Day[]; unpriced: number }) {
-  const common = {
-    h: HEIGHT,
-    data: days.map((day) => ({ ...day, day: shortDay(day.day) })),
-    dataKey: 'day',
-    tickLine: 'none' as const,
-    gridAxis: 'x' as const,
-    strokeDasharray: '2 4',
-    yAxisProps: { width: 52, tickMargin: 4 },
-    xAxisProps: { minTickGap: 24 },
-  }
-  const bars = {
-    barChartProps: { accessibilityLayer: false },
-    maxBarWidth: 28,
-    barProps: { isAnimationActive: false },
-  }
+  const common = { ...frame, data: days.map((day) => ({ ...day, day: shortDay(day.day) })), dataKey: 'day' }
   const lines = {
     lineChartProps: { accessibilityLayer: false },
     curveType: 'linear' as const,
@@ -137,44 +118,4 @@ export default function Charts({ days, unpriced }: { days: Day[]; unpriced: numb
 function told(days: Day[], pick: (day: Day) => number | null, words: (value: number) => string): string {
   const last = days.map(pick).findLast((value) => value !== null)
   return last === null || last === undefined ? 'Nothing was measured.' : words(last)
-}
-
-/** A picture of figures, and what it shows in a sentence for those who do not see it. */
-function Chart(props: { title: string; told: string; legend?: [string, string][]; children: ReactNode }) {
-  const mine = useTurn()
-  return (
-    <figure className="chart panel" aria-label={`${props.title}. ${props.told}`}>
-      <figcaption>
-        <h2>{props.title}</h2>
-        {props.legend?.map(([word, colour]) => (
-          <span key={word} className="chart-key">
-            <span style={{ background: colour }} />
-            {word}
-          </span>
-        ))}
-      </figcaption>
-      <div aria-hidden="true" className="chart-place">
-        {mine && props.children}
-      </div>
-    </figure>
-  )
-}
-
-let turns: Promise<void> = Promise.resolve()
-
-/** Charts are drawn one after another, each when the browser has time: all at once they would hold up the page. */
-function useTurn(): boolean {
-  const [mine, setMine] = useState(false)
-  useEffect(() => {
-    let wanted = true
-    turns = turns.then(async () => {
-      if (!wanted) return
-      await new Promise<void>((resolve) => setTimeout(resolve))
-      if (wanted) setMine(true)
-    })
-    return () => {
-      wanted = false
-    }
-  }, [])
-  return mine
 }

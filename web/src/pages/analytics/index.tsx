@@ -12,6 +12,7 @@ import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import type { CostAnalysis, FailureRow, UsageRow } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
 import { Agents } from './Agents'
+import { AllAgents } from './AllAgents'
 import { daysOf, fromFirst, startOfDay } from './days'
 import './analytics.css'
 
@@ -64,6 +65,7 @@ export default function Analytics() {
           <Agents />
         </>
       )}
+      <AllAgents />
     </Page>
   )
 }

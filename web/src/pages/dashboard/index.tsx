@@ -16,6 +16,7 @@ import './dashboard.css'
 import { NeedCard } from './NeedCard'
 import { SessionCard } from './SessionCard'
 import { SystemPanel } from './SystemPanel'
+import { Theirs } from './Theirs'
 
 type Sort = 'active' | 'name' | 'cost' | 'context'
 
@@ -39,7 +40,7 @@ function Sessions() {
     { keys: 'j', what: 'Next session', run: () => toCard(1) },
     { keys: 'k', what: 'Previous session', run: () => toCard(-1) },
   ])
-  const total = Object.values(all).flat().length
+  const total = Object.values(all).flat().length - all.brought.length
   return (
     <Page
       title="Sessions"
@@ -79,11 +80,12 @@ function Sessions() {
         <LoadingRows count={3} height={128} />
       ) : total === 0 ? (
         <Empty />
-      ) : Object.values(shown).flat().length === 0 ? (
+      ) : Object.values(shown).flat().length === shown.brought.length ? (
         <p className="dim no-match">No session matches. Clear the filter to see all {total}.</p>
       ) : (
         <Groups shown={shown} sort={sort} choosing={choosing} setChoosing={setChoosing} />
       )}
+      <Theirs query={query} />
     </Page>
   )
 }
@@ -228,12 +230,13 @@ function narrowed(all: ByTurn, query: string): ByTurn {
   const wanted = query.trim().toLowerCase()
   if (!wanted) return all
   const matches = ({ info }: Card) => `${info.name} ${info.cwd} ${answering(info)}`.toLowerCase().includes(wanted)
-  const { needsYou, running, done, rest, archived } = all
+  const { needsYou, running, done, rest, brought, archived } = all
   return {
     needsYou: needsYou.filter(matches),
     running: running.filter(matches),
     done: done.filter(matches),
     rest: rest.filter(matches),
+    brought: brought.filter(matches),
     archived: archived.filter(matches),
   }
 }

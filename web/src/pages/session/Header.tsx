@@ -4,6 +4,7 @@ import { IconLayoutColumns, IconLayoutSidebarLeftExpand, IconLayoutSidebarRightE
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { money } from '@/lib/format'
+import { Chip } from '@/parts/Listing'
 import { ContextMeter } from '@/parts/Meter'
 import { StatusMark } from '@/parts/StatusMark'
 import { Tip } from '@/parts/Tip'
@@ -39,6 +40,11 @@ export function Header({ info, going, openLeft, openRight, rewind }: Props) {
       </ActionIcon>
       <StatusMark status={info.status} />
       <Name info={info} />
+      {info.origin && (
+        <span className="session-origin">
+          <Chip title={`Begun with ${info.origin.title}: ${info.origin.path}`}>{info.origin.title}</Chip>
+        </span>
+      )}
       <div className="session-switches">
         <ModelSwitch info={info} />
         <ModeSwitch info={info} />

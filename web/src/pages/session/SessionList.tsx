@@ -8,15 +8,15 @@ import './session-list.css'
 
 /** The other sessions, beside the one that is open: what needs the person first, then what is at work, then what is new. */
 export function SessionList({ close }: { close?: () => void }) {
-  const { needsYou, running, done, rest } = useByTurn()
+  const { needsYou, running, done, rest, brought } = useByTurn()
   const [query, setQuery] = useState('')
   const news = useMemo(() => new Set([...needsYou, ...done]), [needsYou, done])
   const shown = useMemo(() => {
     const wanted = query.trim().toLowerCase()
-    return [...needsYou, ...running, ...done, ...rest]
+    return [...needsYou, ...running, ...done, ...rest, ...brought]
       .filter(({ info }) => !wanted || `${info.name} ${info.cwd}`.toLowerCase().includes(wanted))
       .slice(0, 100)
-  }, [needsYou, running, done, rest, query])
+  }, [needsYou, running, done, rest, brought, query])
   return (
     <nav className="session-list" aria-label="Sessions">
       <TextInput

@@ -2,7 +2,7 @@ import { Button, UnstyledButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
-import { money, tokens } from '@/lib/format'
+import { cost, money, tokens } from '@/lib/format'
 import { later } from '@/lib/later'
 import { Churn } from '@/parts/Diff'
 import type { ChangedFile, PlanItem } from '@/protocol/types'
@@ -142,7 +142,7 @@ function Changes({ conversation, rewind }: { conversation: Conversation; rewind:
 }
 
 function Usage({ conversation }: { conversation: Conversation }) {
-  const { usage, settings, turn_count: turns, message_count: messages } = conversation.info
+  const { usage, settings, origin, turn_count: turns, message_count: messages } = conversation.info
   const input = usage?.tokens?.input_tokens ?? 0
   const cached = usage?.tokens?.cached_tokens ?? 0
   const rows: [string, string][] = [
@@ -152,6 +152,9 @@ function Usage({ conversation }: { conversation: Conversation }) {
     ['Turns', `${turns ?? 0} (${messages ?? 0} messages)`],
     ['Cost', useCost(conversation.info.id) + (settings?.budget_usd ? ` of ${money(settings.budget_usd)}` : '')],
   ]
+  const there = origin?.usage
+  if (origin && there?.requests)
+    rows.push([`Before, with ${origin.title}`, cost(there.cost_usd ?? 0, there.unpriced ?? 0)])
   return (
     <Section title="Usage">
       <dl className="side-usage">

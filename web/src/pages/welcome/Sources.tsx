@@ -4,7 +4,8 @@ import type { ReactNode } from 'react'
 import { useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
 import { ErrorState, LoadingRows } from '@/parts/states'
-import type { ModelSources } from '@/protocol/types'
+import type { FoundHistory, ModelSources } from '@/protocol/types'
+import { TheirsTile } from './TheirsTile'
 import { type Chosen, KeyTile, LoginTile, OfflineTile, OwnServerTile, PasteTile, ServerTile, TourTile } from './tiles'
 import '@/parts/listing.css'
 import './welcome.css'
@@ -12,12 +13,14 @@ import './welcome.css'
 /** Everything that could answer on this machine, one step away each, the best to begin with first. */
 export function Sources({ chosen, done }: { chosen: (model: string) => void; done: () => void }) {
   const look = useAsk('setup.look', {}, { staleTime: 0 })
+  // Who may not ask for it, or whose home cannot be read, chooses a model all the same.
+  const theirs = useAsk('history.find', {}, { retry: false })
   const renew = useRenew('setup.show', 'setup.look', 'daemon.status', 'models.list', 'auth.list', 'config.show')
   const keep: Chosen = async (model) => {
     await renew()
     chosen(model)
   }
-  if (look.isPending)
+  if (look.isPending || theirs.isPending)
     return (
       <>
         <p className="dim welcome-looking" role="status">
@@ -28,18 +31,41 @@ export function Sources({ chosen, done }: { chosen: (model: string) => void; don
     )
   if (look.error) return <ErrorState problem={look.error} retry={() => void look.refetch()} />
   return (
-    <Found sources={look.data} chosen={keep} done={done} again={() => void look.refetch()} busy={look.isFetching} />
+    <Found
+      sources={look.data}
+      theirs={theirs.data}
+      chosen={keep}
+      done={done}
+      again={() => void look.refetch()}
+      busy={look.isFetching}
+    />
   )
 }
 
-function Found(props: { sources: ModelSources; chosen: Chosen; done: () => void; again: () => void; busy: boolean }) {
-  const { sources, chosen } = props
+interface FoundProps {
+  sources: ModelSources
+  theirs: FoundHistory | undefined
+  chosen: Chosen
+  done: () => void
+  again: () => void
+  busy: boolean
+}
+
+function Found(props: FoundProps) {
+  const { sources, theirs, chosen } = props
   const able = sources.servers.filter(({ models }) => models && models.length > 0)
   const unable = sources.servers.filter(({ models }) => !models || models.length === 0)
   const loggedIn = sources.logins.filter(({ done }) => done)
   const any = sources.keys.length + able.length + loggedIn.length > 0
   return (
     <>
+      {theirs && theirs.agents.length > 0 && (
+        <Group title="Left by other agents">
+          <ul className="tiles">
+            <TheirsTile found={theirs} />
+          </ul>
+        </Group>
+      )}
       <Group
         title="Found here"
         action={

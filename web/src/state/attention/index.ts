@@ -4,7 +4,7 @@ import { useLooked } from './looked'
 import { type ByTurn, sorted } from './sorting'
 
 export { look } from './looked'
-export { type ByTurn, byProject, isWaiting } from './sorting'
+export { type ByTurn, byProject, isBrought, isWaiting } from './sorting'
 
 /** The sessions by who has to act next: the one sorting that every figure is counted from. */
 export function useByTurn(): ByTurn {

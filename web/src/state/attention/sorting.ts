@@ -10,7 +10,13 @@ export interface ByTurn {
   /** Ended since they were looked at last. */
   done: Card[]
   rest: Card[]
+  /** Begun with another agent, and nothing was said in them here yet. */
+  brought: Card[]
   archived: Card[]
+}
+
+export function isBrought({ info }: Pick<Card, 'info'>): boolean {
+  return info.origin != null && (info.message_count ?? 0) <= (info.origin.messages ?? 0)
 }
 
 export function isWaiting({ info }: Card): boolean {
@@ -22,7 +28,7 @@ export function isNews({ info }: Card, looked: Looked): boolean {
 }
 
 export function sorted(cards: Record<string, Card>, looked: Looked): ByTurn {
-  const found: ByTurn = { needsYou: [], running: [], done: [], rest: [], archived: [] }
+  const found: ByTurn = { needsYou: [], running: [], done: [], rest: [], brought: [], archived: [] }
   for (const card of Object.values(cards)) if (!card.info.parent) found[placeOf(card, looked)].push(card)
   for (const group of Object.values(found) as Card[][])
     group.sort((one, other) => other.info.updated_at - one.info.updated_at)
@@ -35,6 +41,7 @@ function placeOf(card: Card, looked: Looked): keyof ByTurn {
   if (isWaiting(card)) return 'needsYou'
   if (isRunning(info)) return 'running'
   if (info.archived) return 'archived'
+  if (isBrought(card)) return 'brought'
   if (!isNews(card, looked)) return 'rest'
   return info.status === 'error' ? 'needsYou' : 'done'
 }

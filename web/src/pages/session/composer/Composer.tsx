@@ -6,6 +6,7 @@ import { act } from '@/lib/ask'
 import { later, patiently } from '@/lib/later'
 import { Tip } from '@/parts/Tip'
 import { useKeys } from '@/shell/shortcuts'
+import { isBrought } from '@/state/attention'
 import { type Conversation, isRunning } from '@/state/conversation'
 import { forget, say, type Unsent } from '@/state/outbox'
 import { focusAsk } from '../asks/focus'
@@ -20,6 +21,7 @@ import { type Opened, useList } from './useList'
 import { commandIn, optionId } from './words'
 import '../composer.css'
 
+const GoOn = later(() => import('./GoOn'))
 const McpDialog = later(() => import('./McpDialog'))
 const Queue = later(() => import('./Queue'))
 const ResendBar = later(() => import('./ResendBar'))
@@ -130,6 +132,7 @@ export function Composer({ conversation, rewind }: Props) {
       <Suspense>
         {queued.length > 0 && <Queue session={session} queued={queued} held={held} running={running} />}
       </Suspense>
+      <Suspense>{isBrought(conversation) && <GoOn info={info} />}</Suspense>
       {again.one && (
         <Suspense>
           <ResendBar
@@ -170,7 +173,7 @@ export function Composer({ conversation, rewind }: Props) {
           <Textarea
             ref={input}
             aria-label="Message"
-            placeholder={placeholder(files.over, running)}
+            placeholder={placeholder(files.over, running, isBrought(conversation))}
             autosize
             minRows={1}
             maxRows={12}
@@ -215,8 +218,9 @@ export function Composer({ conversation, rewind }: Props) {
   )
 }
 
-function placeholder(over: boolean, running: boolean): string {
+function placeholder(over: boolean, running: boolean, brought: boolean): string {
   if (over) return 'Drop it to attach it'
+  if (brought && !running) return 'Go on here: message, @file, /command, !shell'
   return running ? 'Say more: it waits until this turn has ended' : 'Message, @file, /command, !shell'
 }
 

@@ -212,7 +212,7 @@ def test_what_other_agents_left_is_brought_counted_and_opened_with_no_key_at_all
             person.seen.until_shown("message, @file, /command, !shell")
             person.seen.write("/sessions")
             person.seen.press("Enter")
-            person.seen.until_shown("Sessions of other agents")
+            person.seen.until_shown("Sessions of other agents", "1 brought by")
             person.seen.press("Enter")
             person.seen.until_shown("Count the lines", "$0.10", "goose")
             person.seen.press("Enter")

@@ -18,7 +18,7 @@ from openagent.core.audit import Actor, acting, entry
 from openagent.daemon.bus import EventBus
 from openagent.daemon.callers import Caller
 from openagent.daemon.connection import Connection
-from openagent.daemon.folders import no_folder
+from openagent.daemon.folders import gone, no_folder
 from openagent.daemon.live_metrics import LiveMetrics, rss_bytes
 from openagent.daemon.op_audit import OpAudit
 from openagent.daemon.reach_interface import Reach
@@ -370,6 +370,8 @@ class Daemon:
     async def _message_send(self, connection: Connection, op: MessageSend) -> Sent:
         parts = message_parts(op.text, op.parts)
         session = await (await self._manager()).get(op.session)
+        if not await asyncio.to_thread(os.path.isdir, session.info.cwd):
+            raise gone(session.info.cwd, session.id)
         return await session.send(parts, op.id, connection.env, again=op.again)
 
     async def _turn_cancel(self, connection: Connection, op: TurnCancel) -> Cancelled:

@@ -5,6 +5,16 @@ import os
 from openagent.protocol.errors import OpenAgentError
 
 
+def gone(path: str, session: str) -> OpenAgentError:
+    """For the folder of a session, which is no more: that of one brought from another machine, or of a project long
+    deleted."""
+    return OpenAgentError(
+        "workspace_gone",
+        f"The folder of this session is gone: {path}.",
+        hint=f"`openagent sessions fork {session} --cwd DIR` goes on with it in another folder.",
+    )
+
+
 def no_folder(path: str) -> OpenAgentError:
     """For a path that is no absolute path of a folder on this machine."""
     if not os.path.isabs(path):

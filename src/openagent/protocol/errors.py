@@ -25,6 +25,7 @@ ErrorCode = Literal[
     "rate_limited",
     "quota_exhausted",
     "workspace_full",
+    "workspace_gone",
     "model_not_found",
     "context_too_long",
     "budget_exceeded",

@@ -18,6 +18,8 @@ export interface Unsent {
   tried: boolean
   /** Why the daemon did not take it. */
   problem: string
+  /** The folder that its session works in is no more. */
+  gone?: boolean
 }
 
 const KEY = 'openagent.unsent'
@@ -94,7 +96,8 @@ async function send({ id, session, text, parts, tried }: Unsent): Promise<boolea
     return true
   } catch (problem) {
     // Without an answer it stays, and is sent again under the same id.
-    if (problem instanceof Refusal) change(id, { problem: problem.message })
+    if (problem instanceof Refusal)
+      change(id, { problem: problem.message, gone: problem.info.code === 'workspace_gone' })
     return false
   }
 }

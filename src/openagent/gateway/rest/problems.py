@@ -30,6 +30,7 @@ STATUSES: dict[ErrorCode, int] = {
     "rate_limited": 429,
     "quota_exhausted": 429,
     "workspace_full": 409,
+    "workspace_gone": 409,
     "model_not_found": 404,
     "context_too_long": 422,
     "budget_exceeded": 409,

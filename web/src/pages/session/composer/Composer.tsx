@@ -128,7 +128,7 @@ export function Composer({ conversation, rewind }: Props) {
   return (
     <div className={files.over ? 'composer composer-over' : 'composer'}>
       {/* Never loaded later: it is needed while the daemon, which serves it, is away. */}
-      <UnsentList session={session} edit={edit} />
+      <UnsentList info={info} edit={edit} />
       <Suspense>
         {queued.length > 0 && <Queue session={session} queued={queued} held={held} running={running} />}
       </Suspense>

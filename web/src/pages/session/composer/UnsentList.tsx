@@ -1,13 +1,19 @@
 import { Button } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
+import { later } from '@/lib/later'
+import type { SessionInfo } from '@/protocol/types'
 import { useLink } from '@/state/link'
 import { forget, tryAgain, type Unsent, useOutbox } from '@/state/outbox'
+
+const Elsewhere = later(() => import('./Elsewhere'))
 
 /** Most messages are taken sooner than an eye would see it. */
 const NOTICED = 400
 
 /** What was said and is not with the daemon yet: in sight at once, and out as soon as that is back. */
-export function UnsentList({ session, edit }: { session: string; edit: (one: Unsent) => void }) {
+export function UnsentList({ info, edit }: { info: SessionInfo; edit: (one: Unsent) => void }) {
+  const session = info.id
+  const [moving, setMoving] = useState<Unsent | null>(null)
   const all = useOutbox((state) => state.unsent)
   const away = useLink(({ link }) => link.state !== 'open')
   const own = all.filter((one) => one.session === session)
@@ -24,7 +30,12 @@ export function UnsentList({ session, edit }: { session: string; edit: (one: Uns
             </span>
             {(one.problem || !one.tried) && (
               <span className="unsent-actions">
-                {one.problem && (
+                {one.gone && (
+                  <Button size="compact-xs" variant="light" onClick={() => setMoving(one)}>
+                    Go on in another folder
+                  </Button>
+                )}
+                {one.problem && !one.gone && (
                   <Button size="compact-xs" variant="light" onClick={() => tryAgain(one.id)}>
                     Try again
                   </Button>
@@ -40,6 +51,7 @@ export function UnsentList({ session, edit }: { session: string; edit: (one: Uns
           </div>
         </li>
       ))}
+      <Suspense>{moving && <Elsewhere info={info} unsent={moving} close={() => setMoving(null)} />}</Suspense>
     </ul>
   )
 }

@@ -7,13 +7,14 @@ import type { SessionInfo } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 
 /** The same conversation, going on in another folder. */
-export function MoveOn({ info, back, done }: { info: SessionInfo; back: () => void; done: () => void }) {
+export function MoveOn(props: { info: SessionInfo; back: () => void; done: (there: SessionInfo) => void }) {
+  const { info, back, done } = props
   const navigate = useNavigate()
   const folders = useFolders().filter((folder) => folder !== info.cwd)
   const [cwd, setCwd] = useState('')
   const move = async () => {
     const fork = await daemon.request('session.fork', { session: info.id, name: info.name, cwd: cwd.trim() })
-    done()
+    done(fork)
     await navigate({ to: '/sessions/$id', params: { id: fork.id } })
   }
   return (

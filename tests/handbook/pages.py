@@ -31,3 +31,9 @@ def named(text: str) -> Iterator[str]:
         words = " ".join(code.replace("\\|", "|").split())
         if words.startswith("openagent "):
             yield re.sub(r"[\[\]…]", "", words)
+
+
+def prompted(text: str) -> list[str]:
+    """What stands behind the `$` of a page's consoles, in order."""
+    lines = [line for block in blocks(text, "console") for line in block.splitlines() if line.startswith("$ ")]
+    return [re.split(r"\s+# ", line.removeprefix("$ "), maxsplit=1)[0] for line in lines]

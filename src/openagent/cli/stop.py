@@ -10,7 +10,8 @@ from openagent.client import elsewhere
 from openagent.protocol.daemon import DaemonStop
 from openagent.protocol.errors import OpenAgentError
 
-STOP_SECONDS = 15.0
+STOP_SECONDS = 60.0
+"""On the slowest machine: a daemon gives its turns ten of them."""
 
 
 @command("stop", "openagent stop")

@@ -223,8 +223,9 @@ def assemble(
         store, configs, redactor, models.vault, sessions=sessions, make_host=make_host, tell=tell_workspace
     )
     start_in_jail = jailed_starter(settings.jail, scratch, hidden, exits)
-    custom = Customizing(configs, start_in_jail, plugins, tools, mcp, loaded=loaded, bus=bus)
-    names = TemplateNames(custom.tools_beside(mcp.tools), mcp.server_names, models.catalog.resolve)
+    check_model = models.catalog.check
+    custom = Customizing(configs, start_in_jail, plugins, tools, mcp, loaded=loaded, bus=bus, check_model=check_model)
+    names = TemplateNames(custom.tools_beside(mcp.tools), mcp.server_names, check_model)
     team = Team(sessions, bus, configs, store, safety=safety, inherited=inherited, built_in=tools, names=names)
     collectors = Collectors(built_in_collectors(redactor.redact), plugins)
     check = SettingsCheck(
@@ -232,7 +233,7 @@ def assemble(
         more_tools=names.more_tools,
         mcp_servers=mcp.servers_of,
         all_are_up=mcp.all_are_up,
-        resolve_model=models.catalog.check,
+        resolve_model=check_model,
         collectors=collectors,
     )
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openagent.agents.template_files import read_template, write_template
+from openagent.agents.template_files import read_template, template_in, write_template
 from openagent.agents.templates import starters
 from openagent.plugins.front_matter import parse_front_matter
 from openagent.protocol.errors import OpenAgentError
@@ -37,6 +37,20 @@ def test_a_claude_code_agent_file_is_a_template() -> None:
         mode="plan",
         prompt="You are a senior reviewer.\n\n## How\n- look",
     )
+
+
+def test_of_a_file_for_another_program_what_is_understood_counts_and_the_rest_is_told() -> None:
+    text = (
+        "---\nname: a b\nmode: yolo\nmodle: x/y\ndisallowedTools: Write, Edit\nmcpServers:\n  - slack:\n      url: u\n"
+        "effort: high\ncolor: red\nmaxTurns: 5\n---\nDo."
+    )
+    read = template_in(text, "a.md")
+    assert read.template == Template("a-b", prompt="Do.", max_steps=5, disabled_tools=["write_file", "edit_file"])
+    assert read.notes("a.md") == [
+        "a.md:3: 'yolo' is no mode.",
+        "a.md:4: there is no key `modle`.",
+        "a.md: `mcpServers`, `effort` are not used here.",
+    ]
 
 
 def test_lists_blocks_quotes_and_comments_are_read() -> None:
@@ -92,6 +106,7 @@ names = st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True)
         prompt=words.filter(lambda text: text != "---"),
         model=st.sampled_from(["", "auto", "openai/gpt-5", "mine/a:b/c"]),
         tools=st.none() | st.lists(names, unique=True, min_size=1),
+        disabled_tools=st.lists(names, unique=True),
         mcp_servers=st.none() | st.lists(names, unique=True),
         mode=st.sampled_from([None, "plan", "ask", "edits", "full"]),
         max_steps=st.none() | st.integers(1, 500),

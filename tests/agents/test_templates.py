@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from openagent.client import Client
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
+from openagent.protocol.events import ErrorRaised
 from openagent.protocol.safety import TrustAdd
 from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange
 from openagent.protocol.templates import (
@@ -23,7 +24,7 @@ from openagent.protocol.templates import (
     TemplatesWrite,
 )
 
-from ..interaction.doing import ask, turn
+from ..interaction.doing import ask, results_of, turn
 from ..interaction.house import MODEL, House, house
 
 pytestmark = pytest.mark.anyio
@@ -125,24 +126,169 @@ async def test_a_session_made_from_a_template_has_its_prompt_tools_and_limits(tm
 
 
 @pytest.mark.parametrize(
-    ("template", "said"),
+    ("template", "said", "hint"),
     [
         (
             Template("x", prompt="p", model="nobody/m"),
-            "names the model 'nobody/m': There is no provider named 'nobody'.",
+            "names the model 'nobody/m', which cannot answer here: the session's own does.",
+            "There is no provider named 'nobody'.",
         ),
-        (Template("x", prompt="p", tools=["grep", "fly"]), "names the tool 'fly', which does not exist here."),
-        (Template("x", prompt="p", mcp_servers=["moon"]), "names the MCP server 'moon', which is not set up here."),
+        (
+            Template("x", prompt="p", tools=["grep", "fly"]),
+            "names the tool 'fly', which does not exist here: it works without.",
+            "",
+        ),
+        (
+            Template("x", prompt="p", mcp_servers=["moon"]),
+            "names the MCP server 'moon', which is not set up here: it works without.",
+            "",
+        ),
     ],
 )
-async def test_a_template_that_names_what_is_not_there_is_refused_in_a_sentence(
-    tmp_path: Path, template: Template, said: str
+async def test_what_a_template_names_that_is_not_there_is_told_once_and_the_session_works(
+    tmp_path: Path, template: Template, said: str, hint: str
 ) -> None:
-    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+    async with (
+        house(tmp_path, [{"text": "hi"}, {"text": "ho"}], config=f'model = "{MODEL}"') as h,
+        await h.client() as client,
+    ):
         await ask(client, TemplatesSave, template=template)
-        op = SessionCreate(id=client.next_id(), cwd=str(h.workspace), template="x")
-        with pytest.raises(OpenAgentError) as refused:
-            await client.request(op)
-        assert refused.value.info.message == f"The template 'x' {said}"
+        info = await client.request(SessionCreate(id=client.next_id(), cwd=str(h.workspace), template="x"))
+        attachment = await client.attach(info.id)
+        _, seen = await turn(client, attachment)
+        assert [event.error for event in seen if isinstance(event, ErrorRaised)] == [
+            ErrorInfo("config_error", f"The template 'x' {said}", hint=hint)
+        ]
+        completed, seen = await turn(client, attachment)
+        assert completed.reason == "done"
+        assert not [event for event in seen if isinstance(event, ErrorRaised)]
         with pytest.raises(OpenAgentError, match="Did you mean 'coder'"):
             await create(h, client, "codr")
+
+
+async def test_agent_files_of_other_programs_count_in_a_trusted_folder_with_what_is_understood(tmp_path: Path) -> None:
+    files = {
+        ".claude/agents/team/reviewer2.md": (
+            "---\nname: reviewer2\ndescription: Reviews: all of it\ntools: Read, Bash(git diff:*)\nmodel: sonnet\n"
+            "color: purple\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n"
+            "          command: ./check.sh\n---\nReview."
+        ),
+        ".opencode/agent/docs.md": (
+            "---\ndescription: Writes\nmode: subagent\nmodel: openai/gpt-5\ntemperature: 0.1\ntools:\n  bash: false\n"
+            'permission:\n  webfetch: deny\n  bash:\n    "git *": ask\n---\nWrite.'
+        ),
+        ".gemini/agents/scout.md": (
+            "---\nname: scout\ndescription: Looks\nkind: local\ntools:\n  - read_file\n  - run_shell_command\n"
+            "model: gemini-2.5-pro\nmax_turns: 7\ntimeout_mins: 2\n---\nLook."
+        ),
+        ".gemini/agents/far.md": "---\nname: far\nkind: remote\nagent_card_url: http://x\n---\n",
+        ".codex/agents/fixer.toml": (
+            'name = "fixer"\ndescription = "Fixes"\ndeveloper_instructions = "Fix."\nsandbox_mode = "read-only"\n'
+            'model_reasoning_effort = "high"\n'
+        ),
+        ".github/agents/dot-net.agent.md": (
+            "---\nname: Expert .NET\ndescription: C#\ntools: ['edit/editFiles', 'github/*']\nmodel: GPT-4.1\n---\nCode."
+        ),
+        ".github/chatmodes/plan.chatmode.md": "---\ndescription: Plans\ntools: ['codebase']\n---\nPlan.",
+    }
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        for name, text in files.items():
+            file = h.workspace / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        write(tmp_path / ".claude" / "agents", "mine", "---\ndescription: my own\n---\nDo.")
+        untrusted = await listed(h, client)
+        assert {info.template.name for info in untrusted.templates if info.source == "project"} == set()
+        assert [info.source for info in untrusted.templates if info.template.name == "mine"] == ["user"]
+        assert "openagent trust" in untrusted.notices[0]
+
+        await ask(client, TrustAdd, cwd=str(h.workspace))
+        found = await listed(h, client)
+        by_name = {info.template.name: info.template for info in found.templates if info.source == "project"}
+        assert by_name == {
+            "reviewer2": Template(
+                "reviewer2",
+                description="Reviews: all of it",
+                prompt="Review.",
+                tools=["read_file", "shell"],
+                model="anthropic/claude-sonnet-5-5",
+            ),
+            "docs": Template(
+                "docs",
+                description="Writes",
+                prompt="Write.",
+                model="openai/gpt-5",
+                disabled_tools=["shell", "shell_output", "web_fetch"],
+            ),
+            "scout": Template(
+                "scout",
+                description="Looks",
+                prompt="Look.",
+                tools=["read_file", "shell", "shell_output"],
+                model="gemini/gemini-2.5-pro",
+                max_steps=7,
+                timeout=120.0,
+            ),
+            "fixer": Template("fixer", description="Fixes", prompt="Fix.", mode="plan"),
+            "Expert-NET": Template(
+                "Expert-NET",
+                description="C#",
+                prompt="Code.",
+                tools=["edit_file", "write_file", "apply_patch"],
+                mcp_servers=["github"],
+            ),
+            "plan": Template(
+                "plan", description="Plans", prompt="Plan.", tools=["grep", "glob", "list_dir", "search_code"]
+            ),
+        }
+        told = [notice.removeprefix(f"{h.workspace}/") for notice in found.notices]
+        assert told == [
+            ".claude/agents/team/reviewer2.md: `hooks` is not used here.",
+            ".opencode/agent/docs.md: `temperature`, `permission` of single commands are not used here.",
+            ".gemini/agents/far.md: it works elsewhere (`kind: remote`), and not here.",
+            ".codex/agents/fixer.toml: `model_reasoning_effort` is not used here.",
+            ".github/agents/dot-net.agent.md:5: 'GPT-4.1' is no model.",
+        ]
+        (h.workspace / ".claude/agents/team/reviewer2.md").write_text("---\nname: reviewer2\n---\nChanged.")
+        changed = await listed(h, client)
+        assert {info.template.name for info in changed.templates if info.source == "project"} == set()
+
+
+async def test_a_sub_agent_whose_model_is_not_here_works_with_its_callers(tmp_path: Path) -> None:
+    call = {"name": "agent", "arguments": {"tasks": [{"template": "reviewer2", "task": "look"}]}}
+    script = [{"tool_calls": [call]}, {"text": "looked"}, {"text": "fine"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        write(
+            tmp_path / ".claude" / "agents",
+            "reviewer2",
+            "---\ndescription: Reviews\nmodel: opus\ntools: Read\n---\nReview.",
+        )
+        session = await client.create_session(str(h.workspace), model=MODEL, mode="full")
+        completed, _ = await turn(client, await client.attach(session.id))
+        assert completed.reason == "done"
+        (result,) = await results_of(client, session.id)
+        assert "looked" in result.text
+        assert {request.json()["model"] for request in h.sim.requests} == {"scripted"}
+
+
+async def test_a_template_that_is_not_listed_is_found_by_some_words(tmp_path: Path) -> None:
+    def call(template: str) -> dict[str, Any]:
+        tasks = [{"template": template, "task": "look"}]
+        return {"tool_calls": [{"name": "agent", "arguments": {"tasks": tasks}}]}
+
+    script = [call("tune postgres"), call("z-postgres"), {"text": "tuned"}, {"text": "fine"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        for number in range(30):
+            write(h.home / "agents", f"a{number}", f"---\ndescription: does {number}\nmode: plan\n---\nDo.")
+        write(h.home / "agents", "z-postgres", "---\ndescription: Tunes databases\nmode: plan\n---\nTune.")
+        session = await client.create_session(str(h.workspace), model=MODEL, mode="full")
+        await turn(client, await client.attach(session.id))
+        (offered,) = [tool for tool in h.sim.requests[0].json()["tools"] if tool["function"]["name"] == "agent"]
+        assert "z-postgres" not in offered["function"]["description"]
+        assert "16 more are not listed." in offered["function"]["description"]
+        found, done = await results_of(client, session.id)
+        assert found.text == (
+            "There is no template 'tune postgres', so nothing was started. These fit the words:\n"
+            "- z-postgres: Tunes databases"
+        )
+        assert "tuned" in done.text

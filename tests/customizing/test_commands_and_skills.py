@@ -91,6 +91,53 @@ async def test_allowed_tools_and_model_of_a_strangers_command_do_not_count_until
         assert (h.workspace / "made").exists()
 
 
+async def test_commands_of_other_agents_are_called_in_their_own_words(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}] * 7) as h, await h.client() as client:
+        toml = 'description = "Explain"\nprompt = """Explain {{args}}: !{echo it is {{args}}} @{notes.txt}"""\n'
+        put(h.workspace / ".gemini" / "commands" / "git" / "explain.toml", toml)
+        put(h.workspace / ".gemini" / "commands" / "broken.toml", "prompt = ")
+        put(h.workspace / ".opencode" / "command" / "look.md", "---\nagent: build\nsubtask: true\n---\nIn !`pwd`: $1")
+        put(h.workspace / ".github" / "prompts" / "form.prompt.md", "Make ${input:what:a form} for ${input:whom:me}.")
+        put(tmp_path / ".claude" / "commands" / "mine.md", "Lines: !`printf 'a\\nb'` and !`touch made`; $ARGUMENTS[1]")
+        put(tmp_path / ".codex" / "prompts" / "ticket.md", "Fix $TICKET at $PRICE.")
+        put(h.workspace / "notes.txt", "note well !`echo again`")
+        listed = await ask(client, CommandsList, cwd=str(h.workspace))
+        assert {each.name for each in listed.commands} == {"git:explain", "look", "form", "mine", "ticket"}
+        told = [notice.removeprefix(f"{h.workspace}/") for notice in listed.notices]
+        assert told[0] == ".opencode/command/look.md: `agent`, `subtask` are not used here."
+        assert told[1].startswith(".gemini/commands/broken.toml: it is no TOML: ")
+
+        await sent(h, client, '/git:explain a "b; echo c"', mode="edits")
+        assert "nobody trusts this folder: echo it is 'a \\\"b; echo c\\\"'" in said(h)
+        await ask(client, TrustAdd, cwd=str(h.workspace))
+        calls = {
+            '/git:explain a "b; echo c"': 'it is a \\"b; echo c\\"',
+            "/look here": f"In {h.workspace}: here",
+            "/form page": "Make page for me.",
+            "/mine x y": "Lines: a\\nb and [not run unasked: touch made]; y",
+            "/ticket TICKET='a b'": "Fix a b at $PRICE.",
+        }
+        for typed, meant in calls.items():
+            await sent(h, client, typed, mode="ask")
+            assert meant in h.sim.requests[-1].body, typed
+        assert "note well !`echo again`" in said(h, 1)
+        assert not (h.workspace / "made").exists()
+        _, _, seen = await sent(h, client, "/mine", mode="full")
+        assert (h.workspace / "made").exists()
+        ran = [(event.command, event.outcome) for event in seen if isinstance(event, e.HookRan)]
+        assert ran == [("printf 'a\\nb'", "done"), ("touch made", "done")]
+
+
+async def test_a_command_whose_model_is_not_here_is_answered_by_the_sessions_own(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        put(tmp_path / ".claude" / "commands" / "deep.md", "---\nmodel: opus\n---\nThink.")
+        _, completed, seen = await sent(h, client, "/deep")
+        assert completed.reason == "done"
+        assert json.loads(said(h))["model"] == "scripted"
+        (told,) = [event.error.message for event in seen if isinstance(event, e.ErrorRaised)]
+        assert told == "The command /deep names the model 'opus', which cannot answer here: the session's own does."
+
+
 async def test_files_named_in_a_command_stay_inside_the_workspace(tmp_path: Path) -> None:
     put(tmp_path / "secret.txt", "s3cr3t")
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
@@ -118,8 +165,9 @@ async def test_broken_commands_and_skills_are_told_and_the_others_work(tmp_path:
         put(skills / "bad" / "SKILL.md", "---\n: : :\n---\nbody")
         put(skills / "worse" / "SKILL.md", "---\nname: ../../etc\n---\nbody")
         shown = await ask(client, SkillsList, cwd=str(h.workspace))
-        assert [each.name for each in shown.skills] == ["good"]
+        assert [each.name for each in shown.skills] == ["bad", "good"]
         assert len(shown.notices) == 2
+        assert "bad/SKILL.md:2: ': : :' is not `key: value`." in shown.notices[0]
 
 
 async def test_skills_are_listed_once_and_loaded_by_a_tool_that_is_there_only_with_skills(tmp_path: Path) -> None:
@@ -166,6 +214,42 @@ async def test_many_skills_are_listed_in_bounded_room(tmp_path: Path) -> None:
         assert "more are not listed" in notes[0]
 
 
+async def test_a_skill_that_is_not_listed_is_found_by_some_words_and_loaded(tmp_path: Path) -> None:
+    async with house(tmp_path, [load("fill pdf forms"), load("skill-149"), {"text": "ok"}]) as h:
+        for number in range(150):
+            about = "Fill in PDF forms" if number == 149 else "long words " * 40
+            text = f"---\nname: skill-{number:03}\ndescription: {about}\n---\nbody {number}"
+            put(h.workspace / ".openagent" / "skills" / f"s{number:03}" / "SKILL.md", text)
+        client = await h.client()
+        session, completed, _ = await one_turn(h, client)
+        assert completed.reason == "done"
+        assert "skill-149" not in said(h)
+        found, loaded = await results_of(client, session)
+        assert "- skill-149: Fill in PDF forms" in found.text
+        assert loaded.text == "body 149"
+        await client.close()
+
+
+async def test_skills_are_read_where_other_agents_keep_them_and_also_further_below(tmp_path: Path) -> None:
+    theirs = (".agents", ".claude", ".opencode", ".gemini", ".codex", ".github")
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        for folder in theirs:
+            text = f"---\nname: of{folder}\ndescription: d\nallowed-tools:\n  - Bash\nmetadata:\n  v: 1\n---\nbody"
+            put(h.workspace / folder / "skills" / "kind" / "one" / "SKILL.md", text)
+            put(h.workspace / folder / "skills" / "kind" / "one" / "inner" / "SKILL.md", "not one of its own")
+        for folder in (".agents", ".claude", ".gemini", ".codex", ".copilot", ".config/opencode"):
+            put(
+                tmp_path / folder / "skills" / "two" / "SKILL.md", f"---\nname: my{folder.replace('/', '-')}\n---\nbody"
+            )
+        put(tmp_path / "shared" / "SKILL.md", "---\nname: linked\n---\nbody")
+        (tmp_path / ".claude" / "skills" / "three").symlink_to(tmp_path / "shared")
+        found = await ask(client, SkillsList, cwd=str(h.workspace))
+        mine = {"my.agents", "my.claude", "my.gemini", "my.codex", "my.copilot", "my.config-opencode", "linked"}
+        assert {each.name for each in found.skills if each.origin == "project"} == {f"of{name}" for name in theirs}
+        assert {each.name for each in found.skills if each.origin == "user"} == mine
+        assert found.notices == []
+
+
 @pytest.mark.parametrize(
     ("text", "fields", "body"),
     [
@@ -180,6 +264,13 @@ async def test_many_skills_are_listed_in_bounded_room(tmp_path: Path) -> None:
         ("---\r\nname: a\r\n---\r\nx\r\n", {"name": "a"}, "x"),
         ("--- not a header\nx", {}, "--- not a header\nx"),
         ("---\n# comment\nempty:\n---\n", {"empty": ""}, ""),
+        ("\n---\nname: a\nwhat is this\n---\nx", {"name": "a\nwhat is this"}, "x"),
+        ("---\ntools: {bash: false, edit: true}\n---\nx", {"tools": {"bash": "false", "edit": "true"}}, "x"),
+        (
+            "---\nhooks:\n  Stop:\n    - matcher: x\n  Start: a\nservers:\n  - one:\n      url: u\n  - two\n---\nx",
+            {"hooks": {"Stop": "- matcher: x", "Start": "a"}, "servers": ["one:\nurl: u", "two"]},
+            "x",
+        ),
     ],
 )
 def test_headers_as_people_write_them(text: str, fields: dict[str, Any], body: str) -> None:
@@ -187,7 +278,7 @@ def test_headers_as_people_write_them(text: str, fields: dict[str, Any], body: s
     assert ({key: entry.value for key, entry in parsed.entries.items()}, parsed.body) == (fields, body)
 
 
-@pytest.mark.parametrize("text", ["---\nno end", "---\nwhat is this\n---\n", "---\n" + "a: b\n" * 20_000 + "---\n"])
+@pytest.mark.parametrize("text", ["---\nno end", "---\n" + "a: b\n" * 20_000 + "---\n"])
 def test_headers_that_make_no_sense(text: str) -> None:
     with pytest.raises(OpenAgentError):
         parse_front_matter(text, "it.md")

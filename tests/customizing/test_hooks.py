@@ -357,3 +357,100 @@ async def test_a_failed_call_has_an_event_of_its_own(tmp_path: Path) -> None:
     ):
         own_hooks(h, hook("PostToolUseFailure", "exit 0", "Read"))
         assert ran((await one_turn(h, client))[2]) == [("PostToolUseFailure", "done")]
+
+
+def put(file: Path, content: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+async def until_there(file: Path) -> str:
+    async with asyncio.timeout(PATIENCE):
+        while not file.exists() or not file.read_text():
+            await asyncio.sleep(0.01)
+    return file.read_text()
+
+
+async def test_hooks_of_other_agents_run_where_a_setting_asks_for_them_and_are_named_where_none_does(
+    tmp_path: Path,
+) -> None:
+    gemini = {
+        "hooks": {
+            "enabled": True,
+            "BeforeTool": [
+                {
+                    "matcher": "run_shell_command",
+                    "hooks": [{"type": "command", "command": f"cat > {tmp_path}/gemini.json", "timeout": 5000}],
+                }
+            ],
+            "BeforeModel": [{"hooks": [{"type": "command", "command": "true"}]}],
+        }
+    }
+    copilot = {
+        "version": 1,
+        "hooks": {"preToolUse": [{"type": "command", "bash": says({"permissionDecision": "deny"}), "timeoutSec": 9}]},
+    }
+    local = hook("PreToolUse", 'echo local > "$CLAUDE_PROJECT_DIR/local.txt"', "Bash")
+    local["hooks"]["PreToolUse"][0]["hooks"] += [{"type": "prompt", "prompt": "Is it safe?"}]
+    local["hooks"]["WorktreeCreate"] = []
+    script = [shell("echo hello"), {"text": "ok"}] * 2
+    async with house(tmp_path, script) as h, await h.client() as client:
+        put(tmp_path / ".gemini" / "settings.json", gemini)
+        put(tmp_path / ".codex" / "config.toml", f'notify = ["sh", "-c", "echo \\"$0\\" > {tmp_path}/codex.json"]\n')
+        put(h.workspace / ".claude" / "settings.local.json", local)
+        put(h.workspace / ".github" / "hooks" / "guard.json", copilot)
+        asleep = await ask(client, HooksList, cwd=str(h.workspace))
+        assert asleep.hooks == []
+        assert [notice.partition(": ")[2] for notice in asleep.notices] == [
+            f"not read; `[hooks] {name}_settings = true` makes its hooks run."
+            for name in ("gemini", "codex", "claude", "copilot")
+        ]
+        _, _, seen = await one_turn(h, client)
+        assert ran(seen) == []
+    config = "[hooks]\n" + "".join(f"{name}_settings = true\n" for name in ("gemini", "codex", "claude", "copilot"))
+    async with house(tmp_path, script, config=config) as h, await h.client() as client:
+        strange = await ask(client, HooksList, cwd=str(h.workspace))
+        assert [(each.event, each.origin) for each in strange.hooks] == [
+            ("PreToolUse", "user"),
+            ("agent-turn-complete", "user"),
+        ]
+        await ask(client, TrustAdd, cwd=str(h.workspace))
+        async with asyncio.timeout(PATIENCE):  # files are looked at once a second
+            while len((found := await ask(client, HooksList, cwd=str(h.workspace))).hooks) != 4:
+                await asyncio.sleep(0.01)
+        told = [notice.rpartition("/")[2] for notice in found.notices]
+        assert told == [
+            "settings.json: there is no event 'BeforeModel' here. Its hooks are not run.",
+            "settings.local.json: PreToolUse: a hook of type 'prompt' is left out; commands are run.",
+            "settings.local.json: there is no event 'WorktreeCreate' here. Its hooks are not run.",
+        ]
+        assert [each.timeout for each in found.hooks] == [5.0, 10.0, 9.0, 60.0]
+        session, _, seen = await one_turn(h, client)
+        (result,) = await results_of(client, session)
+        assert result.text == "Denied: A hook refused it."
+        assert (h.workspace / "local.txt").read_text() == "local\n"
+        told = json.loads((tmp_path / "gemini.json").read_text())
+        assert (told["hook_event_name"], told["tool_name"]) == ("BeforeTool", "run_shell_command")
+        assert told["tool_input"]["command"] == "echo hello"
+        notified = json.loads(await until_there(tmp_path / "codex.json"))
+        assert (notified["type"], notified["last-assistant-message"]) == ("agent-turn-complete", "ok")
+
+
+async def test_a_call_that_was_refused_has_not_failed(tmp_path: Path) -> None:
+    both = hook("PreToolUse", "echo no >&2; exit 2", "Bash")["hooks"] | hook("PostToolUseFailure", "true")["hooks"]
+    async with house(tmp_path, [shell("true"), {"text": "ok"}]) as h, await h.client() as client:
+        own_hooks(h, {"hooks": both})
+        assert ran((await one_turn(h, client))[2]) == [("PreToolUse", "blocked")]
+
+
+async def test_matchers_meet_what_happened_and_where_nothing_can_be_told_apart_they_say_nothing(tmp_path: Path) -> None:
+    groups = {
+        **hook("Notification", f"echo asked >> {tmp_path}/asked", "permission_prompt")["hooks"],
+        **hook("UserPromptSubmit", "true", "anything")["hooks"],
+        **hook("StopFailure", f"cat > {tmp_path}/failed")["hooks"],
+    }
+    async with house(tmp_path, []) as h, await h.client() as client:
+        own_hooks(h, {"hooks": groups})
+        _, _, seen = await one_turn(h, client)
+        assert ("UserPromptSubmit", "done") in ran(seen)
+        assert json.loads(await until_there(tmp_path / "failed"))["error_details"]

@@ -38,7 +38,7 @@ from openagent.protocol.sessions import EndedTurn, SessionCreate, SessionInfo, S
 from openagent.protocol.templates import TemplateInfo
 from openagent.safety.inherited import InheritedRules
 from openagent.safety.service import Safety
-from openagent.tools.agent import Assignment, agent_tools
+from openagent.tools.agent import Assignment, agent_tools, found_templates
 
 _NOT_MERGED = ErrorInfo("permission_denied", "Its edits were not merged: this session may not write any more.")
 _log = logging.getLogger(__name__)
@@ -104,7 +104,11 @@ class AgentService:
 
     async def delegate(self, context: ToolContext, work: Sequence[Assignment], *, background: bool) -> ToolOutcome:
         parent = await self._manager.get(context.session)
-        chosen = [await self._templates.find(each.template, parent.workspace) for each in work]
+        templates = (await self._templates.all(parent.workspace)).templates
+        by_name = {info.template.name: info for info in templates}
+        if strange := next((each.template for each in work if each.template not in by_name), None):
+            return ToolOutcome(found_templates(strange, templates), is_error=True)
+        chosen = [by_name[each.template] for each in work]
         if background:
             return self._in_background(parent, chosen, work, context.call_id)
         tasks = [
@@ -271,7 +275,7 @@ class AgentService:
     async def _create(
         self, parent: Session, info: TemplateInfo, task: str, held: Settings
     ) -> tuple[Session, Copy | None]:
-        template = info.template
+        template = (await self._templates.usable(info.template, parent.workspace, parent.env)).template
         settings = self._settings_of(parent.workspace)
         if len(self._manager.elders(parent.info)) >= settings.max_depth:
             raise OpenAgentError(
@@ -280,7 +284,12 @@ class AgentService:
                 hint="Do it yourself, or raise `max_depth` under [agents].",
             )
         mode = strictest(template.mode or held.mode, held.mode, parent.permits.at_most)
-        asked = Settings(tools=template.tools, mcp_servers=template.mcp_servers, mode=mode)
+        asked = Settings(
+            tools=template.tools,
+            disabled_tools=template.disabled_tools,
+            mcp_servers=template.mcp_servers,
+            mode=mode,
+        )
         allowed = within(asked, held, parent.tools.known)
         said: dict[str, Any] = {"mode": mode, "model": template.model or held.model}
         said |= {"turn_timeout": template.timeout or settings.timeout, **allowed}

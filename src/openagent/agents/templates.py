@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from openagent.agents.template_files import check_template, read_template, write_template
+from openagent.agents.template_files import SUFFIXES, check_template, read_template, template_in, write_template
+from openagent.config import peers
 from openagent.config.cache import ConfigCache
 from openagent.config.frozen import Frozen
 from openagent.config.problems import did_you_mean
@@ -20,10 +21,11 @@ from openagent.config.trust import FOLDER
 from openagent.core.runtime import ModelResolver
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.manager import FromTemplate
 from openagent.plugins.store import Store
 from openagent.plugins.tool import Tool
 from openagent.protocol import locations
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.op import Done
 from openagent.protocol.sessions import SessionInfo
 from openagent.protocol.templates import (
@@ -34,6 +36,7 @@ from openagent.protocol.templates import (
     TemplatesGet,
     TemplatesImport,
     TemplatesList,
+    TemplateSource,
     TemplatesRead,
     TemplatesRemove,
     TemplatesSave,
@@ -44,7 +47,9 @@ from openagent.sessions.settings_check import slip_of
 
 AGENTS = "agents"
 """The folder of templates: under `.openagent` in a project, and beside the person's config.toml."""
-MAX_FILES = 200
+MAX_FILES = 500
+MAX_DEPTH = 4
+MOST_NAMED = 30
 RECHECK_SECONDS = 1.0
 TEAM_TOOLS = frozenset({"agent", "agent_result", "flow"})
 _READS = frozenset({"read", "none", "network"})
@@ -55,7 +60,7 @@ class TemplateNames(NamedTuple):
 
     more_tools: Callable[[SessionInfo], Awaitable[Sequence[Tool]]]
     mcp_servers: Callable[[Path], Awaitable[Collection[str]]]
-    resolve_model: ModelResolver
+    check_model: ModelResolver
 
 
 class _Found(NamedTuple):
@@ -112,13 +117,13 @@ class TemplateService:
         raise OpenAgentError(
             "not_found",
             f"There is no template {name!r}.",
-            hint=f"{guess}There are: {', '.join(by_name)}.",
+            hint=f"{guess}There are: {', '.join([*by_name][:MOST_NAMED])}{', …' if len(by_name) > MOST_NAMED else '.'}",
         )
 
-    async def settings(self, name: str, workspace: Path, env: Mapping[str, str]) -> dict[str, Any]:
-        """What a session made from it starts with. Raises OpenAgentError for what it names that is not there."""
-        template = (await self.find(name, workspace)).template
-        await self._check_names(template, workspace, env)
+    async def settings(self, name: str, workspace: Path, env: Mapping[str, str]) -> FromTemplate:
+        """What a session made from it starts with. What it names that is not there is left out, and told."""
+        usable = await self.usable((await self.find(name, workspace)).template, workspace, env)
+        template = usable.template
         given: dict[str, Any] = {
             "instructions": template.prompt,
             "model": template.model,
@@ -129,31 +134,60 @@ class TemplateService:
             "turn_timeout": template.timeout,
             "budget_usd": template.budget_usd,
         }
-        return {key: value for key, value in given.items() if value not in (None, "")}
+        said = {key: value for key, value in given.items() if value not in (None, "")}
+        return FromTemplate(said, template.disabled_tools, usable.notices)
 
-    async def _check_names(self, template: Template, workspace: Path, env: Mapping[str, str]) -> None:
-        if template.model:
-            try:
-                self._names.resolve_model(template.model, env=env, cwd=workspace)
-            except OpenAgentError as problem:
-                raise _misnamed(template, f"model {template.model!r}", problem.info.message) from None
-        servers = await self._names.mcp_servers(workspace) if template.mcp_servers else ()
-        for server in template.mcp_servers or ():
-            if server not in servers:
-                raise _misnamed(template, f"MCP server {server!r}", "which is not set up here.")
+    async def usable(self, template: Template, workspace: Path, env: Mapping[str, str]) -> "Usable":
+        """As much of it as there is here. A file may come from another program, or another machine."""
+        model = self._model(template, workspace, env)
+        servers = await self._servers(template, workspace)
+        tools = await self._tools(template, workspace)
+        changes: dict[str, Any] = {"model": ""} if model else {}
+        if servers:
+            changes["mcp_servers"] = [name for name in template.mcp_servers or () if name not in servers]
+        if tools:
+            changes["tools"] = [name for name in template.tools or () if name not in tools]
+        notices = [*model, *servers.values(), *tools.values()]
+        return Usable(msgspec.structs.replace(template, **changes), notices)
+
+    def _model(self, template: Template, workspace: Path, env: Mapping[str, str]) -> list[ErrorInfo]:
+        if not template.model:
+            return []
+        try:
+            self._names.check_model(template.model, env=env, cwd=workspace)
+        except OpenAgentError as problem:
+            what = f"model {template.model!r}, which cannot answer here: the session's own does"
+            return [_missing(template, what, problem.info.message)]
+        return []
+
+    async def _servers(self, template: Template, workspace: Path) -> dict[str, ErrorInfo]:
+        known = await self._names.mcp_servers(workspace) if template.mcp_servers else ()
+        return {
+            name: _missing(template, f"MCP server {name!r}, which is not set up here: it works without")
+            for name in template.mcp_servers or ()
+            if name not in known
+        }
+
+    async def _tools(self, template: Template, workspace: Path) -> dict[str, ErrorInfo]:
         if set(template.tools or ()) <= self._built_in:
-            return
+            return {}
         anybody = SessionInfo("", "", str(workspace), time.time(), time.time())
         known = {*self._built_in, *(tool.name for tool in await self._names.more_tools(anybody))}
-        if missing := set(template.tools or ()) - known:
-            name = min(missing)
-            raise _misnamed(template, f"tool {name!r}", "which does not exist here.", did_you_mean(name, known))
+        found: dict[str, ErrorInfo] = {}
+        for name in template.tools or ():
+            if name not in known:
+                near = did_you_mean(name, known)
+                what = f"tool {name!r}, which does not exist here: it works without"
+                found[name] = _missing(template, what, f"Did you mean {near!r}?" if near else "")
+        return found
 
     # Which templates there are
 
     def _collect(self, workspace: Path | None, stored: Sequence[Template]) -> TemplateList:
         notices: list[str] = []
-        ranked = [*self._of_project(workspace, notices), *_read_folder(self._own, "user", notices)]
+        own = [self._own, *peers.at_home(self._configs.environment({}), AGENTS)]
+        ranked = self._of_project(workspace, notices)
+        ranked += [info for place in own for info in _read_folder(place, "user", notices)]
         ranked += [TemplateInfo(template, "database") for template in stored]
         ranked += [TemplateInfo(template, "starter") for template in starters()]
         chosen: dict[str, TemplateInfo] = {}
@@ -170,18 +204,20 @@ class TemplateService:
         if workspace is None:
             return []
         folder = self._configs.project_folder(workspace)
-        place = folder / FOLDER / AGENTS
-        if not list(place.glob("*.md")):
+        home = Path(self._configs.environment({}).get("HOME") or Path.home())
+        places = [folder / FOLDER / AGENTS, *(peers.in_project(folder, AGENTS) if folder != home else ())]
+        places = [place for place in places if _files(place)]
+        if places and not self._configs.trust.trusts(folder):
+            where = ", ".join(map(str, places))
+            notices.append(f"{where}: its templates are left out until `openagent trust` says so.")
             return []
-        if not self._configs.trust.trusts(folder):
-            notices.append(f"{place}: its templates are left out until `openagent trust` says so.")
-            return []
-        return _read_folder(place, "project", notices)
+        return [info for place in places for info in _read_folder(place, "project", notices)]
 
     def _writes(self, template: Template) -> bool:
         if template.mode == "plan":
             return False
-        return template.tools is None or any(name not in self._reading for name in template.tools)
+        has = self._built_in if template.tools is None else template.tools
+        return any(name not in self._reading and name not in template.disabled_tools for name in has)
 
     # What clients ask for
 
@@ -197,7 +233,9 @@ class TemplateService:
         return await self._keep(check_template(op.template), replace=op.replace)
 
     async def _import(self, connection: Connection, op: TemplatesImport) -> TemplateInfo:
-        return await self._keep(read_template(op.text, op.file or "template"), replace=op.replace)
+        file = op.file or "template"
+        read = template_in(op.text, file)
+        return msgspec.structs.replace(await self._keep(read.template, replace=op.replace), notices=read.notes(file))
 
     async def _keep(self, template: Template, *, replace: bool) -> TemplateInfo:
         for name in template.tools or ():
@@ -240,17 +278,35 @@ def starters() -> tuple[Template, ...]:
     return tuple(read_template(text, name) for name, text in named)
 
 
-def _read_folder(folder: Path, source: Any, notices: list[str]) -> list[TemplateInfo]:
+class Usable(NamedTuple):
+    template: Template
+    notices: Sequence[ErrorInfo]
+
+
+def _files(folder: Path) -> list[str]:
+    """In order, also of folders below: people sort their agents."""
+    found: list[str] = []
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if len(Path(here).relative_to(folder).parts) >= MAX_DEPTH:
+            folders.clear()
+        found += [os.path.join(here, name) for name in sorted(names) if _is_agent(name)]
+    return found
+
+
+def _is_agent(name: str) -> bool:
+    return name.endswith(SUFFIXES) and name.lower() not in ("readme.md", "agents.md", "claude.md")
+
+
+def _read_folder(folder: Path, source: TemplateSource, notices: list[str]) -> list[TemplateInfo]:
     found: list[TemplateInfo] = []
-    try:
-        with os.scandir(folder) as entries:
-            files = sorted(entry.path for entry in entries if entry.name.endswith(".md"))
-    except OSError:
-        return []
+    files = _files(folder)
     for file in files[:MAX_FILES]:
         try:
-            template = read_template(Path(file).read_text(encoding="utf-8"), file)
-            found.append(TemplateInfo(template, source, file))
+            read = template_in(Path(file).read_text(encoding="utf-8"), file)
+            told = read.notes(file)
+            notices += told
+            found.append(TemplateInfo(read.template, source, file, notices=told))
         except OpenAgentError as problem:
             notices.append(str(problem))
         except (OSError, UnicodeDecodeError) as problem:
@@ -260,15 +316,8 @@ def _read_folder(folder: Path, source: Any, notices: list[str]) -> list[Template
     return found
 
 
-def _misnamed(template: Template, what: str, why: str, near: str = "") -> OpenAgentError:
-    guess = f"Did you mean {near!r}? " if near else ""
-    return OpenAgentError(
-        "invalid_argument",
-        f"The template {template.name!r} names the {what}: {why}"
-        if why[:1].isupper()
-        else f"The template {template.name!r} names the {what}, {why}",
-        hint=f"{guess}`openagent templates show {template.name}` tells where it stands; correct it there.",
-    )
+def _missing(template: Template, what: str, why: str = "") -> ErrorInfo:
+    return ErrorInfo("config_error", f"The template {template.name!r} names the {what}.", hint=why)
 
 
 def _workspace(cwd: str) -> Path | None:

@@ -91,6 +91,8 @@ def show(name: str, as_json: bool) -> None:
     hidden = f"; hides the one from: {', '.join(info.hides)}" if info.hides else ""
     works = "works in a copy that is merged back" if info.writes else "only reads"
     say(paint(clean(f"# {where}{hidden}. As a sub-agent it {works}."), DIM))
+    for notice in info.notices:
+        say(paint(clean(f"# {notice}"), DIM))
     say(clean(text.text).rstrip())
 
 

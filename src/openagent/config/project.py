@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from openagent.config.trust import FOLDER, GOVERNED
+from openagent.config.trust import FOLDER, GOVERNED, OWN
 
 CONFIG = "config.toml"
 RULES = "policy.toml"
@@ -40,12 +40,22 @@ def find_project_file(cwd: Path, env: Mapping[str, str], name: str = CONFIG) -> 
 def project_folder(cwd: Path, env: Mapping[str, str]) -> Path:
     """The nearest one that says something about agents; `cwd` itself when none does."""
     cwd = Path(os.path.abspath(cwd))
-    return next((place for place in reach(cwd, env) if any(os.path.lexists(place / name) for name in GOVERNED)), cwd)
+    return next((place for place in reach(cwd, env) if _governs(place, env)), cwd)
+
+
+def _governs(place: Path, env: Mapping[str, str]) -> bool:
+    """What other agents keep in a home directory is the person's, and makes no project of it."""
+    names = OWN if place == _home(env) else GOVERNED
+    return any(os.path.lexists(place / name) for name in names)
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env["HOME"]) if env.get("HOME") else Path.home()
 
 
 def reach(cwd: Path, env: Mapping[str, str]) -> list[Path]:
     """From `cwd` up to the root of its git repository or the home directory; elsewhere, `cwd` alone."""
-    home = Path(env["HOME"]) if env.get("HOME") else Path.home()
+    home = _home(env)
     above = [cwd, *cwd.parents]
     for index, directory in enumerate(above):
         if directory == home or (directory / ".git").exists():

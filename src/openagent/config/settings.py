@@ -246,7 +246,13 @@ class HookSettings(Struct, frozen=True, kw_only=True):
     """Commands that run when something happens in a session."""
 
     claude_settings: bool = False
-    """Also those in `.claude/settings.json`, yours and the project's."""
+    """Also those in `.claude/settings.json` and `settings.local.json`, yours and the project's."""
+    gemini_settings: bool = False
+    """Also those in `.gemini/settings.json`, yours and the project's."""
+    codex_settings: bool = False
+    """Also those in `.codex/hooks.json`, yours and the project's, and your `notify` of `~/.codex/config.toml`."""
+    copilot_settings: bool = False
+    """Also those in the project's `.github/hooks/`."""
 
 
 class IntentSettings(Struct, frozen=True, kw_only=True):

@@ -14,11 +14,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from openagent.config.peers import STEERING
 from openagent.filesystem.atomic_files import replace_file
 from openagent.protocol.errors import OpenAgentError
 
 FOLDER = ".openagent"
-GOVERNED = (FOLDER, ".mcp.json", "mcpServers.json", ".claude/settings.json")
+OWN = (FOLDER, ".mcp.json", "mcpServers.json")
+GOVERNED = (*OWN, *STEERING)
 """What steers an agent, by its name in a project's folder."""
 MAX_FILES = 1000
 MAX_BYTES = 8 << 20
@@ -107,7 +109,7 @@ class TrustList:
 
 def governed_files(folder: Path) -> list[Path]:
     """Relative to the folder, in order."""
-    return sorted(path.relative_to(folder) for name in GOVERNED for path in _files(folder / name))
+    return sorted(path.relative_to(folder) for name in GOVERNED for path in _files(folder / name, folder))
 
 
 def fingerprint(folder: Path) -> str:
@@ -129,14 +131,16 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path, folder: Path) -> Iterator[Path]:
     if not os.path.lexists(path):
         return
     if not path.is_dir():
         yield path
         return
     if path.is_symlink():
-        raise _cannot(path, "is a link to a folder, whose content could change unnoticed")
+        link, path = path, path.resolve()
+        if not path.is_relative_to(folder):
+            raise _cannot(link, "is a link to a folder, whose content could change unnoticed")
     for place, folders, files in os.walk(path):
         for name in folders:
             if (linked := Path(place, name)).is_symlink():

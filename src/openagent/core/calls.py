@@ -150,7 +150,8 @@ async def _run_call(turn: "Turn", call: ToolCallPart, *then: StatusChanged) -> N
     session.recorder.outbox.check()
     if performed.rewritten is not None:
         call = msgspec.structs.replace(call, arguments=performed.rewritten)
-    turn.notes += await session.gate.after_call(call, performed.outcome)
+    if performed.decision is None or performed.decision.kind != "deny":  # what was not made has no end to hear of
+        turn.notes += await session.gate.after_call(call, performed.outcome)
 
 
 async def _perform(session: "Session", call: ToolCallPart, op_id: str = "") -> Performed:
@@ -179,7 +180,7 @@ async def _decide_and_run(session: "Session", tool: Tool, call: ToolCallPart, ru
     """Whether it may run is decided here, and where."""
     if problem := _problem(tool, call):
         return Performed(ToolOutcome(text=problem, is_error=True), None, 0.0)
-    facts = _facts(session, tool, call)
+    facts = facts_of(session, tool, call)
     decision = _ruled(session.permits.decide(facts), ruling)
     if (decision.kind != "allow" or decision.unread) and (refused := await syntax_error(session, facts)):
         return Performed(refused, None, 0.0, facts.subject)
@@ -256,7 +257,7 @@ async def _run_decided(
         session.post(*news, op_id=op_id, audit=[audit_decision(call, decision, summary)])
         began = time.monotonic()
         context = CallContext(session, call.id, window, decision.wall)
-        context.folders = folders_outside(_facts(session, tool, call))
+        context.folders = folders_outside(facts_of(session, tool, call))
         outcome = _with_news(session, await _run(context, tool, call))
         duration_ms = round((time.monotonic() - began) * 1000, 3)
         if tool.effect == "execute" and (background := outcome.display.background):
@@ -306,7 +307,7 @@ def _problem(tool: Tool, call: ToolCallPart) -> str:
     return ""
 
 
-def _facts(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
+def facts_of(session: "Session", tool: Tool, call: ToolCallPart) -> CallFacts:
     touched = tool.touches(call.arguments)
     return CallFacts(
         tool=tool.name,
@@ -342,7 +343,7 @@ async def _ask_person(
         diff=await _preview(session, tool, call),
     )
     session.open_calls.reached(call.id, "asked")
-    known = facts or _facts(session, tool, call)
+    known = facts or facts_of(session, tool, call)
     offers, leaves = session.permits.offers(known), session.permits.leaves_for(known)
     resolved = await ask_person(session, ask, offers, facts, leaves=leaves)
     reason = f"{resolved.reason or 'the user said no'}".rstrip(".") + "."

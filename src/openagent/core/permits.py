@@ -68,6 +68,7 @@ class Permits:
         self.at_most: Mode = "ask"
         self._told: Sequence[ErrorInfo] | None = () if session.info.turn_count == 0 else None
         """The notices people have seen; None: those of an earlier life of this session."""
+        self._coming: Sequence[ErrorInfo] = ()
         self.renew()
 
     @property
@@ -175,7 +176,12 @@ class Permits:
     def _settle(self) -> None:
         self._session.asks.settle(lambda facts: self.decide(facts).kind == "allow")
 
+    def notice(self, notices: Sequence[ErrorInfo]) -> None:
+        """What a person should be told of with the next turn."""
+        self._coming = notices
+
     def new_notices(self) -> Sequence[ErrorInfo]:
         """Each is told once."""
         told, self._told = self._told, self._session.runtime.notices(self._session.workspace)
-        return [] if told is None else [notice for notice in self._told if notice not in told]
+        coming, self._coming = self._coming, ()
+        return [*coming, *([] if told is None else [notice for notice in self._told if notice not in told])]

@@ -1,6 +1,7 @@
 """Slash commands: Markdown files whose text is what a person means by `/name`."""
 
 import re
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -8,10 +9,11 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from openagent.customizing.command_text import CommandText, RunCommand, words_of
 from openagent.customizing.files import read_text
-from openagent.customizing.folders import CustomFolders, markdown_below
+from openagent.customizing.folders import CustomFolder, CustomFolders, files_below
 from openagent.customizing.tool_names import our_tools
-from openagent.plugins.front_matter import parse_front_matter
+from openagent.plugins.front_matter import Entry, FrontMatter, parse_front_matter
 from openagent.policy.rules import Rule
 from openagent.protocol.customizing import SlashCommand
 from openagent.protocol.errors import OpenAgentError
@@ -20,13 +22,13 @@ from openagent.protocol.messages import TextPart, UserPart
 
 FOLDER = "commands"
 MAX_TEXT = 64 * 1024
-MAX_INCLUDED = 128 * 1024
-"""Bytes of all the files one command brings in."""
+ENDINGS = (".md", ".toml")
 _CALL = re.compile(r"/([\w][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
 _NAME = re.compile(r"[\w][\w.-]*")
-_PLACEHOLDER = re.compile(r"\$(ARGUMENTS|[1-9])(?!\w)")
-_FILE = re.compile(r"(?:(?<=\s)|^)@([^\s`@]+)", re.MULTILINE)
-_WORD = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|(\S+)")
+_NOT_USED = frozenset(
+    {"agent", "subtask", "mode", "tools", "context", "hooks", "disable-model-invocation", "user-invocable", "effort"}
+)
+"""What other agents' commands may say and nothing here does."""
 
 
 class ServerPrompts(Protocol):
@@ -52,6 +54,17 @@ class Expanded(Struct, frozen=True):
     """What the command's author lets the agent do unasked."""
 
 
+class Called(Struct, frozen=True):
+    """A command of a file that a message calls, not written out yet."""
+
+    name: str
+    arguments: str
+    command: SlashCommand
+    trusted: bool
+    """Whether it may do more than talk."""
+    rules: Sequence[Rule] = ()
+
+
 class CommandFiles:
     def __init__(self, folders: CustomFolders, prompts: ServerPrompts) -> None:
         self._folders = folders
@@ -61,29 +74,18 @@ class CommandFiles:
         commands: dict[str, SlashCommand] = {}
         problems: list[str] = []
         for custom in self._folders.holding(workspace, FOLDER):
-            for file in markdown_below(custom.folder):
-                words = file.relative_to(custom.folder).with_suffix("").parts
+            for file in files_below(custom.folder, ENDINGS):
+                words = _name_in(file.relative_to(custom.folder))
                 if not all(_NAME.fullmatch(word) for word in words):
                     problems.append(f"{file} is left out: a command's name is letters, digits, - and _.")
                     continue
-                name = ":".join(words)
                 try:
-                    header = parse_front_matter(read_text(file, within=custom.within, limit=MAX_TEXT).text, str(file))
+                    command = _read(":".join(words), file, custom, problems)
                 except OpenAgentError as problem:
                     message = problem.info.message
                     problems.append(message if str(file) in message else f"{file}: {message}")
                     continue
-                described = header.text("description") or header.body.strip().partition("\n")[0].lstrip("# ")
-                command = SlashCommand(
-                    name=name,
-                    description=" ".join(described.split())[:200],
-                    arguments=header.text("argument-hint"),
-                    origin=custom.origin,
-                    source=str(file),
-                    model=header.text("model"),
-                    allowed_tools=header.listed("allowed-tools"),
-                )
-                commands.setdefault(name, command)
+                commands.setdefault(command.name, command)
         return FoundCommands(commands, problems)
 
     async def all(self, workspace: Path | None) -> FoundCommands:
@@ -94,7 +96,7 @@ class CommandFiles:
             found.commands.setdefault(command.name, command)
         return found
 
-    async def expand(self, message: str, workspace: Path) -> Expanded | None:
+    async def called(self, message: str, workspace: Path) -> Called | Expanded | None:
         """None for a message that is no command: many begin with a slash and mean a path."""
         call = _CALL.fullmatch(message.strip()) if message.lstrip().startswith("/") else None
         if call is None:
@@ -102,52 +104,61 @@ class CommandFiles:
         name, arguments = call.group(1), (call.group(2) or "").strip()
         command = self.find(workspace).commands.get(name)
         if command is not None:
-            return self._expand(command, arguments, workspace)
+            trusted = command.origin == "user" or self._folders.trusts(workspace)
+            return Called(name, arguments, command, trusted, rules_for(command, workspace) if trusted else ())
         server, colon, wanted = name.partition(":")
         if not colon or not any(_name_of(prompt) == name for prompt in await self._prompts.prompts(workspace)):
             return None
         parts = await self._prompts.prompt(workspace, server, wanted, words_of(arguments))
         return Expanded(name, "\n\n".join(part.text for part in parts if isinstance(part, TextPart)))
 
-    def _expand(self, command: SlashCommand, arguments: str, workspace: Path) -> Expanded:
-        text = parse_front_matter(
-            read_text(Path(command.source), within=None, limit=MAX_TEXT).text, command.source
-        ).body
-        words = words_of(arguments)
-        used = False
+    async def written_out(self, called: Called, workspace: Path, run: RunCommand) -> Expanded:
+        """Nothing of a stranger's command is run."""
 
-        def filled(match: re.Match[str]) -> str:
-            nonlocal used
-            used = True
-            if match.group(1) == "ARGUMENTS":
-                return arguments
-            place = int(match.group(1)) - 1
-            return words[place] if place < len(words) else ""
+        async def left_out(command: str) -> str:
+            return f"[not run, because nobody trusts this folder: {command}]"
 
-        text = self._with_files(_PLACEHOLDER.sub(filled, text), workspace)
-        if arguments and not used:
-            text += f"\n\nARGUMENTS: {arguments}"
-        if command.origin == "project" and not self._folders.trusts(workspace):
-            return Expanded(command.name, text.strip())
-        return Expanded(command.name, text.strip(), command.model, rules_for(command, workspace))
-
-    def _with_files(self, text: str, workspace: Path) -> str:
-        """The content of each `@file` of the workspace follows the text."""
-        room, included = MAX_INCLUDED, dict[str, str]()
-        for given in dict.fromkeys(_FILE.findall(text)):
-            try:
-                read = read_text(workspace / given, within=workspace, limit=max(room, 0))
-            except OpenAgentError:
-                continue
-            room -= len(read.text.encode())
-            cut = f"\n[cut: the file has {read.size:,} bytes]" if read.cut else ""
-            included[given] = f"\n\n[{given}]\n{read.text}{cut}"
-        return text + "".join(included.values())
+        file = Path(called.command.source)
+        text = _parted(read_text(file, within=None, limit=MAX_TEXT).text, file).body
+        filled = await CommandText(text, called.arguments, workspace).filled(run if called.trusted else left_out)
+        return Expanded(called.name, filled.strip(), called.command.model if called.trusted else "", called.rules)
 
 
-def words_of(arguments: str) -> list[str]:
-    """As a person means them: quotes keep words together, and an odd one is only a character."""
-    return [quoted.replace('\\"', '"') or single or plain for quoted, single, plain in _WORD.findall(arguments)]
+def _name_in(relative: Path) -> tuple[str, ...]:
+    """Folders are namespaces; Copilot's files are called `name.prompt.md`."""
+    plain = relative.with_suffix("")
+    return (plain.with_suffix("") if plain.suffix == ".prompt" else plain).parts
+
+
+def _read(name: str, file: Path, custom: CustomFolder, problems: list[str]) -> SlashCommand:
+    header = _parted(read_text(file, within=custom.within, limit=MAX_TEXT).text, file)
+    problems += map(str, header.slips)
+    if unused := [f"`{key}`" for key in header.entries if key in _NOT_USED]:
+        problems.append(f"{file}: {', '.join(unused)} {'is' if len(unused) == 1 else 'are'} not used here.")
+    described = header.text("description") or header.body.strip().partition("\n")[0].lstrip("# ")
+    return SlashCommand(
+        name=name,
+        description=" ".join(described.split())[:200],
+        arguments=header.text("argument-hint"),
+        origin=custom.origin,
+        source=str(file),
+        model=header.text("model"),
+        allowed_tools=header.listed("allowed-tools"),
+    )
+
+
+def _parted(text: str, file: Path) -> FrontMatter:
+    """Of gemini-cli's TOML, what stands in front matter elsewhere, and the prompt."""
+    if file.suffix != ".toml":
+        return parse_front_matter(text, str(file))
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise OpenAgentError("config_error", f"{file}: it is no TOML: {problem}.") from None
+    prompt = given.pop("prompt", "")
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise OpenAgentError("config_error", f"{file}: it has no `prompt`.")
+    return FrontMatter({key: Entry(str(value), 1) for key, value in given.items()}, prompt, [])
 
 
 def rules_for(command: SlashCommand, workspace: Path) -> list[Rule]:

@@ -3,11 +3,14 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
+from openagent.config import peers
 from openagent.config.cache import ConfigCache
 from openagent.config.project import project_folder, reach
+from openagent.config.trust import FOLDER
 from openagent.protocol import locations
 from openagent.protocol.customizing import Origin
 
@@ -45,15 +48,16 @@ class CustomFolders:
         above = reach(workspace, self._env)
         return above if (above[-1] / ".git").exists() else above[:1]
 
-    def holding(self, workspace: Path | None, name: str) -> list[CustomFolder]:
-        """The person's own first: a name of theirs is theirs. Then the nearest."""
-        found = [CustomFolder(self.own / name, "user", None)]
+    def holding(self, workspace: Path | None, kind: Literal["skills", "commands"]) -> list[CustomFolder]:
+        """The person's own first: a name of theirs is theirs. Then the nearest. Ours before those of other agents."""
+        found = [CustomFolder(place, "user", None) for place in (self.own / kind, *peers.at_home(self._env, kind))]
         for folder in self.upwards(workspace) if workspace else ():
-            found += [CustomFolder(folder / kind / name, "project", folder) for kind in (".openagent", ".claude")]
+            theirs = peers.in_project(folder, kind) if folder != self.home else ()
+            found += [CustomFolder(place, "project", folder) for place in (folder / FOLDER / kind, *theirs)]
         return [custom for custom in found if custom.folder.is_dir()]
 
 
-def markdown_below(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
     """In order; links to folders are not followed."""
     count = 0
     for here, folders, names in os.walk(folder):
@@ -61,7 +65,7 @@ def markdown_below(folder: Path) -> Iterator[Path]:
         if len(Path(here).relative_to(folder).parts) >= MAX_DEPTH:
             folders.clear()
         for name in sorted(names):
-            if name.endswith(".md"):
+            if name.endswith(endings):
                 count += 1
                 if count > MAX_FILES:
                     return

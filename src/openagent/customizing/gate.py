@@ -2,15 +2,21 @@
 
 import asyncio
 import logging
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 
+from openagent.config.peers import model_called
+from openagent.core.calls import facts_of
+from openagent.core.runtime import ModelResolver
 from openagent.core.session import Session
-from openagent.customizing.commands import CommandFiles, Expanded
+from openagent.customizing.commands import Called, CommandFiles, Expanded
 from openagent.customizing.hook_files import HookFiles, meets
+from openagent.customizing.hook_forms import NOTIFY, told
 from openagent.customizing.hook_runs import HookRun, StartInJail, run_hook
 from openagent.customizing.rules import RuleTexts
 from openagent.customizing.skills import SkillFiles
@@ -22,12 +28,15 @@ from openagent.plugins.tool import ToolOutcome
 from openagent.protocol.customizing import Hook
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import (
+    ContextCollected,
     ContextThreshold,
     ErrorRaised,
     HookRan,
     PermissionRequested,
     QuestionAsked,
     SessionDeleted,
+    SubagentStarted,
+    TurnCompleted,
 )
 from openagent.protocol.messages import NotePart, ToolCallPart
 from openagent.protocol.words import about
@@ -41,6 +50,10 @@ MODES = {
 }
 """Our modes in the words that hooks know."""
 MAX_REMEMBERED = 4096
+LONGEST_COMMAND = 60.0
+"""Seconds that a line of a slash command may take."""
+_SUBJECTS = ("source", "trigger", "notification_type", "agent_type", "reason")
+"""What the matcher of an event that is about no call is held against."""
 _STRICTEST = ("deny", "ask", "allow")
 _log = logging.getLogger(__name__)
 
@@ -56,7 +69,9 @@ class CustomGate:
         start_in_jail: StartInJail,
         loaded: LoadedSessions,
         bus: EventBus,
+        check_model: ModelResolver,
     ) -> None:
+        self._check_model = check_model
         self._rules = rules
         self._skills = skills
         self._commands = commands
@@ -70,6 +85,9 @@ class CustomGate:
         bus.subscribe(PermissionRequested, self._asked_permission)
         bus.subscribe(QuestionAsked, self._asked)
         bus.subscribe(ContextThreshold, self._filled)
+        bus.subscribe(ContextCollected, self._collected)
+        bus.subscribe(SubagentStarted, self._handed_on)
+        bus.subscribe(TurnCompleted, self._ended)
         bus.subscribe(SessionDeleted, self._deleted)
 
     # Before a turn
@@ -81,15 +99,13 @@ class CustomGate:
         workspace, session = scene.workspace, self._loaded.find(scene.info.id)
         notes = self._renewed(scene)
         try:
-            command = await self._commands.expand(text, workspace) if text.lstrip().startswith("/") else None
+            command = await self._command(scene, text, session) if text.lstrip().startswith("/") else None
         except OpenAgentError as problem:
             return Admission(notes, blocked=problem.info.message)
         model = ""
         if command is not None:
             notes.append(NotePart(f"command:{command.name}", _meaning(command)))
             model = self._model(command, session)
-            if command.rules and session is not None:
-                session.permits.allow_for_turn(command.rules)
         try:
             if not self._hooks.find(workspace).by_event:
                 return Admission(notes, model=model)
@@ -102,11 +118,46 @@ class CustomGate:
         notes += _told("SessionStart", runs) + _told("UserPromptSubmit", prompted)
         return Admission(notes, blocked, model)
 
+    async def _command(self, scene: Scene, text: str, session: Session | None) -> Expanded | None:
+        called = await self._commands.called(text, scene.workspace)
+        if not isinstance(called, Called):
+            return called
+        if called.rules and session is not None:
+            session.permits.allow_for_turn(called.rules)
+
+        async def run(command: str) -> str:
+            return await self._printed(command, scene, session)
+
+        return await self._commands.written_out(called, scene.workspace, run)
+
+    async def _printed(self, command: str, scene: Scene, session: Session | None) -> str:
+        """What a line of a command's text prints. It runs in the jail, and only what the agent could run unasked."""
+        if session is None or (shell := session.tools.by_name.get("shell")) is None:
+            return f"[not run, there is no shell: {command}]"
+        call = ToolCallPart(f"command-{uuid4().hex[:8]}", "shell", {"command": command})
+        decision = session.permits.decide(facts_of(session, shell, call))
+        if decision.kind != "allow":
+            return f"[not run unasked: {command}]"
+        line = Hook("SlashCommand", command, timeout=LONGEST_COMMAND, origin="project")
+        async with session.undo.window(call.id):
+            ran = await run_hook(line, scene.workspace, {}, self._start_in_jail, scene.info.id)
+        session.post(
+            HookRan(
+                hook=line.event,
+                command=command,
+                outcome="failed" if ran.outcome == "blocked" else ran.outcome,
+                detail="" if ran.outcome == "done" else ran.reason,
+                duration_ms=ran.duration_ms,
+            )
+        )
+        said = "\n".join(part.strip("\n") for part in (ran.stdout, ran.stderr) if part.strip())
+        return said if ran.outcome == "done" else f"{said}\n[{command}: {ran.reason}]".strip()
+
     def _renewed(self, scene: Scene) -> list[NotePart]:
         """Nothing new for a session that has just been opened."""
-        told, workspace = scene.told, scene.workspace
+        known, workspace = scene.told, scene.workspace
         try:
-            return [*self._rules.renewed(workspace, told), *self._skills.renewed(workspace, told)]
+            return [*self._rules.renewed(workspace, known), *self._skills.renewed(workspace, known)]
         except Exception as problem:  # the message's hooks come after this, and must be asked in any case
             _log.exception("rules and skills could not be read", extra={"session": scene.info.id})
             if session := self._loaded.find(scene.info.id):
@@ -116,14 +167,17 @@ class CustomGate:
 
     def _model(self, command: Expanded, session: Session | None) -> str:
         """A command written elsewhere may name a model that is not known here: then the session's own answers."""
-        if not command.model or session is None:
+        model = model_called(command.model)
+        if not model or session is None:
             return ""
         try:
-            session.runtime.resolve_model(command.model, env=session.env, cwd=session.workspace)
+            self._check_model(model, env=session.env, cwd=session.workspace)
         except OpenAgentError as problem:
-            session.post(ErrorRaised(error=problem.info))
+            what = f"The command /{command.name} names the model {command.model!r}, which cannot answer here"
+            told = ErrorInfo("config_error", f"{what}: the session's own does.", hint=problem.info.message)
+            session.post(ErrorRaised(error=told))
             return ""
-        return command.model
+        return model
 
     async def _begin(self, scene: Scene) -> list[HookRun]:
         if scene.info.id in self._begun:
@@ -181,7 +235,10 @@ class CustomGate:
         event = "SubagentStop" if scene.info.parent else "Stop"
         if not self._hooks.of(event, scene.workspace):
             return ""
-        runs = await self._run(event, scene, {"stop_hook_active": again, "last_assistant_message": answer})
+        facts = {"stop_hook_active": again, "last_assistant_message": answer}
+        if scene.info.parent:
+            facts |= {"agent_id": scene.info.id, "agent_type": scene.info.template}
+        runs = await self._run(event, scene, facts)
         if any(run.stops for run in runs):
             return ""
         return "\n".join(run.reason for run in runs if run.outcome == "blocked")
@@ -197,6 +254,18 @@ class CustomGate:
     def _filled(self, event: ContextThreshold) -> None:
         self._aside("PreCompact", event.session, {"trigger": "auto", "custom_instructions": ""})
 
+    def _collected(self, event: ContextCollected) -> None:
+        self._aside("PostCompact", event.session, {"trigger": "auto", "compact_summary": event.summary})
+
+    def _handed_on(self, event: SubagentStarted) -> None:
+        self._aside("SubagentStart", event.session, {"agent_id": event.child, "agent_type": event.template})
+
+    def _ended(self, event: TurnCompleted) -> None:
+        if event.error is not None:
+            self._aside("StopFailure", event.session, {"error": event.error.code, "error_details": event.error.message})
+        about = {"type": NOTIFY, "turn-id": str(event.turn), "last-assistant-message": event.text}
+        self._aside(NOTIFY, event.session, about)
+
     def _deleted(self, event: SessionDeleted) -> None:
         self._aside("SessionEnd", event.session, {"reason": "other"})
         self._begun.discard(event.session)
@@ -211,6 +280,8 @@ class CustomGate:
         if workspace is None or not self._hooks.of(event, workspace):
             return
         basics = {"session_id": session, "transcript_path": "", "cwd": str(workspace)}
+        if event == NOTIFY:
+            basics = {"thread-id": session, "cwd": str(workspace)}
         task = asyncio.create_task(self._run_all(event, session, workspace, {**basics, **facts}))
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
@@ -239,8 +310,13 @@ class CustomGate:
     async def _run_all(
         self, event: str, session: str, workspace: Path, facts: dict[str, Any], call: ToolCallPart | None = None
     ) -> list[HookRun]:
-        subject = call.name if call else str(facts.get("source") or facts.get("trigger") or facts.get("reason") or "")
+        subject = call.name if call else next((str(facts[name]) for name in _SUBJECTS if facts.get(name)), "")
         hooks = [hook for hook in self._hooks.of(event, workspace) if meets(hook, subject)]
+        for hook in [hook for hook in hooks if not hook.waits]:
+            task = asyncio.create_task(self.try_all([hook], workspace, facts, session, call))
+            self._beside.add(task)
+            task.add_done_callback(self._beside.discard)
+        hooks = [hook for hook in hooks if hook.waits]
         loaded = self._loaded.find(session) if hooks else None
         if loaded is None:
             return await self.try_all(hooks, workspace, facts, session, call)
@@ -258,8 +334,13 @@ class CustomGate:
         """Side by side."""
 
         async def one(hook: Hook) -> HookRun:
-            told = {**facts, "hook_event_name": hook.event}
-            run = await run_hook(hook, workspace, told, self._start_in_jail, session)
+            said = told(facts, hook.form, hook.told_as or hook.event, call.name if call else "")
+            if hook.event == NOTIFY:  # codex hands it over as the last argument
+                last = shlex.quote(msgspec.json.encode(facts).decode())
+                started = msgspec.structs.replace(hook, command=f"{hook.command} {last}")
+            else:
+                started = hook
+            run = await run_hook(started, workspace, said, self._start_in_jail, session)
             if loaded := self._loaded.find(session):
                 loaded.post(
                     HookRan(

@@ -4,57 +4,45 @@
 """
 
 import re
+import shlex
 import time
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from openagent.config.cache import RECHECK_SECONDS, stamp_of
+from openagent.config.settings import HookSettings
 from openagent.config.untrusted import distrust
 from openagent.customizing.files import read_text
 from openagent.customizing.folders import CustomFolders
+from openagent.customizing.hook_forms import EVENTS, NOTIFY, Group, groups_of, known_tool, our_event, written
 from openagent.customizing.tool_names import theirs
-from openagent.protocol.customizing import Hook, Origin
+from openagent.protocol.customizing import Hook, HookForm, Origin
 from openagent.protocol.errors import OpenAgentError
 
 FILE = "hooks.json"
-CLAUDE_FILE = Path(".claude", "settings.json")
-EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Notification",
-    "PreCompact",
-    "Stop",
-    "SubagentStop",
-    "SessionEnd",
-)
 MAX_FILE = 1 << 20
 MAX_HOOKS = 200
 MAX_TIMEOUT = 600.0
+USUAL_TIMEOUT = 60.0
 _LONGEST_MATCHER = 500
 
 
-class _Command(Struct, frozen=True):
-    type: str = "command"
-    command: str = ""
-    timeout: float = 60.0
-
-
-class _Group(Struct, frozen=True):
-    hooks: list[_Command]
-    matcher: str = ""
+class _File(NamedTuple):
+    path: Path
+    origin: Origin
+    form: HookForm = "own"
 
 
 class FoundHooks(Struct, frozen=True):
     by_event: dict[str, list[Hook]]
     problems: list[str]
+    asleep: list[str] = []
+    """Files of other agents that no setting asks for."""
 
     @property
     def hooks(self) -> list[Hook]:
@@ -78,10 +66,16 @@ class HookFiles:
         if cached is not None and now - cached.checked < RECHECK_SECONDS:
             return cached.found
         files = self._files(workspace)
-        trusted = workspace is not None and any(o == "project" for _, o in files) and self._folders.trusts(workspace)
-        stamp = stamp_of(*(file for file, _ in files)), tuple(files), trusted
+        settings = self._settings(workspace)
+        trusted = (
+            workspace is not None and any(f.origin == "project" for f in files) and self._folders.trusts(workspace)
+        )
+        stamp = stamp_of(*(file.path for file in files)), tuple(files), trusted, settings
         if cached is None or cached.stamp != stamp:
-            cached = _Cached(self._read(files, workspace, trusted), stamp, now)
+            asked = [file for file in files if file.form == "own" or getattr(settings, f"{file.form}_settings")]
+            found = self._read(asked, workspace, trusted)
+            asleep = [_asleep(file) for file in files if file not in asked]
+            cached = _Cached(msgspec.structs.replace(found, asleep=asleep), stamp, now)
         cached.checked = now
         self._cache[workspace] = cached
         return cached.found
@@ -89,83 +83,137 @@ class HookFiles:
     def of(self, event: str, workspace: Path) -> list[Hook]:
         return self.find(workspace).by_event.get(event, [])
 
-    def _files(self, workspace: Path | None) -> list[tuple[Path, Origin]]:
-        claude = self._reads_claude(workspace)
-        files: list[tuple[Path, Origin]] = [(self._folders.own / FILE, "user")]
-        if claude:
-            files.append((self._folders.home / CLAUDE_FILE, "user"))
+    def _files(self, workspace: Path | None) -> list[_File]:
+        home = self._folders.home
+        files = [_File(self._folders.own / FILE, "user"), *_of_others(home, "user")]
+        files.append(_File(home / ".codex" / "config.toml", "user", "codex"))
         if workspace is not None:
             folder = self._folders.project(workspace)
-            files.append((folder / ".openagent" / FILE, "project"))
-            if claude and folder != self._folders.home:
-                files.append((folder / CLAUDE_FILE, "project"))
-        return [(file, origin) for file, origin in files if file.is_file()]
+            files.append(_File(folder / ".openagent" / FILE, "project"))
+            if folder != home:
+                files += _of_others(folder, "project")
+        return [file for file in files if file.path.is_file()]
 
-    def _reads_claude(self, workspace: Path | None) -> bool:
+    def _settings(self, workspace: Path | None) -> HookSettings:
         try:
-            return self._folders.configs.load(workspace).settings.hooks.claude_settings
+            return self._folders.configs.load(workspace).settings.hooks
         except OpenAgentError:
-            return False
+            return HookSettings()
 
-    def _read(self, files: Sequence[tuple[Path, Origin]], workspace: Path | None, trusted: bool) -> FoundHooks:
+    def _read(self, files: Sequence[_File], workspace: Path | None, trusted: bool) -> FoundHooks:
         by_event: dict[str, list[Hook]] = {}
         problems: list[str] = []
-        for file, origin in files:
-            if origin == "project" and not trusted:
+        for file in files:
+            if file.origin == "project" and not trusted:
                 assert workspace is not None
-                problems.append(f"{file}: its hooks are left out, {distrust(self._folders.project(workspace))}")
+                problems.append(f"{file.path}: its hooks are left out, {distrust(self._folders.project(workspace))}")
                 continue
-            for hook in self._hooks(file, origin, problems):
+            for hook in self._hooks(file, problems):
                 if hook not in by_event.setdefault(hook.event, []) and len(by_event[hook.event]) < MAX_HOOKS:
                     by_event[hook.event].append(hook)
         return FoundHooks(by_event, problems)
 
-    def _hooks(self, file: Path, origin: Origin, problems: list[str]) -> list[Hook]:
+    def _hooks(self, file: _File, problems: list[str]) -> list[Hook]:
         hooks: list[Hook] = []
         try:
-            read = read_text(file, within=None, limit=MAX_FILE)
+            read = read_text(file.path, within=None, limit=MAX_FILE)
             if read.cut:
                 raise OpenAgentError("config_error", f"it is larger than {MAX_FILE >> 20} MB.")
+            if file.path.suffix == ".toml":
+                return _notify(file, read.text, problems)
             content = msgspec.json.decode(read.text, type=dict[str, Any])
             given = msgspec.convert(content.get("hooks", {}), dict[str, Any])
         except OpenAgentError as problem:
-            problems.append(f"{file}: {problem.info.message}")
+            problems.append(f"{file.path}: {problem.info.message}")
             return []
-        except (msgspec.DecodeError, RecursionError) as problem:
-            problems.append(f"{file}: {problem}.")
+        except (ValueError, RecursionError) as problem:
+            problems.append(f"{file.path}: {problem}.")
+            return []
+        if content.get("disableAllHooks") is True:
+            problems.append(f"{file.path}: it switches all its hooks off.")
             return []
         for event, groups in given.items():
-            if event not in EVENTS:
-                problems.append(f"{file}: there is no event {event[:60]!r} here. There are {', '.join(EVENTS)}.")
+            ours = our_event(event, file.form)
+            if not ours and not isinstance(groups, list):
+                continue  # gemini-cli keeps switches among them
+            if not ours:
+                known = f" There are {', '.join(EVENTS)}." if file.form == "own" else " Its hooks are not run."
+                problems.append(f"{file.path}: there is no event {event[:60]!r} here.{known}")
                 continue
             try:
-                for group in msgspec.convert(groups, list[_Group]):
-                    hooks += self._group(event, group, file, origin, problems)
+                for group in groups_of(groups, file.form):
+                    hooks += self._group(ours, event, group, file, problems)
             except msgspec.ValidationError as problem:
-                problems.append(f"{file}: {event}: {problem}.")
+                problems.append(f"{file.path}: {event}: {problem}.")
         return hooks
 
-    def _group(self, event: str, group: _Group, file: Path, origin: Origin, problems: list[str]) -> list[Hook]:
+    def _group(self, ours: str, event: str, group: Group, file: _File, problems: list[str]) -> list[Hook]:
         if group.matcher not in ("", "*"):
             try:
                 if len(group.matcher) > _LONGEST_MATCHER:
                     raise re.error("it is too long")
                 re.compile(group.matcher)
             except re.error as problem:
-                problems.append(f"{file}: the matcher {group.matcher[:60]!r} is no regular expression: {problem}.")
+                problems.append(f"{file.path}: the matcher {group.matcher[:60]!r} is no regular expression: {problem}.")
                 return []
         hooks: list[Hook] = []
         for each in group.hooks:
-            if each.type != "command" or not each.command.strip():
-                problems.append(f"{file}: {event}: a hook of type {each.type[:40]!r} is left out; commands are run.")
+            found = written(each, file.form, USUAL_TIMEOUT)
+            if found is None or not found.command.strip():
+                kind = str(each.get("type", "command"))[:40]
+                problems.append(f"{file.path}: {event}: a hook of type {kind!r} is left out; commands are run.")
                 continue
-            timeout = each.timeout if 0 < each.timeout <= MAX_TIMEOUT else MAX_TIMEOUT
-            hooks.append(Hook(event, each.command, group.matcher, timeout, origin, str(file)))
+            if found.unused:
+                keys = ", ".join(f"`{key[:40]}`" for key in found.unused)
+                problems.append(f"{file.path}: {event}: {keys} {'is' if len(found.unused) == 1 else 'are'} not used.")
+            timeout = found.timeout if 0 < found.timeout <= MAX_TIMEOUT else MAX_TIMEOUT
+            hooks.append(
+                Hook(
+                    ours,
+                    found.command,
+                    group.matcher,
+                    timeout,
+                    file.origin,
+                    str(file.path),
+                    form=file.form,
+                    told_as="" if event == ours else event,
+                    waits=found.waits,
+                )
+            )
         return hooks
 
 
+def _of_others(folder: Path, origin: Origin) -> list[_File]:
+    files = [
+        _File(folder / ".claude" / "settings.json", origin, "claude"),
+        _File(folder / ".claude" / "settings.local.json", origin, "claude"),
+        _File(folder / ".gemini" / "settings.json", origin, "gemini"),
+        _File(folder / ".codex" / FILE, origin, "codex"),
+    ]
+    if origin == "project":
+        files += [_File(path, origin, "copilot") for path in sorted((folder / ".github" / "hooks").glob("*.json"))]
+    return files
+
+
+def _asleep(file: _File) -> str:
+    return f"{file.path}: not read; `[hooks] {file.form}_settings = true` makes its hooks run."
+
+
+def _notify(file: _File, text: str, problems: list[str]) -> list[Hook]:
+    """codex's `notify`: a program and its first arguments, called with what happened as the last one."""
+    given = tomllib.loads(text)
+    if "hooks" in given:
+        problems.append(f"{file.path}: `hooks` is not used here; those in hooks.json are.")
+    argv = msgspec.convert(given.get("notify") or [], list[str])
+    if not argv:
+        return []
+    return [Hook(NOTIFY, shlex.join(argv), "", USUAL_TIMEOUT, file.origin, str(file.path), form="codex", waits=False)]
+
+
 def meets(hook: Hook, subject: str) -> bool:
-    """A tool's matcher meets our name for it as well as the one hooks know; others meet what happened."""
-    if hook.matcher in ("", "*"):
+    """A tool's matcher meets our name for it as well as the one hooks know; others meet what happened. Where nothing
+    could be told apart, a matcher says nothing."""
+    if hook.matcher in ("", "*") or not subject:
         return True
-    return any(re.fullmatch(hook.matcher, name) for name in {subject, theirs(subject)})
+    names = {subject, known_tool(subject, hook.form, theirs(subject))}
+    return any(re.fullmatch(hook.matcher, name) for name in names)

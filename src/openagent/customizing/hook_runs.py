@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.customizing.hook_forms import folders
 from openagent.plugins.held_time import HeldTime
 from openagent.protocol.customizing import Hook
 from openagent.protocol.errors import OpenAgentError
@@ -47,6 +48,9 @@ class _Answer(Struct, frozen=True):
     decision: str = ""
     reason: str = ""
     specific: dict[str, Any] = msgspec.field(name="hookSpecificOutput", default={})
+    permission: str = msgspec.field(name="permissionDecision", default="")
+    """Copilot's hooks say it here."""
+    permission_reason: str = msgspec.field(name="permissionDecisionReason", default="")
 
 
 class HookRun(Struct, frozen=True):
@@ -76,7 +80,7 @@ async def run_hook(
     held = HeldTime()
     asks = Requester(session, f"hook:{hook.command}", f"The hook `{hook.command[:LONGEST_NAME]}`", held)
     try:
-        process = await _start(hook, workspace, start_in_jail, asks)
+        process = await _start(hook, workspace, session, start_in_jail, asks)
     except (OSError, OpenAgentError) as problem:
         why = problem.info.message if isinstance(problem, OpenAgentError) else problem.strerror or str(problem)
         return HookRun(hook, "failed", reason=f"It could not be started: {why}")
@@ -98,15 +102,18 @@ async def run_hook(
     said, complained = stdout.decode(errors="replace"), stderr.decode(errors="replace")
     run = _judge(hook, process.returncode, said, complained)
     reason = f"{held.refusal} {run.reason}" if held.refusal and run.outcome != "done" else run.reason
-    return msgspec.structs.replace(run, reason=reason, duration_ms=took)
+    updated = run.updated
+    if updated is not None and hook.form == "gemini":  # there it is added to what the call has
+        updated = {**facts.get("tool_input", {}), **updated}
+    return msgspec.structs.replace(run, reason=reason, updated=updated, duration_ms=took)
 
 
 async def _start(
-    hook: Hook, workspace: Path, start_in_jail: StartInJail, asks: Requester
+    hook: Hook, workspace: Path, session: str, start_in_jail: StartInJail, asks: Requester
 ) -> asyncio.subprocess.Process:
-    folders = {"CLAUDE_PROJECT_DIR": str(workspace), "OPENAGENT_PROJECT_DIR": str(workspace)}
+    places = folders(str(workspace), session, hook.form, hook.root)
     if hook.origin == "project":
-        return await start_in_jail(workspace, ["bash", "-c", hook.command], folders, asks)
+        return await start_in_jail(workspace, ["bash", "-c", hook.command], places, asks)
     secret = {name for name in FORWARDED_ENV if name.endswith(("KEY", "TOKEN", "CREDENTIALS"))}
     env = {name: value for name, value in os.environ.items() if name not in secret}
     return await asyncio.create_subprocess_exec(
@@ -117,7 +124,7 @@ async def _start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=workspace,
-        env=env | folders,
+        env=env | places,
         start_new_session=True,
     )
 
@@ -193,7 +200,7 @@ def _answered(run: HookRun, answer: _Answer) -> HookRun:
     decision, reason = _decided(specific, answer)
     context = _text(specific.get("additionalContext"))
     stops = "" if answer.go_on else answer.stop_reason or "A hook said so."
-    updated: Any = specific.get("updatedInput")
+    updated: Any = specific.get("updatedInput") or (specific.get("tool_input") if run.hook.form == "gemini" else None)
     return msgspec.structs.replace(
         run,
         outcome="blocked" if decision == "deny" or stops else "done",
@@ -212,8 +219,8 @@ def _decided(specific: Mapping[str, Any], answer: _Answer) -> tuple[Literal["all
         behaviour = msgspec.convert(asked, dict[str, Any])
         said, reason = behaviour.get("behavior"), _text(behaviour.get("message"))
     else:
-        said = specific.get("permissionDecision") or answer.decision
-        reason = _text(specific.get("permissionDecisionReason")) or answer.reason
+        said = specific.get("permissionDecision") or answer.permission or answer.decision
+        reason = _text(specific.get("permissionDecisionReason")) or answer.permission_reason or answer.reason
     match said:
         case "allow" | "approve":
             return "allow", reason or "A hook allowed it."

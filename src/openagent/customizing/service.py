@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from openagent.config.cache import ConfigCache
+from openagent.core.runtime import ModelResolver
 from openagent.customizing.commands import CommandFiles, ServerPrompts
 from openagent.customizing.folders import CustomFolders
 from openagent.customizing.gate import CustomGate
-from openagent.customizing.hook_files import EVENTS, HookFiles, meets
+from openagent.customizing.hook_files import HookFiles, meets
+from openagent.customizing.hook_forms import EVENTS
 from openagent.customizing.hook_runs import HookRun, StartInJail
 from openagent.customizing.rules import RuleTexts
 from openagent.customizing.skills import SkillFiles
@@ -38,6 +40,7 @@ class Customizing:
         *,
         loaded: LoadedSessions,
         bus: EventBus,
+        check_model: ModelResolver,
     ) -> None:
         folders = CustomFolders(configs)
         self._rules = RuleTexts(folders)
@@ -52,6 +55,7 @@ class Customizing:
             start_in_jail=start_in_jail,
             loaded=loaded,
             bus=bus,
+            check_model=check_model,
         )
         self._plugins = plugins
         self._taken = [tool.name for tool in built_in]
@@ -96,7 +100,7 @@ class Customizing:
 
     async def _hooks_list(self, connection: Connection, op: c.HooksList) -> c.Hooks:
         found = self._hooks.find(_workspace(op.cwd))
-        return c.Hooks(found.hooks, found.problems)
+        return c.Hooks(found.hooks, [*found.problems, *found.asleep])
 
     async def _hooks_test(self, connection: Connection, op: c.HooksTest) -> c.HooksTried:
         workspace = _workspace(op.cwd)

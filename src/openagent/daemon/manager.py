@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec import UNSET
@@ -21,7 +21,7 @@ from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.roster import Roster
 from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession
-from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id, session_id_of
 from openagent.protocol.sessions import (
@@ -44,11 +44,23 @@ _log = logging.getLogger(__name__)
 WIDEST = MODES[-1]
 SettingsFor = Callable[[Path, Mapping[str, str]], Settings]
 """What a new session starts with, by workspace and environment."""
-TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[Mapping[str, Any]]]
-"""What a template says about a session, by its name, workspace and environment."""
 
 
-async def _no_templates(name: str, _workspace: Path, _env: Mapping[str, str]) -> Mapping[str, Any]:
+class FromTemplate(NamedTuple):
+    """What a template says about a session."""
+
+    settings: Mapping[str, Any]
+    disabled_tools: Sequence[str] = ()
+    """Beside those that are disabled in any case."""
+    notices: Sequence[ErrorInfo] = ()
+    """What of it does not hold here."""
+
+
+TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[FromTemplate]]
+"""By its name, workspace and environment."""
+
+
+async def _no_templates(name: str, _workspace: Path, _env: Mapping[str, str]) -> FromTemplate:
     raise OpenAgentError("not_found", f"There is no template {name!r}.")
 
 
@@ -111,9 +123,9 @@ class SessionManager:
         workspace = await self._opened(op.cwd)
         parent = await self.get(op.parent) if op.parent else None
         settings = self._settings_for(workspace, env)
-        if op.template:
-            said = await self._template_settings(op.template, workspace, env)
-            settings = msgspec.structs.replace(settings, **said)
+        said = await self._template_settings(op.template, workspace, env) if op.template else FromTemplate({})
+        disabled = list(dict.fromkeys([*settings.disabled_tools, *said.disabled_tools]))
+        settings = msgspec.structs.replace(settings, **said.settings, disabled_tools=disabled)
         if op.settings != SettingsChange() and parent is None:  # a sub-agent's follow from its caller's
             await self.check_settings(op.settings, workspace, env)
         given = {name: value for name, value in msgspec.structs.asdict(op.settings).items() if value is not UNSET}
@@ -133,6 +145,7 @@ class SessionManager:
         await self.runtime.store.create_session(info, [created])
         self._bus.publish(created)
         session = await self.get(info.id)
+        session.permits.notice(said.notices)
         session.post(audit=[entry("session", "created", cwd=info.cwd, mode=info.settings.mode, parent=info.parent)])
         return session
 

@@ -8,6 +8,8 @@ from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.routes import GET
 
 Origin = Literal["user", "project", "mcp"]
+HookForm = Literal["own", "claude", "gemini", "codex", "copilot"]
+"""Whose words a hook is told what happened in."""
 
 
 class SlashCommand(Struct, frozen=True, omit_defaults=True):
@@ -86,6 +88,14 @@ class Hook(Struct, frozen=True, omit_defaults=True):
     """Whose it is."""
     source: str = ""
     """The file it stands in."""
+    form: HookForm = "own"
+    """Whose words it speaks."""
+    told_as: str = ""
+    """What its file calls the event; empty: the same."""
+    waits: bool = True
+    """Whether what happens waits for it."""
+    root: str = ""
+    """The plugin's folder, where one brings it."""
 
 
 class Hooks(Struct, frozen=True, omit_defaults=True):

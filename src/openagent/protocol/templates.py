@@ -27,6 +27,8 @@ class Template(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """provider/model, or auto. Empty: that of the session that calls it, or the configured one."""
     tools: list[str] | None = None
     """The only tools it has. None: all."""
+    disabled_tools: list[str] = []
+    """Tools it does not have, whatever else it has."""
     mcp_servers: list[str] | None = None
     """The only MCP servers whose tools it has. None: all, or, with `tools`, those named there."""
     mode: Mode | None = None
@@ -52,6 +54,8 @@ class TemplateInfo(Struct, frozen=True, omit_defaults=True):
     """It can change files, so as a sub-agent it works in a copy that is merged back."""
     hides: list[TemplateSource] = []
     """Where else there is one of this name, which does not count."""
+    notices: list[str] = []
+    """What its file says that is not understood or not used here."""
 
 
 class TemplateList(Struct, frozen=True, omit_defaults=True):

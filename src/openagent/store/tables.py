@@ -290,6 +290,7 @@ agent_templates = Table(
     Column("updated_at", Float, nullable=False),
     Column("tools", Text),
     Column("mcps", Text),
+    Column("disabled_tools", Text),
     Column("description", Text, nullable=False),
     Column("system_prompt", Text, nullable=False),
 )

@@ -7,10 +7,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from openagent.plugins.tool import FunctionTool, ToolContext, ToolOutcome, tool
+from openagent.plugins.word_search import best_matches
 from openagent.protocol.templates import TemplateInfo
 
 LONGEST_DESCRIPTION = 150
 MOST_LISTED = 20
+MOST_FOUND = 10
 MOST_TASKS = 16
 
 
@@ -55,8 +57,24 @@ def agent_tools(team: Team, templates: Sequence[TemplateInfo]) -> list[FunctionT
 
     listed = "\n".join(_line(info) for info in templates[:MOST_LISTED])
     described = f"{' '.join(agent.schema.description.split())}\n{listed}"
+    if (more := len(templates) - MOST_LISTED) > 0:
+        described += f"\n{_more(more)}"
     agent.schema = msgspec.structs.replace(agent.schema, description=described)
     return [agent, agent_result]
+
+
+def found_templates(words: str, templates: Sequence[TemplateInfo]) -> str:
+    """What a caller is told that names no template."""
+    by_name = {info.template.name: info for info in templates}
+    found = best_matches(words, {name: _said(info) for name, info in by_name.items()}, MOST_FOUND)
+    told = f"There is no template {words!r}, so nothing was started."
+    if not found:
+        return f"{told} No template fits these words. There are {len(by_name)}; try others."
+    return "\n".join([f"{told} These fit the words:", *(_line(by_name[name]) for name in found)])
+
+
+def _more(count: int) -> str:
+    return f"[{count} more are not listed. Give some words as the template, and you are told which fit.]"
 
 
 def _summary(tasks: object) -> str:
@@ -68,8 +86,11 @@ def _summary(tasks: object) -> str:
     return "; ".join(f"{each.template}: {' '.join(each.task.split())[:80]}" for each in given)
 
 
+def _said(info: TemplateInfo) -> str:
+    return info.template.description or info.template.role or info.template.prompt
+
+
 def _line(info: TemplateInfo) -> str:
-    said = info.template.description or info.template.role or info.template.prompt
-    plain = " ".join(said.split())
+    plain = " ".join(_said(info).split())
     cut = plain if len(plain) <= LONGEST_DESCRIPTION else plain[: LONGEST_DESCRIPTION - 1] + "…"
     return f"- {info.template.name}: {cut}"

@@ -1184,6 +1184,10 @@ export interface Hook {
   timeout?: number
   origin?: "mcp" | "project" | "user"
   source?: string
+  form?: "claude" | "codex" | "copilot" | "gemini" | "own"
+  told_as?: string
+  waits?: boolean
+  root?: string
 }
 
 /** A command of the person's ran because something happened. */
@@ -3261,6 +3265,7 @@ export interface Template {
   prompt?: string
   model?: string
   tools?: string[] | null
+  disabled_tools?: string[]
   mcp_servers?: string[] | null
   mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   max_steps?: number | null
@@ -3275,6 +3280,7 @@ export interface TemplateInfo {
   file?: string
   writes?: boolean
   hides?: ("database" | "project" | "starter" | "user")[]
+  notices?: string[]
 }
 
 /** Templates. */

@@ -1,19 +1,18 @@
 """find_tools: where the schemas of all tools would crowd the context, the model looks for those it needs."""
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Annotated
 
 import msgspec
 
 from openagent.plugins.tool import Tool, ToolContext, ToolOutcome, tool
+from openagent.plugins.word_search import best_matches
 from openagent.tools.mcp.resources import resource_tools
 from openagent.tools.mcp.server import McpServer
 from openagent.tools.mcp.tool import McpTool
 
 FOUND = 8
 """Tools shown for one query."""
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 class Shelf:
@@ -60,16 +59,11 @@ class Shelf:
         return not crowded or offered.name in self._shown.get(session, ())
 
     def show(self, session: str, query: str) -> list[McpTool]:
-        words = set(_WORD.findall(query.lower()))
-        ranked = sorted(self.of_session(session), key=lambda each: -_matches(each, words))
-        found = [each for each in ranked[:FOUND] if _matches(each, words)]
+        tools = {each.name: each for each in self.of_session(session)}
+        described = {name: each.schema.description for name, each in tools.items()}
+        found = [tools[name] for name in best_matches(query, described, FOUND)]
         self._shown.setdefault(session, set()).update(each.name for each in found)
         return found
-
-
-def _matches(offered: McpTool, words: set[str]) -> int:
-    name, text = offered.name.lower(), offered.schema.description.lower()
-    return sum(3 * (word in name) + (word in text) for word in words)
 
 
 def find_tools_tool(shelf: Shelf) -> Tool:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from openagent.app import ConfigCache, running
 from openagent.client import Client, connect
-from openagent.protocol.customizing import CommandsList, SkillsList
+from openagent.protocol.customizing import CommandsList, HooksList, PluginsList, SkillsList
 from openagent.protocol.templates import TemplatesList
 
 _AGENTS = ("agents", "agent", "chatmodes", "subagents", "categories")
@@ -36,7 +36,13 @@ class Tally(Struct):
         self.files += files
         self.loaded += loaded
         self.noted += len({notice.partition(": ")[0].partition(":")[0] for notice in notices})
-        self.kinds.update(_QUOTED.sub("…", _PLACE.sub("", notice)) for notice in notices)
+        self.kinds.update(_kind(notice) for notice in notices)
+
+
+def _kind(notice: str) -> str:
+    """Keys are told apart, values are not."""
+    said = _PLACE.sub("", notice)
+    return said if " not used" in said else _QUOTED.sub("…", said)
 
 
 def agent_files(folder: Path) -> list[Path]:
@@ -45,7 +51,9 @@ def agent_files(folder: Path) -> list[Path]:
 
 
 def skill_files(folder: Path) -> list[Path]:
-    return [file for file in folder.rglob("SKILL.md") if _visible(file, folder)]
+    """What lies inside another skill belongs to that."""
+    found = [file for file in folder.rglob("SKILL.md") if _visible(file, folder)]
+    return [file for file in found if not any((above / "SKILL.md") in found for above in file.parent.parents)]
 
 
 def command_files(folder: Path) -> list[Path]:
@@ -82,7 +90,34 @@ async def look(root: Path, home: Path, client: Client) -> dict[str, Tally]:
                 kinds[kind].add(len(files(folder)), *await _asked(kind, client))
             finally:
                 link.unlink()
+    kinds["plugins"], kinds["hooks of plugins"] = await _plugins(root, home / "data" / "plugins", client)
     return kinds
+
+
+def plugin_roots(root: Path) -> list[Path]:
+    manifests = sorted([*root.rglob(".claude-plugin/plugin.json"), *root.rglob("gemini-extension.json")])
+    named = [file.parent.parent if file.parent.name == ".claude-plugin" else file.parent for file in manifests]
+    return list(dict.fromkeys(named))
+
+
+async def _plugins(root: Path, place: Path, client: Client) -> tuple[Tally, Tally]:
+    """Each alone, as if it were the only one installed."""
+    plugins, hooks = Tally(), Tally()
+    for folder in plugin_roots(root):
+        link = place / "it"
+        link.symlink_to(folder)
+        try:
+            told = await client.request(PluginsList(id=client.next_id()))
+            unused = [f"{link}: {what} not used" for each in told.bundles for what in each.unused]
+            plugins.add(1, len(told.bundles), [*told.notices, *unused])
+            written = folder / "hooks" / "hooks.json"
+            if written.is_file():
+                found = await client.request(HooksList(id=client.next_id(), cwd=str(folder)))
+                count = written.read_text(errors="replace").count('"type"')
+                hooks.add(count, len(found.hooks), found.notices)
+        finally:
+            link.unlink()
+    return plugins, hooks
 
 
 async def _asked(kind: str, client: Client) -> tuple[int, list[str]]:
@@ -103,7 +138,7 @@ async def main(roots: list[Path]) -> None:
     with tempfile.TemporaryDirectory() as made:
         home = Path(made)
         data = home / "data"
-        data.mkdir()
+        (data / "plugins").mkdir(parents=True)
         env = {"HOME": made, "OPENAGENT_HOME": str(data), "OPENAGENT_CONFIG": str(data / "config.toml")}
         (data / "config.toml").write_text("")
         async with running(data / "daemon.sock", data, ConfigCache(env)):

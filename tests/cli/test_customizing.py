@@ -1,6 +1,8 @@
 """Plans, commands, skills, hooks and plugins on the command line."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 from ..interaction.doing import call
 from .machine import Machine
@@ -53,3 +55,57 @@ def test_hooks_that_end_before_they_read_are_followed_by_the_real_daemon(machine
     (own / "hooks.json").unlink()
     outcomes = [each["outcome"] for each in json.loads(tried.stdout)["tried"]]
     assert outcomes == ["done", "blocked", "done", "failed", "done"]
+
+
+def test_a_plugin_of_another_program_is_installed_listed_used_and_removed(machine: Machine) -> None:
+    market = machine.root / "market"
+    plugin = market / "plugins" / "kitchen"
+    files: dict[Path, Any] = {
+        market / ".claude-plugin" / "marketplace.json": {
+            "name": "m",
+            "plugins": [
+                {"name": "kitchen", "source": "./plugins/kitchen"},
+                {"name": "far", "source": {"source": "github", "repo": "a/b"}},
+                {"name": "out", "source": "../../etc"},
+            ],
+        },
+        plugin / ".claude-plugin" / "plugin.json": {"name": "kitchen", "version": "1.2", "lspServers": {}},
+        plugin / "commands" / "taste.md": "---\ndescription: Taste it\n---\nTaste $1.",
+        plugin / "skills" / "bake" / "SKILL.md": "---\nname: bake\ndescription: Bakes\n---\nHeat it.",
+        plugin / "agents" / "cook.md": "---\nname: head-cook\ndescription: Cooks\nmodel: opus\n---\nCook.",
+        plugin / "hooks" / "hooks.json": {
+            "hooks": {
+                "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "cat ${CLAUDE_PLUGIN_ROOT}/note.txt"}]}]
+            }
+        },
+        plugin / "note.txt": "said by the plugin",
+        plugin / ".mcp.json": {"mcpServers": {}},
+    }
+    for file, content in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content if isinstance(content, str) else json.dumps(content))
+    assert "--plugin kitchen, far, out" in machine.run("plugins", "install", str(market)).stderr
+    for name in ("far", "out"):
+        assert "lies elsewhere" in machine.run("plugins", "install", str(market), "--plugin", name).stderr
+    (plugin / "leak").symlink_to("/etc")
+    assert "leads out" in machine.run("plugins", "install", str(plugin)).stderr
+    (plugin / "leak").unlink()
+
+    done = machine.run("plugins", "install", str(market), "--plugin", "kitchen")
+    assert "kitchen is installed: 1 agents, 1 skills, 1 commands, 1 hooks." in done.stdout
+    assert "! Not used here: `lspServers`, MCP servers." in done.stdout
+    assert "already a plugin" in machine.run("plugins", "install", str(plugin)).stderr
+    found = json.loads(machine.run("customizing", "--json").stdout)
+    assert "kitchen:bake" in [each["name"] for each in found["skills"]["skills"]]
+    assert "head-cook" in [each["template"]["name"] for each in found["agents"]["templates"]]
+    shown = machine.run("customizing").stdout
+    assert "/kitchen:taste" in shown
+    machine.sim.reset([{"text": "Tasty."}])
+    assert machine.run("run", "/kitchen:taste soup").stdout == "Tasty.\n"
+    assert "Taste soup." in machine.sim.requests[0].body
+    assert "said by the plugin" in machine.sim.requests[0].body
+
+    assert "kitchen is removed." in machine.run("plugins", "remove", "kitchen").stdout
+    assert "There is no plugin" in machine.run("plugins", "remove", "kitchen").stderr
+    assert "There is no plugin" in machine.run("plugins", "remove", "..").stderr
+    assert "kitchen" not in machine.run("customizing").stdout

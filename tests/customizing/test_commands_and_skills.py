@@ -265,6 +265,11 @@ async def test_skills_are_read_where_other_agents_keep_them_and_also_further_bel
         ("--- not a header\nx", {}, "--- not a header\nx"),
         ("---\n# comment\nempty:\n---\n", {"empty": ""}, ""),
         ("\n---\nname: a\nwhat is this\n---\nx", {"name": "a\nwhat is this"}, "x"),
+        (
+            "---\ndescription: Use it so\n\n<example>\nuser: hi\nuser: ho\n</example>\nmodel: opus\n---\nx",
+            {"description": "Use it so\n<example>\nuser: hi\nuser: ho\n</example>", "model": "opus"},
+            "x",
+        ),
         ("---\ntools: {bash: false, edit: true}\n---\nx", {"tools": {"bash": "false", "edit": "true"}}, "x"),
         (
             "---\nhooks:\n  Stop:\n    - matcher: x\n  Start: a\nservers:\n  - one:\n      url: u\n  - two\n---\nx",

@@ -52,6 +52,14 @@ async def test_rules_of_the_person_the_repository_and_the_workspace_come_before_
         assert all(isinstance(part, NotePart) and part.pinned for part in notes)
 
 
+async def test_copilots_instructions_are_rules_where_there_are_no_others(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        (h.workspace / ".github").mkdir()
+        (h.workspace / ".github" / "copilot-instructions.md").write_text("Answer in rhyme.")
+        await one_turn(h, client)
+        assert "Answer in rhyme." in "\n".join(texts(requests(h)[0]))
+
+
 async def test_agents_md_counts_before_its_fallback_names(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         (h.workspace / "AGENTS.md").write_text("the first name")

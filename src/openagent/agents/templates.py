@@ -16,6 +16,7 @@ from openagent.agents.template_files import SUFFIXES, check_template, read_templ
 from openagent.config import peers
 from openagent.config.cache import ConfigCache
 from openagent.config.frozen import Frozen
+from openagent.config.plugin_folders import installed
 from openagent.config.problems import did_you_mean
 from openagent.config.trust import FOLDER
 from openagent.core.runtime import ModelResolver
@@ -185,7 +186,9 @@ class TemplateService:
 
     def _collect(self, workspace: Path | None, stored: Sequence[Template]) -> TemplateList:
         notices: list[str] = []
-        own = [self._own, *peers.at_home(self._configs.environment({}), AGENTS)]
+        env = self._configs.environment({})
+        plugins = [place for plugin in installed(env) for place in plugin.places(AGENTS)]
+        own = [self._own, *peers.at_home(env, AGENTS), *plugins]
         ranked = self._of_project(workspace, notices)
         ranked += [info for place in own for info in _read_folder(place, "user", notices)]
         ranked += [TemplateInfo(template, "database") for template in stored]

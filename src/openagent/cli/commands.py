@@ -69,7 +69,8 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "skills": Entry("openagent.cli.customizing:skills", "List and show skills"),
         "slash": Entry("openagent.cli.customizing:slash", "List the slash commands you can use in a session"),
         "hooks": Entry("openagent.cli.customizing:hooks", "List hooks and try them"),
-        "plugins": Entry("openagent.cli.customizing:plugins", "List plugins and their problems"),
+        "plugins": Entry("openagent.cli.customizing:plugins", "List, install and remove plugins"),
+        "customizing": Entry("openagent.cli.customizing:found", "Show what is found for agents, and from where"),
         "trust": Entry("openagent.cli.trust:trust", "Trust a folder's own settings and rules"),
     },
     "team": {

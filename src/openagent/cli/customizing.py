@@ -1,15 +1,30 @@
 """`openagent slash`, `openagent skills`, `openagent hooks`, `openagent plugins`"""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from msgspec import Struct
 
-from openagent.cli.command import as_json, ask_daemon, command, examples, group, plain, print_json, say
+from openagent.cli.command import (
+    as_json,
+    ask_daemon,
+    command,
+    complete,
+    daemon,
+    examples,
+    group,
+    plain,
+    print_json,
+    say,
+)
+from openagent.cli.plugin_install import install_plugin, remove_plugin
 from openagent.cli.terminal import DIM, GREEN, RED, YELLOW, paint, table
 from openagent.client.text import clean, one_line
 from openagent.protocol import customizing as c
+from openagent.protocol.templates import TemplateList, TemplatesList
 
 _STYLES = {"done": GREEN, "blocked": YELLOW, "failed": RED, "timeout": RED}
 in_workspace = click.option("--cwd", default=".", metavar="DIR", help="The workspace; this directory.")
@@ -154,9 +169,11 @@ def hooks_test(event: str, tool: str, given: str, cwd: str, as_json: bool) -> in
     return int(failed)
 
 
-@group("plugins", epilog=examples("openagent plugins list"))
+@group("plugins", epilog=examples("openagent plugins list", "openagent plugins install ~/src/my-plugin"))
 def plugins() -> None:
-    """Plugins: installed Python packages that add tools, providers, collectors, jails or commands."""
+    """Plugins: Python packages that add tools, providers, collectors, jails or commands, and folders of agents, skills,
+    commands and hooks that were made for Claude Code or gemini-cli.
+    """
 
 
 @command("list", "openagent plugins list", "openagent plugins list --json")
@@ -169,8 +186,13 @@ def plugins_list(as_json: bool) -> int:
     if as_json:
         print_json(found)
         return int(broken)
-    if not found.plugins:
+    if found.bundles:
+        say(table(("PLUGIN", "VERSION", "OF", "BRINGS", "NOT USED"), [_bundle(each) for each in found.bundles]))
+    _notices(found.notices)
+    if not found.plugins and not found.bundles:
         say("There are no plugins. `openagent help plugins` shows how to make one.")
+        return 0
+    if not found.plugins:
         return 0
     rows = [
         (
@@ -185,7 +207,95 @@ def plugins_list(as_json: bool) -> int:
     return int(broken)
 
 
-for family, listed in ((slash, [commands_list]), (skills, [skills_list, skills_show]), (plugins, [plugins_list])):
+def _bundle(bundle: c.PluginBundle) -> tuple[str, ...]:
+    brings, unused = ", ".join(bundle.brings) or "nothing", one_line(", ".join(bundle.unused), 60)
+    return bundle.name, bundle.version, bundle.form, brings, unused
+
+
+@command(
+    "install",
+    "openagent plugins install ~/src/my-plugin",
+    "openagent plugins install ~/src/marketplace --plugin reviewer",
+)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--plugin", "wanted", default="", help="Which plugin of a marketplace.")
+@click.option("--replace", is_flag=True, help="Also where there is one of this name.")
+def plugins_install(folder: str, wanted: str, replace: bool) -> None:
+    """Copy a plugin of Claude Code or an extension of gemini-cli beside your config.toml. Nothing of it is run."""
+    name = install_plugin(Path(folder).resolve(), wanted, replace=replace)
+    (bundle,) = [each for each in ask_daemon(c.PluginsList(id="-")).bundles if each.name == name]
+    say(clean(f"{name} is installed: {', '.join(bundle.brings) or 'nothing of it is used here'}."))
+    if bundle.unused:
+        say(paint(clean(f"! Not used here: {', '.join(bundle.unused)}."), YELLOW))
+    if any(each.endswith("hooks") for each in bundle.brings):
+        say(paint("! Its hooks run as you, outside the jail: `openagent hooks list` shows them.", YELLOW))
+
+
+@command("remove", "openagent plugins remove my-plugin")
+@click.argument("name")
+def plugins_remove(name: str) -> None:
+    """Remove a plugin that `plugins install` copied."""
+    remove_plugin(name)
+    say(clean(f"{name} is removed."))
+
+
+@command("customizing", "openagent customizing", "openagent customizing --cwd ~/project --json")
+@in_workspace
+@as_json
+def found(cwd: str, as_json: bool) -> None:
+    """Show the agents, skills, slash commands and hooks found for a workspace, folder by folder, and what of them is
+    not used."""
+    told = complete(_everything(_directory(cwd)))
+    if as_json:
+        print_json(plain(told))
+        return
+    rows = [
+        (kind, str(folder), str(len(names)), one_line(", ".join(names), 60)) for kind, folder, names in _by_folder(told)
+    ]
+    say(table(("WHAT", "FOLDER OR FILE", "COUNT", "NAMES"), rows) if rows else "Nothing is found here.")
+    for part in (told.agents, told.skills, told.commands, told.hooks, told.plugins):
+        _notices(part.notices)
+
+
+class _Everything(Struct, frozen=True):
+    agents: TemplateList
+    skills: c.Skills
+    commands: c.SlashCommands
+    hooks: c.Hooks
+    plugins: c.Plugins
+
+
+async def _everything(cwd: str) -> _Everything:
+    async with daemon() as client:
+        return _Everything(
+            await client.request(TemplatesList(id=client.next_id(), cwd=cwd)),
+            await client.request(c.SkillsList(id=client.next_id(), cwd=cwd)),
+            await client.request(c.CommandsList(id=client.next_id(), cwd=cwd)),
+            await client.request(c.HooksList(id=client.next_id(), cwd=cwd)),
+            await client.request(c.PluginsList(id=client.next_id())),
+        )
+
+
+def _by_folder(told: _Everything) -> list[tuple[str, str, list[str]]]:
+    where: dict[tuple[str, str], list[str]] = {}
+    for info in told.agents.templates:
+        place = str(Path(info.file).parent) if info.file else info.source
+        where.setdefault(("agents", place), []).append(info.template.name)
+    for skill in told.skills.skills:
+        where.setdefault(("skills", str(Path(skill.folder).parent)), []).append(skill.name)
+    for each in told.commands.commands:
+        place = each.source if each.origin == "mcp" else str(Path(each.source).parent)
+        where.setdefault(("commands", place), []).append(f"/{each.name}")
+    for hook in told.hooks.hooks:
+        where.setdefault(("hooks", hook.source), []).append(hook.told_as or hook.event)
+    return [(kind, place, names) for (kind, place), names in where.items()]
+
+
+for family, listed in (
+    (slash, [commands_list]),
+    (skills, [skills_list, skills_show]),
+    (plugins, [plugins_list, plugins_install, plugins_remove]),
+):
     for each in listed:
         family.add_command(each)
 hooks.add_command(hooks_list)

@@ -236,7 +236,7 @@ class ContextSettings(Struct, frozen=True, kw_only=True):
 class RulesSettings(Struct, frozen=True, kw_only=True):
     """Files with rules for agents, in folders and beside your config.toml."""
 
-    files: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+    files: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")
     """Their names. In each folder the first of these that is there counts."""
     max_bytes: Count = 32768
     """What agents are shown of one file, with all it imports."""

@@ -80,7 +80,7 @@ class CommandFiles:
                     problems.append(f"{file} is left out: a command's name is letters, digits, - and _.")
                     continue
                 try:
-                    command = _read(":".join(words), file, custom, problems)
+                    command = _read(custom.named(":".join(words)), file, custom, problems)
                 except OpenAgentError as problem:
                     message = problem.info.message
                     problems.append(message if str(file) in message else f"{file}: {message}")

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from openagent.config import peers
 from openagent.config.cache import ConfigCache
+from openagent.config.plugin_folders import PluginFolder, installed
 from openagent.config.project import project_folder, reach
 from openagent.config.trust import FOLDER
 from openagent.protocol import locations
@@ -25,6 +26,11 @@ class CustomFolder(Struct, frozen=True):
     origin: Origin
     within: Path | None
     """What no link may lead out of; None for a person's own, who may keep theirs anywhere."""
+    plugin: str = ""
+    """Whose it is, and what its names begin with."""
+
+    def named(self, name: str) -> str:
+        return f"{self.plugin}:{name}" if self.plugin else name
 
 
 class CustomFolders:
@@ -35,6 +41,9 @@ class CustomFolders:
         self.own = Path(locations.config_file(env)).parent
         """The person's folder."""
         self.home = Path(env.get("HOME") or os.path.expanduser("~"))
+
+    def plugins(self, problems: list[str] | None = None) -> list[PluginFolder]:
+        return [*installed(self._env, problems)]
 
     def project(self, workspace: Path) -> Path:
         return project_folder(workspace, self._env)
@@ -51,6 +60,8 @@ class CustomFolders:
     def holding(self, workspace: Path | None, kind: Literal["skills", "commands"]) -> list[CustomFolder]:
         """The person's own first: a name of theirs is theirs. Then the nearest. Ours before those of other agents."""
         found = [CustomFolder(place, "user", None) for place in (self.own / kind, *peers.at_home(self._env, kind))]
+        for plugin in installed(self._env):
+            found += [CustomFolder(place, "user", plugin.folder, plugin.name) for place in plugin.places(kind)]
         for folder in self.upwards(workspace) if workspace else ():
             theirs = peers.in_project(folder, kind) if folder != self.home else ()
             found += [CustomFolder(place, "project", folder) for place in (folder / FOLDER / kind, *theirs)]

@@ -36,6 +36,8 @@ class _File(NamedTuple):
     path: Path
     origin: Origin
     form: HookForm = "own"
+    root: str = ""
+    """The folder of the plugin that brings it."""
 
 
 class FoundHooks(Struct, frozen=True):
@@ -72,7 +74,7 @@ class HookFiles:
         )
         stamp = stamp_of(*(file.path for file in files)), tuple(files), trusted, settings
         if cached is None or cached.stamp != stamp:
-            asked = [file for file in files if file.form == "own" or getattr(settings, f"{file.form}_settings")]
+            asked = [file for file in files if _is_asked_for(file, settings)]
             found = self._read(asked, workspace, trusted)
             asleep = [_asleep(file) for file in files if file not in asked]
             cached = _Cached(msgspec.structs.replace(found, asleep=asleep), stamp, now)
@@ -87,6 +89,8 @@ class HookFiles:
         home = self._folders.home
         files = [_File(self._folders.own / FILE, "user"), *_of_others(home, "user")]
         files.append(_File(home / ".codex" / "config.toml", "user", "codex"))
+        plugins = self._folders.plugins()
+        files += [_File(plugin.hooks_file, "user", plugin.form, str(plugin.folder)) for plugin in plugins]
         if workspace is not None:
             folder = self._folders.project(workspace)
             files.append(_File(folder / ".openagent" / FILE, "project"))
@@ -111,7 +115,7 @@ class HookFiles:
             for hook in self._hooks(file, problems):
                 if hook not in by_event.setdefault(hook.event, []) and len(by_event[hook.event]) < MAX_HOOKS:
                     by_event[hook.event].append(hook)
-        return FoundHooks(by_event, problems)
+        return FoundHooks(by_event, list(dict.fromkeys(problems)))
 
     def _hooks(self, file: _File, problems: list[str]) -> list[Hook]:
         hooks: list[Hook] = []
@@ -178,6 +182,7 @@ class HookFiles:
                     form=file.form,
                     told_as="" if event == ours else event,
                     waits=found.waits,
+                    root=file.root,
                 )
             )
         return hooks
@@ -193,6 +198,11 @@ def _of_others(folder: Path, origin: Origin) -> list[_File]:
     if origin == "project":
         files += [_File(path, origin, "copilot") for path in sorted((folder / ".github" / "hooks").glob("*.json"))]
     return files
+
+
+def _is_asked_for(file: _File, settings: HookSettings) -> bool:
+    """Whoever installs a plugin asks for its hooks."""
+    return bool(file.root) or file.form == "own" or getattr(settings, f"{file.form}_settings")
 
 
 def _asleep(file: _File) -> str:

@@ -42,7 +42,7 @@ class Customizing:
         bus: EventBus,
         check_model: ModelResolver,
     ) -> None:
-        folders = CustomFolders(configs)
+        self._folders = folders = CustomFolders(configs)
         self._rules = RuleTexts(folders)
         self.skills = SkillFiles(folders)
         self.commands = CommandFiles(folders, prompts)
@@ -85,7 +85,36 @@ class Customizing:
         ]
 
     async def _plugins_list(self, connection: Connection, op: c.PluginsList) -> c.Plugins:
-        return c.Plugins(await asyncio.to_thread(self._plugins.examine, self._taken))
+        plugins = await asyncio.to_thread(self._plugins.examine, self._taken)
+        notices: list[str] = []
+        bundles = await asyncio.to_thread(self._bundles, notices)
+        return c.Plugins(plugins, bundles, notices)
+
+    def _bundles(self, notices: list[str]) -> list[c.PluginBundle]:
+        skills, commands = self.skills.find(None).skills.values(), self.commands.find(None).commands.values()
+        hooks = self._hooks.find(None).hooks
+        found: list[c.PluginBundle] = []
+        for plugin in self._folders.plugins(notices):
+            agents = [file for place in plugin.places("agents") for file in place.rglob("*.md")]
+            counts = {
+                "agents": len(agents),
+                "skills": sum(Path(each.folder).is_relative_to(plugin.folder.resolve()) for each in skills),
+                "commands": sum(Path(each.source).is_relative_to(plugin.folder.resolve()) for each in commands),
+                "hooks": sum(each.root == str(plugin.folder) for each in hooks),
+            }
+            brings = [f"{count} {kind}" for kind, count in counts.items() if count]
+            found.append(
+                c.PluginBundle(
+                    plugin.name,
+                    str(plugin.folder),
+                    plugin.form,
+                    plugin.version,
+                    plugin.description,
+                    brings,
+                    plugin.unused(),
+                )
+            )
+        return found
 
     async def _commands_list(self, connection: Connection, op: c.CommandsList) -> c.SlashCommands:
         found = await self.commands.all(_workspace(op.cwd))

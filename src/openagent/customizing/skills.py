@@ -89,7 +89,7 @@ class SkillFiles:
             if not _NAME.fullmatch(name) or not header.text("description"):
                 raise OpenAgentError("config_error", f"{header.text('name')[:80]!r} is no name for a skill.")
         description = " ".join(header.text("description").split())
-        return Skill(name, description, custom.origin, str(folder)), [*map(str, header.slips)]
+        return Skill(custom.named(name), description, custom.origin, str(folder)), [*map(str, header.slips)]
 
     def show(self, name: str, workspace: Path | None) -> SkillContent:
         skills = self.find(workspace).skills

@@ -22,6 +22,11 @@ _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$""", re.D
 _COMMENT = re.compile(r"\s+#.*$")
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
+_USUAL_KEYS = frozenset(
+    {"name", "description", "model", "tools", "color", "mode", "permissionMode", "allowed-tools", "skills", "hooks"}
+)
+"""What ends a text that runs on without being indented; `user:` in an example does not."""
+
 Value = str | list[str] | dict[str, str]
 
 
@@ -86,17 +91,19 @@ class _Reader:
         self.slips: list[Slip] = []
 
     def read(self, at: int) -> None:
-        before = ""
+        before, runs_on = "", False
         while at < self._end:
             line = self._lines[at]
             if not line.strip() or line.lstrip().startswith("#"):
                 at += 1
                 continue
             found = _KEY.match(line)
-            if found is None:
-                self._stray(line, at + 1, before)
+            if found is None or (runs_on and found[1] not in _USUAL_KEYS):
+                self._stray(line, at + 1, before, told=runs_on)
+                runs_on = bool(before)
                 at += 1
                 continue
+            runs_on = False
             key, given = found[1], (found[2] or "").strip()
             below = self._below(at + 1, given)
             if key in self.entries:
@@ -114,9 +121,10 @@ class _Reader:
             at += 1
         return at
 
-    def _stray(self, line: str, number: int, before: str) -> None:
+    def _stray(self, line: str, number: int, before: str, *, told: bool) -> None:
         """Text that goes on in the next line without being indented is no YAML, and is meant all the same."""
-        self._slip(number, f"{line.strip()[:60]!r} is not `key: value`", "Correct that line.")
+        if not told:
+            self._slip(number, f"{line.strip()[:60]!r} is not `key: value`", "Correct that line.")
         if before and isinstance(said := self.entries[before].value, str) and said:
             self.entries[before] = self.entries[before]._replace(value=f"{said}\n{line.strip()}")
 

@@ -154,11 +154,34 @@ class Plugin(Struct, frozen=True, omit_defaults=True):
     """Why it cannot be used; empty when it can."""
 
 
+class PluginBundle(Struct, frozen=True, omit_defaults=True):
+    """A plugin of Claude Code or an extension of gemini-cli: a folder of agents, skills, commands and hooks."""
+
+    name: str
+    """Its name, which its skills and commands begin with."""
+    folder: str
+    """Where it lies."""
+    form: HookForm = "claude"
+    """Whose it is."""
+    version: str = ""
+    """Its version."""
+    description: str = ""
+    """What it is for."""
+    brings: list[str] = []
+    """What of it is used, in words."""
+    unused: list[str] = []
+    """What of it is not used here."""
+
+
 class Plugins(Struct, frozen=True, omit_defaults=True):
     """The plugins that are installed."""
 
     plugins: list[Plugin]
     """Every plugin that is installed."""
+    bundles: list[PluginBundle] = []
+    """Folders of other programs' plugins."""
+    notices: list[str] = []
+    """What was left out, and why."""
 
 
 class CommandsList(

@@ -2198,9 +2198,22 @@ export interface Plugin {
   error?: string
 }
 
+/** A plugin of Claude Code or an extension of gemini-cli: a folder of agents, skills, commands and hooks. */
+export interface PluginBundle {
+  name: string
+  folder: string
+  form?: "claude" | "codex" | "copilot" | "gemini" | "own"
+  version?: string
+  description?: string
+  brings?: string[]
+  unused?: string[]
+}
+
 /** The plugins that are installed. */
 export interface Plugins {
   plugins: Plugin[]
+  bundles?: PluginBundle[]
+  notices?: string[]
 }
 
 /** The plugins. Every one is loaded, to tell which are broken. */

@@ -1,0 +1,97 @@
+"""Plugins of Claude Code and extensions of gemini-cli: folders with agents, skills, commands and hooks of one author.
+
+Those that a person installed lie in `plugins/` beside their config.toml, each under its name. They are the person's own
+then: installing one is saying so.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from openagent.protocol import locations
+from openagent.protocol.errors import OpenAgentError
+
+FOLDER = "plugins"
+CLAUDE = Path(".claude-plugin", "plugin.json")
+GEMINI = Path("gemini-extension.json")
+MAX_MANIFEST = 1 << 20
+KINDS = ("agents", "skills", "commands")
+_ABOUT = frozenset(
+    {"name", "version", "description", "author", "homepage", "repository", "license", "keywords", "$schema", "category"}
+)
+_ELSEWHERE = {".mcp.json": "MCP servers", ".lsp.json": "language servers", "output-styles": "output styles"}
+
+
+class PluginFolder(Struct, frozen=True):
+    name: str
+    folder: Path
+    form: Literal["claude", "gemini"]
+    version: str = ""
+    description: str = ""
+    manifest: dict[str, Any] = {}
+
+    def places(self, kind: str) -> list[Path]:
+        """The folders of that kind: the usual one, and those that the manifest names."""
+        named: Any = self.manifest.get(kind, [])
+        try:
+            more = msgspec.convert([named] if isinstance(named, str) else named, list[str])
+        except msgspec.ValidationError:
+            more = []
+        found = [self.folder / kind, *(self.folder / each for each in more)]
+        inside = [place for place in found if place.is_dir() and place.resolve().is_relative_to(self.folder.resolve())]
+        return list(dict.fromkeys(place.resolve() for place in inside))
+
+    @property
+    def hooks_file(self) -> Path:
+        named = self.manifest.get("hooks")
+        return self.folder / (named if isinstance(named, str) else "hooks/hooks.json")
+
+    def unused(self) -> list[str]:
+        """What it brings that nothing here makes use of, in words."""
+        keys = [f"`{key}`" for key in self.manifest if key not in _ABOUT and key not in (*KINDS, "hooks")]
+        inline = ["`hooks` in the manifest"] if isinstance(self.manifest.get("hooks"), (dict, list)) else []
+        return [*keys, *inline, *(what for name, what in _ELSEWHERE.items() if (self.folder / name).exists())]
+
+
+def plugin_folder(env: Mapping[str, str]) -> Path:
+    return Path(locations.config_file(env)).parent / FOLDER
+
+
+def installed(env: Mapping[str, str], problems: list[str] | None = None) -> Iterator[PluginFolder]:
+    try:
+        folders = sorted(entry.path for entry in os.scandir(plugin_folder(env)) if entry.is_dir())
+    except OSError:
+        return
+    for folder in folders:
+        try:
+            yield read_plugin(Path(folder))
+        except OpenAgentError as problem:
+            if problems is not None:
+                problems.append(problem.info.message)
+
+
+def read_plugin(folder: Path) -> PluginFolder:
+    """Raises OpenAgentError('config_error')."""
+    forms: dict[Path, Literal["claude", "gemini"]] = {CLAUDE: "claude", GEMINI: "gemini"}
+    for path, form in forms.items():
+        if (folder / path).is_file():
+            manifest = read_manifest(folder / path)
+            name = manifest.get("name")
+            if not isinstance(name, str) or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+                raise OpenAgentError("config_error", f"{folder / path}: {name!r} is no name for a plugin.")
+            said = {key: str(manifest[key]) for key in ("version", "description") if key in manifest}
+            return PluginFolder(name, folder, form, manifest=manifest, **said)
+    raise OpenAgentError("config_error", f"{folder}: there is neither {CLAUDE} nor {GEMINI}.")
+
+
+def read_manifest(file: Path) -> dict[str, Any]:
+    try:
+        if file.stat().st_size > MAX_MANIFEST:
+            raise OpenAgentError("config_error", f"{file} is larger than {MAX_MANIFEST >> 20} MB.")
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError, RecursionError) as problem:
+        raise OpenAgentError("config_error", f"{file} cannot be read: {problem}.") from None

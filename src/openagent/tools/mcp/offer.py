@@ -9,6 +9,7 @@ from openagent.protocol.mcp import McpPromptArgument
 from openagent.tools.mcp.words import is_usable, suspicions, texts_in, visible
 
 if TYPE_CHECKING:
+    import mcp_types as types
     from mcp import Client
 
 MAX_ITEMS = 300
@@ -24,6 +25,8 @@ class OfferedTool(Struct, frozen=True):
     name: str
     description: str
     schema: dict[str, Any]
+    as_task: bool = False
+    """It may, or must, be carried out as a task."""
 
 
 class OfferedResource(Struct, frozen=True):
@@ -69,11 +72,14 @@ async def ask_offer(client: "Client") -> Offer:
 async def _tools(client: "Client") -> list[OfferedTool]:
     async def page(cursor: str | None) -> tuple[list[OfferedTool], str | None]:
         found = await client.list_tools(cursor=cursor)
-        return [OfferedTool(each.name, each.description or "", each.input_schema) for each in found.tools], (
-            found.next_cursor
-        )
+        return [_offered(each) for each in found.tools], found.next_cursor
 
     return await _all_pages(page, lambda tool: tool.name)
+
+
+def _offered(tool: "types.Tool") -> OfferedTool:
+    support = tool.execution.task_support if tool.execution else None
+    return OfferedTool(tool.name, tool.description or "", tool.input_schema, support in ("optional", "required"))
 
 
 async def _resources(client: "Client") -> list[OfferedResource]:

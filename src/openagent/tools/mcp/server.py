@@ -5,7 +5,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -51,9 +51,9 @@ _log = logging.getLogger(__name__)
 class Patience(Struct, frozen=True, kw_only=True):
     """Seconds."""
 
-    start: float = 30.0
+    start: float = 60.0
     """From the start of a server to the list of its tools."""
-    fetch: float = 180.0
+    fetch: float = 300.0
     """The same, where its program is fetched first."""
     list: float = 15.0
     first_retry: float = 0.5
@@ -134,9 +134,29 @@ class McpServer:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             context.output("progress", f"{share} {visible(message or '', 200)}".strip() + "\n")
 
+        if any(each.name == tool and each.as_task for each in self.offer.tools):
+            tasks = await asyncio.to_thread(import_module, "openagent.tools.mcp.task_calls")
+            if self._client is not None and tasks.takes_tasks(self._client):
+                return await self._call_as_task(tasks, tool, arguments, context, on_progress)
         return await self._request(
             lambda client: client.call_tool(tool, dict(arguments), progress_callback=on_progress), context
         )
+
+    async def _call_as_task(
+        self, tasks: Any, tool: str, arguments: Mapping[str, Any], context: ToolContext, on_progress: Any
+    ) -> "types.CallToolResult":
+        """Its time is that of each question about it: a task may take hours."""
+
+        async def ask(request: Awaitable[Any], *, timeout: bool = True) -> Any:
+            return await self._isolated(request, lost, self.definition.timeout if timeout else None)
+
+        def tell(said: str) -> None:
+            context.output("progress", f"{said}\n")
+
+        client, lost = self._connection()
+        begun = tasks.TaskCall(client, ask, tell)
+        with self._asked_in(context):
+            return await begun.run(tool, arguments, on_progress)
 
     async def read_resource(self, uri: str, context: ToolContext | None = None) -> "types.ReadResourceResult":
         return await self._request(lambda client: client.read_resource(uri), context)
@@ -145,32 +165,42 @@ class McpServer:
         return await self._request(lambda client: client.get_prompt(name, arguments), None)
 
     async def _request(self, ask: "Callable[[Client], Awaitable[T]]", context: ToolContext | None) -> T:
-        client, lost = self._client, self._lost
-        if client is None or lost is None:
-            raise self._problem(f"is not connected ({self.detail or self.status})")
-        if context is None:
+        client, lost = self._connection()
+        with self._asked_in(context):
             return await self._isolated(ask(client), lost, self.definition.timeout)
+
+    def _connection(self) -> "tuple[Client, wire.Lost]":
+        if self._client is None or self._lost is None:
+            raise self._problem(f"is not connected ({self.detail or self.status})")
+        return self._client, self._lost
+
+    @contextlib.contextmanager
+    def _asked_in(self, context: ToolContext | None) -> Generator[None]:
+        """What the server asks meanwhile is asked in this call's session."""
+        if context is None:
+            yield
+            return
         self._contexts[context.call_id] = context
         try:
-            return await self._isolated(ask(client), lost, self.definition.timeout)
+            yield
         finally:
             del self._contexts[context.call_id]
 
-    async def _isolated(self, request: Awaitable[Any], lost: "wire.Lost", timeout: float) -> Any:
+    async def _isolated(self, request: Awaitable[Any], lost: "wire.Lost", timeout: float | None) -> Any:
         """A dying connection cancels whoever waits for it: that must be a task of ours, never the caller's."""
         call = asyncio.ensure_future(request)
         ended = asyncio.create_task(lost.event.wait())
         self._calls.add(call)
         try:
             with contextlib.suppress(TimeoutError):
-                async with self._held.timeout(timeout):
+                async with self._held.timeout(timeout) if timeout is not None else contextlib.nullcontext():
                     await asyncio.wait([call, ended], return_when=asyncio.FIRST_COMPLETED)
             if call.done() and not call.cancelled():
                 return self._answer(call, lost)
             self._suspect.set()
             if call.cancelled() or ended.done():
                 raise self._problem(f"ended during the call ({lost.reason or 'the connection broke'})")
-            raise self._problem(f"did not answer within {timeout:g} s")
+            raise self._problem(f"did not answer within {timeout or 0:g} s")
         finally:
             ended.cancel()
             call.cancel()

@@ -51,7 +51,7 @@ def test_prompts_and_resources_are_listed_and_read(machine: Machine) -> None:
 
 def test_a_known_server_is_added_by_its_name_and_says_what_it_needs(machine: Machine) -> None:
     names = {entry["name"] for entry in machine.json("mcp", "catalog")["entries"]}
-    assert {"github", "postgres", "puppeteer", "slack", "filesystem", "git", "fetch"} <= names
+    assert {"github", "postgres", "playwright", "slack", "filesystem", "git", "fetch"} <= names
     shown = machine.run("mcp", "catalog", "slack").stdout
     assert "Needs:    SLACK_BOT_TOKEN (not set): xoxb-" in shown
     assert "Install:  npm install -g @modelcontextprotocol/server-slack" in shown

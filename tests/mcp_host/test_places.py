@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openagent.protocol.mcp import McpTest
+from openagent.protocol.mcp import McpAdd, McpCatalog, McpTest
 from openagent.protocol.safety import TrustAdd
 from tests.jail.conftest import needs_bwrap
 
@@ -91,3 +91,27 @@ async def test_folders_are_let_in_by_the_persons_own_entry_and_the_error_says_wh
         session, completed, _ = await one_turn(h, client)
         assert completed.reason == "done"
         assert (await results_of(client, session))[0].text == "hi"
+
+
+RELATIVE = """#!/usr/bin/env python3
+import os, sys
+os.chdir(os.path.dirname(os.path.realpath(__file__)))
+open(os.environ["MEMORY_FILE_PATH"], "w").write("kept")
+sys.path.insert(0, os.path.dirname(os.getcwd()))
+import scripted; scripted.main()
+"""
+
+
+async def test_the_catalogues_memory_is_kept_in_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real one takes a relative path for one in its own folder, too."""
+    person = tmp_path / "person"
+    monkeypatch.setenv("HOME", str(person))
+    program = install(person / ".local/lib/node_modules/memory")
+    program.write_text(RELATIVE)
+    linked(program, person / ".local/bin", "mcp-server-memory")
+    async with house(tmp_path, []) as h, await h.client() as client:
+        (known,) = (await ask(client, McpCatalog, name="memory")).entries
+        await ask(client, McpAdd, name="memory", server=known.server)
+        (server,) = (await ask(client, McpTest, cwd=str(h.workspace))).servers
+        assert (server.status, server.detail) == ("up", "")
+        assert (h.workspace / ".openagent-memory.jsonl").read_text() == "kept"

@@ -62,8 +62,9 @@ CATALOGUE = (
     McpCatalogueEntry(
         name="memory",
         about="A knowledge graph that outlives sessions, in a file of the workspace.",
+        # It takes a relative path for one in its own folder, which cannot be written.
         server=McpServerEntry(
-            command="mcp-server-memory", env={"MEMORY_FILE_PATH": "${MEMORY_FILE_PATH:-.openagent-memory.jsonl}"}
+            command="mcp-server-memory", env={"MEMORY_FILE_PATH": "${workspaceFolder}/.openagent-memory.jsonl"}
         ),
         needs=[McpSetting("MEMORY_FILE_PATH", "Where it is kept.", required=False)],
         install=_npm("@modelcontextprotocol/server-memory"),
@@ -78,7 +79,10 @@ CATALOGUE = (
     McpCatalogueEntry(
         name="playwright",
         about="Drives a browser by what is on the page.",
-        server=McpServerEntry(command="playwright-mcp", args=["--headless", "--isolated"], network="on"),
+        # A browser's own sandbox cannot be set up inside another, which the jail is.
+        server=McpServerEntry(
+            command="playwright-mcp", args=["--headless", "--isolated", "--no-sandbox"], network="on"
+        ),
         install=_npm("@playwright/mcp"),
         page="https://github.com/microsoft/playwright-mcp",
     ),
@@ -88,13 +92,6 @@ CATALOGUE = (
         server=McpServerEntry(command="mcp-server-postgres", args=["${POSTGRES_URL}"], network="on"),
         needs=[McpSetting("POSTGRES_URL", "postgresql://user:password@host/database, of a user who may only read.")],
         install=_npm("@modelcontextprotocol/server-postgres"),
-        page=_SERVERS,
-    ),
-    McpCatalogueEntry(
-        name="puppeteer",
-        about="Drives a browser: pages, clicks, screenshots, scripts.",
-        server=McpServerEntry(command="mcp-server-puppeteer", network="on"),
-        install=_npm("@modelcontextprotocol/server-puppeteer"),
         page=_SERVERS,
     ),
     McpCatalogueEntry(

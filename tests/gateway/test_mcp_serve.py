@@ -2,26 +2,32 @@
 
 import asyncio
 import json
+import os
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client as McpClient
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.context import ClientRequestContext
+from mcp.client.streamable_http import streamable_http_client
 
 from openagent.client.bridge_connection import BridgeConnection
 from openagent.gateway.mcp.server import build
 from openagent.gateway.mcp.sessions import Sessions
 from openagent.protocol import events as e
+from openagent.protocol.mcp import McpTest
 
-from ..interaction.doing import call, one_turn, results_of
+from ..interaction.doing import ask, call, one_turn, results_of
 from ..interaction.house import MODEL, House, house
 from ..mcp_host.bench import plant
+from ..mcp_host.test_real_servers import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -184,6 +190,91 @@ async def test_the_real_program_serves_on_stdio(home: Path) -> None:
             )
 
 
+async def test_clients_are_told_of_what_they_subscribed_to_and_of_what_agents_do(home: Path) -> None:
+    told: list[str] = []
+    logged: list[tuple[str, Any]] = []
+    changed = asyncio.Event()
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, types.ResourceUpdatedNotification):
+            told.append(str(message.params.uri))
+            changed.set()
+
+    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+        logged.append((params.level, params.data))
+
+    async with (
+        daemon(home, [shell("true"), {"text": "Done."}, {"text": "Again."}], "full") as h,
+        visiting("legacy", message_handler=on_message, logging_callback=on_log) as client,
+    ):
+        session = await start(client, h)
+        uri = f"openagent://sessions/{session}/transcript"
+        await client.session.send_request(
+            types.SetLevelRequest(params=types.SetLevelRequestParams(level="info")), types.EmptyResult
+        )
+        await client.session.send_request(
+            types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri)), types.EmptyResult
+        )
+        await client.call_tool("send_message", {"session": session, "text": "hi"})
+        await changed.wait()
+        assert set(told) == {uri}
+        assert ("info", "shell true") in logged
+        found = await client.complete(
+            types.ResourceTemplateReference(uri="openagent://sessions/{session}/transcript"),
+            {"name": "session", "value": session[:4]},
+        )
+        assert session in found.completion.values
+        nothing = await client.complete(types.PromptReference(name="none"), {"name": "a", "value": "b"})
+        assert nothing.completion.values == []
+        await client.session.send_request(
+            types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri)), types.EmptyResult
+        )
+
+
+@asynccontextmanager
+async def serving_http(h: House, home: Path) -> AsyncGenerator[tuple[str, str], None]:
+    """The real program: its address and its token."""
+    port = free_port()
+    env = {**os.environ, "OPENAGENT_HOME": str(h.home), "HOME": str(home)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "openagent", "mcp", "serve", "--http", str(port), env=env, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    try:
+        address = (await process.stderr.readline()).decode().split()[-1]
+        token = (await process.stderr.readline()).decode().split()[-1]
+        yield address, token
+    finally:
+        process.terminate()
+        await process.stderr.read()
+        await process.wait()
+
+
+async def test_the_real_program_serves_over_http_who_has_the_token(home: Path) -> None:
+    async with daemon(home, [{"text": "Over HTTP."}]) as h, serving_http(h, home) as (address, token):
+        known = {"Authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(headers=known, timeout=60) as http:
+            async with McpClient(streamable_http_client(address, http_client=http)) as client:
+                session = await start(client, h)
+                assert said(await client.call_tool("send_message", {"session": session, "text": "hi"})) == "Over HTTP."
+            strange = {"Origin": "http://evil.example"}
+            assert (await http.post(address, json={}, headers=strange)).status_code == 403
+            assert (await http.post(address, json={}, headers={"Host": "evil.example"})).status_code == 421
+        async with httpx2.AsyncClient(timeout=60) as stranger:
+            refused = await stranger.post(address, json={})
+            assert (refused.status_code, refused.headers["www-authenticate"]) == (401, 'Bearer realm="openagent"')
+            assert (await stranger.post(address, headers={"Authorization": f"Bearer {token}x"})).status_code == 401
+
+
+def test_no_other_machine_is_served() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "openagent", "mcp", "serve", "--http", "0.0.0.0:7373"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert "0.0.0.0 is not this machine" in ran.stderr
+
+
 async def test_our_own_agents_can_use_it(home: Path) -> None:
     """One session gives another one its work, through the MCP host and this server."""
     env = {"OPENAGENT_HOME": str(home / "home"), "HOME": str(home)}
@@ -195,6 +286,7 @@ async def test_our_own_agents_can_use_it(home: Path) -> None:
         ]
     }
     async with daemon(home, script, "full") as h, await h.client() as client:
+        await ask(client, McpTest, cwd=str(h.workspace))
         session, completed, _ = await one_turn(h, client)
         (started,) = await results_of(client, session)
         inner = json.loads(started.text)["session"]

@@ -395,9 +395,18 @@ def resources(server: str, uri: str, as_json: bool) -> None:
         say("No MCP server that is up offers a resource. `openagent mcp test` tells which are up.")
 
 
-@command("serve", "openagent mcp serve", "claude mcp add openagent -- openagent mcp serve")
-def serve() -> None:
-    """Offer sessions to other agents as MCP tools, on stdin and stdout. Other programs start this, not people.
+@command(
+    "serve",
+    "openagent mcp serve",
+    "claude mcp add openagent -- openagent mcp serve",
+    "openagent mcp serve --http 7373",
+)
+@click.option("--http", metavar="[HOST:]PORT", help="Over HTTP, on this machine's loopback; needs the token it prints.")
+def serve(http: str | None) -> None:
+    """Offer sessions to other agents as MCP tools, on stdin and stdout, or over HTTP.
+
+    \b
+    Who comes over HTTP shows the token that is printed, or the one in OPENAGENT_MCP_TOKEN.
 
     \b
     Tools:      start_session  send_message  read_session  list_sessions

@@ -9,25 +9,35 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp_types import (
     CallToolResult,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
     InputRequiredResult,
+    PromptReference,
     Resource,
+    ResourceTemplateReference,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
     TextContent,
     ToolAnnotations,
+    UnsubscribeRequestParams,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import Field
 
 from openagent import __version__
 from openagent.gateway.mcp.sessions import Ask, Awaited, Sessions, told_end, transcript
+from openagent.gateway.mcp.watching import TRANSCRIPT, Watching
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Mode, PermissionAsk, SessionInfo, SettingsChange
 
-TRANSCRIPT = "openagent://sessions/{session}/transcript"
 TRANSCRIPT_MESSAGES = 2000
+_COMPLETIONS = 100
+"""The most that the protocol lets one answer have."""
 _INSTRUCTIONS = (
     "Each session is a coding agent with its own conversation and workspace. start_session, then send_message; it "
     "returns when the agent has answered, or when it waits for a permission or an answer."
@@ -42,6 +52,11 @@ class SessionServer(MCPServer[Any]):
     def __init__(self, sessions: Sessions) -> None:
         super().__init__("openagent", title="OpenAgent", version=__version__, instructions=_INSTRUCTIONS)
         self._sessions = sessions
+        self.watching = Watching(sessions)
+        handle = self._lowlevel_server.add_request_handler
+        handle("logging/setLevel", SetLevelRequestParams, self.watching.set_level)
+        handle("resources/subscribe", SubscribeRequestParams, self.watching.subscribe)
+        handle("resources/unsubscribe", UnsubscribeRequestParams, self.watching.unsubscribe)
 
     async def list_resources(self) -> list[Resource]:
         return [
@@ -55,9 +70,9 @@ class SessionServer(MCPServer[Any]):
         ]
 
 
-def build(sessions: Sessions) -> MCPServer[Any]:
+def build(sessions: Sessions) -> SessionServer:
     server = SessionServer(sessions)
-    desk = Desk(sessions)
+    desk = Desk(sessions, server.watching)
     server.tool()(desk.start_session)
     server.tool()(desk.send_message)
     server.tool(annotations=_READS)(desk.list_sessions)
@@ -68,14 +83,16 @@ def build(sessions: Sessions) -> MCPServer[Any]:
     server.resource(TRANSCRIPT, name="transcript", description="All a session has said.", mime_type="text/markdown")(
         desk.transcript
     )
+    server.completion()(desk.complete)
     return server
 
 
 class Desk:
     """Where other agents come with their wishes."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Sessions, watching: Watching) -> None:
         self._sessions = sessions
+        self._watching = watching
 
     async def start_session(
         self,
@@ -157,6 +174,18 @@ class Desk:
         info = await self._sessions.info(session)
         return transcript(info, *await self._sessions.messages(info.id, TRANSCRIPT_MESSAGES))
 
+    async def complete(
+        self,
+        ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        context: CompletionContext | None,
+    ) -> Completion | None:
+        """The sessions whose id begins so."""
+        if not isinstance(ref, ResourceTemplateReference) or ref.uri != TRANSCRIPT or argument.name != "session":
+            return None
+        found = [info.id for info in await self._sessions.list() if info.id.startswith(argument.value)]
+        return Completion(values=found[:_COMPLETIONS], total=len(found), has_more=len(found) > _COMPLETIONS)
+
     async def _id(self, session: str) -> str:
         return (await self._sessions.info(session)).id
 
@@ -196,12 +225,16 @@ class Desk:
                     awaited = event
                 case e.ToolStarted():
                     steps += 1
-                    await ctx.report_progress(steps, message=f"{event.tool} {event.summary}".strip()[:200])
+                    said = f"{event.tool} {event.summary}".strip()[:200]
+                    await ctx.report_progress(steps, message=said)
+                    await self._watching.log(ctx.session, "info", said, ctx.request_id)
                 case e.PermissionRequested() | e.QuestionAsked():
                     ask = event.ask if isinstance(event, e.PermissionRequested) else event.question
                     if result := await self._put(ctx, ask, awaited or Awaited(event.session)):
                         return result
                 case e.TurnCompleted():
+                    if event.error is not None:
+                        await self._watching.log(ctx.session, "error", event.error.message, ctx.request_id)
                     return _ended(event)
                 case e.SessionDeleted():
                     raise OpenAgentError("not_found", "The session was deleted.")

@@ -157,6 +157,19 @@ class Sessions:
             before = page.messages[0].number
         return found, ends
 
+    async def changes(self, session: str) -> AsyncGenerator[None, None]:
+        """Once for each message, and each turn that ends, from now on until the session is deleted."""
+        identity = (await self.info(session)).id
+        followed = await self._follow(identity)
+
+        async def told() -> AsyncGenerator[None, None]:
+            with self._listening(followed) as queue:
+                while not isinstance(event := await queue.get(), e.SessionDeleted):
+                    if isinstance(event, e.MessageAdded | e.TurnCompleted):
+                        yield
+
+        return told()
+
     async def _until_ended(
         self, queue: "asyncio.Queue[e.AnyEvent]", awaited: Awaited
     ) -> AsyncGenerator[e.AnyEvent, None]:

@@ -1,0 +1,52 @@
+"""The same server over streamable HTTP: on this machine alone, for who has the token."""
+
+import hmac
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from openagent.gateway.mcp.server import SessionServer
+
+PATH = "/mcp"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class TokenGate:
+    """Other people of the same machine reach its loopback, too."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_known(Headers(scope=scope)):
+            refusal = PlainTextResponse(
+                "The token is missing or wrong.\n", 401, {"WWW-Authenticate": 'Bearer realm="openagent"'}
+            )
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_known(self, headers: Headers) -> bool:
+        return hmac.compare_digest(headers.get("authorization", "").encode(), self._expected)
+
+
+def http_app(server: SessionServer, port: int) -> ASGIApp:
+    """A page of another site can send a browser here: neither its name for this machine nor its origin is taken."""
+    names = [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in LOOPBACK]
+    security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    return server.streamable_http_app(streamable_http_path=PATH, transport_security=security)
+
+
+async def serve_http(server: SessionServer, host: str, port: int, token: str, ready: Callable[[str], Any]) -> None:
+    """Until it is interrupted. `ready` is told the address."""
+    config = uvicorn.Config(TokenGate(http_app(server, port), token), host=host, port=port, log_level="warning")
+    listening = config.bind_socket()
+    served = uvicorn.Server(config)
+    ready(f"http://{host}:{port}{PATH}")
+    await served.serve(sockets=[listening])

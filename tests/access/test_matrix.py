@@ -62,7 +62,7 @@ PLAIN = frozenset(
         *("messages", "method", "mode", "model", "name", "number", "on", "others", "owner", "parts", "path", "paths"),
         *("position", "protocol", "provider", "query", "question", "queued", "reason", "replace", "roots", "rows"),
         *("scope", "scopes", "server", "servers", "settings", "since", "state", "template", "text", "through", "title"),
-        *("test", "token", "tool", "turn", "undo", "until", "uri", "url", "base_url", "value", "version"),
+        *("patience", "test", "token", "tool", "turn", "undo", "until", "uri", "url", "base_url", "value", "version"),
         *("again", "changed", "created_at", "origin", "picture", "rewound", "turns", "usage"),
         *(
             "agent",

@@ -61,7 +61,7 @@ it('leads who has no key from the first page to what others cost, to a session o
     await byAgent.getByRole('rowheader', { name: agent }).waitFor()
   await page.getByRole('figure', { name: /^Cost by month\. .*Claude Code \$/ }).waitFor()
   await looksRight(page, 'all-agents')
-  await page.getByRole('combobox', { name: 'All agents, grouped by' }).click()
+  await page.getByRole('combobox', { name: 'All agents, summed up by' }).click()
   await page.getByRole('option', { name: 'by project' }).click()
   await page
     .getByRole('region', { name: 'All agents by project' })

@@ -106,7 +106,7 @@ function Where({ used, since }: { used: AllUsage; since: number }) {
         <Select
           size="xs"
           w={140}
-          aria-label="All agents, grouped by"
+          aria-label="All agents, summed up by"
           allowDeselect={false}
           value={by}
           onChange={(value) => setBy((value ?? 'agent') as By)}

@@ -70,6 +70,7 @@ from openagent.store.access import SqlAccess
 from openagent.store.history import SqlHistory
 from openagent.store.tasks import SqlTasks
 from openagent.telemetry.cache_misses import CacheWatch
+from openagent.telemetry.ledger import BudgetLedger
 from openagent.tools.mcp.host import MCPHost
 from openagent.tools.mcp.server import Authorize, McpServer, Sample
 from openagent.tools.registry import built_in_tools
@@ -102,6 +103,7 @@ class Assembled:
         access: Access,
         store_lease: StoreLease,
         team: Team,
+        ledger: BudgetLedger,
         models: Models,
         mcp: McpService,
         exits: JailExits,
@@ -112,6 +114,7 @@ class Assembled:
         self.access = access
         self.store_lease = store_lease
         self._team = team
+        self._ledger = ledger
         self._models = models
         self._mcp = mcp
         self._exits = exits
@@ -122,6 +125,7 @@ class Assembled:
         self._tasks.add(asyncio.create_task(self._start(when_loaded)))
 
     async def _start(self, when_loaded: Callable[[], None]) -> None:
+        await self._ledger.start()
         await self._models.start()
         await self._mcp.start()
         await asyncio.sleep(PRELOAD_DELAY)
@@ -357,6 +361,7 @@ def assemble(
         access=access,
         store_lease=StoreLease(store, home),
         team=team,
+        ledger=ledger,
         models=models,
         mcp=mcp,
         exits=exits,

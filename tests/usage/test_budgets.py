@@ -9,7 +9,8 @@ import pytest
 from devtools.simulator import Simulator
 from openagent.protocol import events as e
 from openagent.protocol.configuration import ConfigSet
-from openagent.protocol.sessions import SessionCreate, SessionUpdate, SettingsChange
+from openagent.protocol.sessions import DayBudget, SessionCreate, SessionGet, SessionUpdate, SettingsChange
+from openagent.protocol.telling import said_of
 from openagent.protocol.usage import UsageAsk
 
 from ..models.place import only, place, provider, session, turn
@@ -135,3 +136,34 @@ async def test_usage_is_summed_up_by_anything_asked_for(tmp_path: Path, by: str)
                 assert set(rows) == {paid, free}
             none = await client.request(UsageAsk(id=client.next_id(), until=1.0))
             assert none.rows == []
+
+
+async def test_configured_caps_are_seen_before_the_first_turn_and_near_ones_are_told_before_a_request(
+    tmp_path: Path,
+) -> None:
+    async with Simulator({"steps": [ANSWER], "loop": True}) as sim:
+        config = provider("anthropic", "anthropic", sim, 'api_key = "k"')
+        caps = "[budget]\nsession_usd = 5.0\nday_usd = 2.0\nwarn_at = 2\n"
+        async with place(tmp_path, sim, config + caps) as house, await house.client() as client:
+            info = await client.create_session(
+                str(house.workspace), model=MODEL, mode="full", max_output_tokens=WRITTEN
+            )
+            assert (info.cap_usd, info.today) == (5.0, DayBudget(cap_usd=2.0))
+            _, events = await turn(client, info.id)
+            (warning,) = only(events, e.BudgetWarning)
+            assert (warning.scope, warning.limit) == ("day", 2.0)
+            assert said_of("budget.warning", warning)[0].text == "$0.04 of today's $2.00 are spent."
+        async with place(tmp_path, sim, config + caps) as house, await house.client() as client:
+            # A daemon that was started anew knows what the day has cost, and another session is told before it asks.
+            another = await session(house, client, MODEL, max_output_tokens=WRITTEN)
+            today = DayBudget()
+            while not today.spent_usd:
+                told = await client.request(SessionGet(id=client.next_id(), session=another))
+                assert told.today is not None
+                today = told.today
+            assert today.spent_usd == pytest.approx(0.0417)
+            _, events = await turn(client, another)
+            kinds = [type(event) for event in events]
+            assert kinds.index(e.BudgetWarning) < kinds.index(e.TextDelta), "before anything is spent"
+            _, events = await turn(client, another)
+            assert not only(events, e.BudgetWarning), "told once"

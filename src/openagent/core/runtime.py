@@ -170,4 +170,4 @@ class Runtime:
     def capped(self, info: SessionInfo) -> SessionInfo:
         """With the caps that hold for it."""
         caps = self.ledger.caps(Budget(usd=info.settings.budget_usd, tokens=info.settings.budget_tokens))
-        return msgspec.structs.replace(info, cap_usd=caps.usd, cap_tokens=caps.tokens)
+        return msgspec.structs.replace(info, cap_usd=caps.usd, cap_tokens=caps.tokens, today=self.ledger.today())

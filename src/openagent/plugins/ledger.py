@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from openagent.plugins.provider import ModelRequest
 from openagent.protocol.messages import Part
+from openagent.protocol.sessions import DayBudget
 from openagent.protocol.usage import SessionUsage, Usage
 
 Activity = Literal["conversation", "tool_use", "summarizing", "intent", "sampling", "subagent", "imported"]
@@ -62,6 +63,10 @@ class Ledger(Protocol):
 
     def caps(self, budget: Budget) -> Budget:
         """What holds for a session with this one: its own caps, or the configured ones."""
+        ...
+
+    def today(self) -> DayBudget | None:
+        """What all sessions may spend today, and have; None: no cap is set for the day."""
         ...
 
     def register(

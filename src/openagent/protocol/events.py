@@ -339,7 +339,20 @@ class UsageUpdated(Event, frozen=True, kw_only=True, tag="usage.updated"):
 class BudgetWarning(Event, frozen=True, kw_only=True, tag="budget.warning"):
     """A budget is nearly spent."""
 
-    told: ClassVar[Told] = (Line("{spent:money} of the {scope}'s {limit:money} are spent.", "warning"),)
+    told: ClassVar[Told] = (
+        Line(
+            "{spent:money} of the session's {limit:money} are spent.",
+            "warning",
+            hint="At the limit it stops: /budget raises it.",
+            when="scope!=day",
+        ),
+        Line(
+            "{spent:money} of today's {limit:money} are spent.",
+            "warning",
+            hint="At the limit every session stops: openagent config set budget.day_usd raises it.",
+            when="scope=day",
+        ),
+    )
     scope: Literal["session", "day", "tree"]
     """The budget of the session, of the day, or of a session and all that work for it."""
     spent: float
@@ -353,7 +366,17 @@ class BudgetWarning(Event, frozen=True, kw_only=True, tag="budget.warning"):
 class BudgetExceeded(Event, frozen=True, kw_only=True, tag="budget.exceeded"):
     """A budget is spent."""
 
-    told: ClassVar[Told] = (Line("The {scope}'s budget of {limit:money} is used up.", "error"),)
+    told: ClassVar[Told] = (
+        Line(
+            "The session's budget of {limit:money} is used up.", "error", hint="/budget raises it.", when="scope!=day"
+        ),
+        Line(
+            "Today's budget of {limit:money} is used up.",
+            "error",
+            hint="openagent config set budget.day_usd raises it.",
+            when="scope=day",
+        ),
+    )
     scope: Literal["session", "day", "tree"]
     """The budget of the session, of the day, or of a session and all that work for it."""
     spent: float
@@ -486,7 +509,8 @@ class RetryScheduled(Event, frozen=True, kw_only=True, tag="retry.scheduled"):
     """A request failed and is sent again."""
 
     told: ClassVar[Told] = (
-        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning"),
+        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning", when="delay_s"),
+        Line("Trying again, {attempt} of {max_attempts}: {error.message}", "warning", when="!delay_s"),
     )
     provider: str
     """The provider, by its name."""

@@ -15,8 +15,31 @@ LINES = {
             when="held",
         ),
     ),
-    "budget.warning": (Line("{spent:money} of the {scope}'s {limit:money} are spent.", "warning"),),
-    "budget.exceeded": (Line("The {scope}'s budget of {limit:money} is used up.", "error"),),
+    "budget.warning": (
+        Line(
+            "{spent:money} of the session's {limit:money} are spent.",
+            "warning",
+            hint="At the limit it stops: /budget raises it.",
+            when="scope!=day",
+        ),
+        Line(
+            "{spent:money} of today's {limit:money} are spent.",
+            "warning",
+            hint="At the limit every session stops: openagent config set budget.day_usd raises it.",
+            when="scope=day",
+        ),
+    ),
+    "budget.exceeded": (
+        Line(
+            "The session's budget of {limit:money} is used up.", "error", hint="/budget raises it.", when="scope!=day"
+        ),
+        Line(
+            "Today's budget of {limit:money} is used up.",
+            "error",
+            hint="openagent config set budget.day_usd raises it.",
+            when="scope=day",
+        ),
+    ),
     "context.threshold": (Line("The context is {percent:percent} full.", "plain"),),
     "context.collected": (
         Line(
@@ -54,7 +77,8 @@ LINES = {
         Line("{note}", "plain", when="!used note"),
     ),
     "retry.scheduled": (
-        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning"),
+        Line("Waiting {delay_s:seconds}, try {attempt} of {max_attempts}: {error.message}", "warning", when="delay_s"),
+        Line("Trying again, {attempt} of {max_attempts}: {error.message}", "warning", when="!delay_s"),
     ),
     "provider.failed_over": (Line("{to_model} goes on in place of {from_model}:", "warning", hint="{reason}"),),
     "model.routed": (Line("Answered by {model}:", "plain", hint="{reason}"),),

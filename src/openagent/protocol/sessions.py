@@ -110,6 +110,19 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """What it may use, in tokens; null: as configured."""
 
 
+class DayBudget(Struct, frozen=True, omit_defaults=True):
+    """What all sessions together may spend today, and what they have."""
+
+    cap_usd: float | None = None
+    """In dollars; null: all they want."""
+    spent_usd: float = 0.0
+    """What was spent since midnight, in dollars."""
+    cap_tokens: int | None = None
+    """In tokens; null: all they want."""
+    spent_tokens: int = 0
+    """What was used since midnight, in tokens."""
+
+
 class SessionInfo(Struct, frozen=True, omit_defaults=True):
     """A session, without what was said in it."""
 
@@ -149,6 +162,8 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     want."""
     cap_tokens: int | None = None
     """How many tokens they may use, likewise."""
+    today: DayBudget | None = None
+    """What all sessions together may spend today; null: all they want."""
     parent: str | None = None
     """The session this one works for."""
     forked_from: str | None = None

@@ -70,7 +70,7 @@ class Account:
         self.money = round(spent.usd * PICO)
         self.held_tokens = 0
         self.held_money = 0
-        self._warned: set[Unit] = set()
+        self._warned: set[tuple[Unit, str]] = set()
 
     def limit(self, tokens: int | None, usd: float | None) -> None:
         money = None if usd is None else round(usd * PICO)
@@ -119,13 +119,14 @@ class Account:
         self.money += money
 
     def warnings(self, session: str, share: float) -> list[BudgetNotice]:
-        """The ones that have not been given yet."""
+        """The ones that have not been given yet. Of the day's, every session is told once; of a session's, it alone."""
         due: list[BudgetNotice] = []
         for unit in ("usd", "tokens"):
             limit = self.money_limit if unit == "usd" else self.token_limit
             spent = self.money if unit == "usd" else self.tokens
-            if limit is not None and unit not in self._warned and spent >= limit * share:
-                self._warned.add(unit)
+            told = (unit, self.owner or session)
+            if limit is not None and told not in self._warned and spent >= limit * share:
+                self._warned.add(told)
                 due.append(self.notice("warning", session, unit))
         return due
 

@@ -18,6 +18,7 @@ from openagent.plugins.ledger import Activity, Budget, Charge, Ledger
 from openagent.plugins.provider import ModelRequest
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Part
+from openagent.protocol.sessions import DayBudget
 from openagent.protocol.usage import SessionUsage, Usage
 from openagent.telemetry.accounts import NOTHING, Account, BudgetNotice, Demand, Spent
 from openagent.telemetry.counting import best_count, counted_usage, estimate_tokens, fixed_ceiling, prompt_ceiling
@@ -188,6 +189,19 @@ class BudgetLedger:
             tokens=self._defaults.tree_tokens if budget.tokens is None else budget.tokens,
         )
 
+    def today(self) -> DayBudget | None:
+        if not self._day.capped:
+            return None
+        self._roll_day()
+        day = self._day
+        usd = None if day.money_limit is None else day.money_limit / PICO
+        return DayBudget(usd, day.money / PICO, day.token_limit, day.tokens)
+
+    async def start(self) -> None:
+        """The store is asked what the day has cost before, so that nobody is told of an untouched budget."""
+        if self._day.capped:
+            await self._seed_day()
+
     def register(
         self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage
     ) -> None:
@@ -259,6 +273,7 @@ class BudgetLedger:
             )
         price = remembered[0] if remembered else await asyncio.to_thread(self._prices.price, model)
         accounts = self._accounts(session)
+        self._warn(session, accounts)
         if price is None and any(account.money_limit is not None for account in accounts):
             raise _unknown_price(model)
         subject = _Subject(session, model, activity, fixed_ceiling(request))
@@ -343,11 +358,14 @@ class BudgetLedger:
             known.fixed_tokens = subject.fixed_tokens
         if self._on_record:
             self._on_record(record)
+        self._warn(session, accounts)
+        return Charge(cost_usd=cost)
+
+    def _warn(self, session: str, accounts: list[Account]) -> None:
         if self._on_notice:
             for account in accounts:
                 for notice in account.warnings(session, self._share):
                     self._on_notice(notice)
-        return Charge(cost_usd=cost)
 
     def wake(self) -> None:
         for waiter in self._waiting:

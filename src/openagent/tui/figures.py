@@ -1,6 +1,8 @@
 """Numbers for people: as many digits as matter, and never wider than before."""
 
-from openagent.protocol.sessions import SessionInfo
+from typing import NamedTuple
+
+from openagent.protocol.sessions import DayBudget, SessionInfo
 from openagent.protocol.usage import SessionUsage
 
 
@@ -14,6 +16,28 @@ def money(usd: float, unpriced: int = 0) -> str:
 def spent(info: SessionInfo) -> tuple[float, int]:
     """What a session has cost with those that work for it, and how many requests that leaves out."""
     return info.usage.cost_usd + info.below_usd, info.usage.unpriced + info.below_unpriced
+
+
+class Cap(NamedTuple):
+    """The limit that is nearest."""
+
+    text: str
+    percent: float
+
+
+def nearest_cap(info: SessionInfo) -> Cap | None:
+    """Of the session's own, the configured one and the day's; None: it may spend what it wants."""
+    usd, unpriced = spent(info)
+    used = info.usage.tokens
+    taken, today = used.input_tokens + used.output_tokens, info.today or DayBudget()
+    caps = [
+        (info.cap_usd, usd, f"{money(usd, unpriced)}/{info.cap_usd or 0:.2f}"),
+        (info.cap_tokens, taken, f"{money(usd, unpriced)} {tokens(taken)}/{tokens(info.cap_tokens or 0)} tokens"),
+        (today.cap_usd, today.spent_usd, f"today {money(today.spent_usd)}/{today.cap_usd or 0:.2f}"),
+        (today.cap_tokens, today.spent_tokens, f"today {tokens(today.spent_tokens)}/{tokens(today.cap_tokens or 0)}"),
+    ]
+    known = [Cap(text, 100 * of / cap if cap else 100.0) for cap, of, text in caps if cap is not None]
+    return max(known, key=lambda cap: cap.percent, default=None)
 
 
 def tokens(count: int) -> str:

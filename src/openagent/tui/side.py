@@ -13,7 +13,7 @@ from openagent.protocol.sessions import PlanItem, SessionInfo
 from openagent.protocol.tools import ToolInfo
 from openagent.tui.agents import Agents
 from openagent.tui.clicks import Hints, hint
-from openagent.tui.figures import filled, money, spent, state_of, tokens
+from openagent.tui.figures import filled, money, nearest_cap, spent, state_of, tokens
 
 _MARKS = {"pending": "·", "active": "▸", "done": "✓", "dropped": "–"}
 _STYLES = {"pending": "$foreground-muted", "active": "$primary", "done": "$success", "dropped": "$foreground-muted"}
@@ -72,14 +72,13 @@ class SidePanel(VerticalScroll):
         used = usage.tokens
         cached = f" {100 * used.cached_tokens // used.input_tokens}% cached" if used.input_tokens else ""
         size = tokens(usage.context_tokens)
-        budget = info.settings.budget_usd
-        usd, unpriced = spent(info)
-        cost = money(usd, unpriced) + (f" of ${budget:.2f}" if budget else "")
+        cap = nearest_cap(info)
+        cost = cap.text.replace("/", " of ") if cap else money(*spent(info))
         self._usage = Content("\n").join(
             [
                 Content.assemble(gauge(percent), f" {size}") if percent is not None else Content(f"context {size}"),
                 Content(f"in {tokens(used.input_tokens)}{cached} · out {tokens(used.output_tokens)}"),
-                Content.styled(cost, f"${state_of(100 * usd / budget)}" if budget else ""),
+                Content.styled(cost, f"${state_of(cap.percent)}" if cap else ""),
             ]
         )
         self._show_tokens()

@@ -74,9 +74,11 @@ async def thinking(app: "OpenAgent", level: str) -> None:
 async def budget(app: "OpenAgent", given: str) -> None:
     info = app.view.info
     if not given:
-        limit = info.settings.budget_usd if info else None
+        limit = info.cap_usd if info else None
         so_far = f"{cost(*spent(info))} spent" if info else "Nothing spent"
         of = f" of ${limit:g}" if limit is not None else ", with no limit of its own"
+        if info and info.today and info.today.cap_usd is not None:
+            of += f"; today {cost(info.today.spent_usd, 0)} of ${info.today.cap_usd:g} in all sessions"
         app.notify(f"{so_far}{of}. /budget DOLLARS sets one, /budget none takes it away.", markup=False)
         return
     try:

@@ -8,7 +8,7 @@ from textual.events import Resize
 from openagent.client.text import clean, one_line
 from openagent.protocol.sessions import SessionInfo
 from openagent.tui.clicks import Hints, clickable, hint
-from openagent.tui.figures import filled, money, spent, state_of
+from openagent.tui.figures import filled, money, nearest_cap, spent, state_of
 
 STATES = {
     "idle": ("○", "ready", "$text-muted"),
@@ -119,8 +119,7 @@ def _context(info: SessionInfo) -> Content:
 
 def _spend(info: SessionInfo, least: int) -> Content:
     usd, unpriced = spent(info)
-    budget = info.settings.budget_usd
-    if not budget:
+    cap = nearest_cap(info)
+    if cap is None:
         return Content(f"{money(usd, unpriced):<{least}}")
-    text = f"{money(usd, unpriced)}/{budget:.2f}"
-    return Content.styled(f"{text:<{least}}", f"${state_of(100 * usd / budget)}" if usd > 0.7 * budget else "")
+    return Content.styled(f"{cap.text:<{least}}", f"${state_of(cap.percent)}" if cap.percent > 70 else "")

@@ -167,6 +167,8 @@ export interface AuthEntry {
   last_used_at?: number | null
   use_count?: number
   expires_at?: number | null
+  dead?: string
+  mend?: string
 }
 
 /** The credentials, as far as anybody may see them. */
@@ -658,6 +660,14 @@ export interface DaemonStatus {
 export interface DaemonStop {
   op: "daemon.stop"
   id: string
+}
+
+/** What all sessions together may spend today, and what they have. */
+export interface DayBudget {
+  cap_usd?: number | null
+  spent_usd?: number
+  cap_tokens?: number | null
+  spent_tokens?: number
 }
 
 /** Every tool fills in what it knows; what is left out is not known or not there. */
@@ -2846,6 +2856,7 @@ export interface SessionInfo {
   below_unpriced?: number
   cap_usd?: number | null
   cap_tokens?: number | null
+  today?: DayBudget | null
   parent?: string | null
   forked_from?: string | null
   template?: string

@@ -152,17 +152,29 @@ function Name({ info }: { info: SessionInfo }) {
 const NEARLY_SPENT = 0.8
 
 function Spend({ info }: { info: SessionInfo }) {
-  const budget = info.settings?.budget_usd
+  // Its own budget, or the configured one.
+  const budget = info.cap_usd ?? info.settings?.budget_usd
   const spent = useSpent(info.id)
   const cost = useCost(info.id)
-  const near = budget ? spent / budget >= NEARLY_SPENT : false
+  const { cap_usd: day, spent_usd: sinceMidnight = 0 } = info.today ?? {}
+  const share = budget ? spent / budget : 0
+  const dayShare = day ? sinceMidnight / day : 0
+  const near = Math.max(share, dayShare) >= NEARLY_SPENT
+  const today = day ? `; today ${money(sinceMidnight)} of ${money(day)} in all sessions` : ''
   return (
     <span
       className={near ? 'mono spend spend-near' : 'mono spend'}
-      title={`Spent with its agents${budget ? `, of a budget of ${money(budget)}` : '; it has no budget of its own'}${cost.endsWith('?') ? '; some prices are not known' : ''}`}
+      title={`Spent with its agents${budget ? `, of a budget of ${money(budget)}` : '; it has no budget of its own'}${today}${cost.endsWith('?') ? '; some prices are not known' : ''}`}
     >
       {cost}
       {budget ? <span className="dim">/{money(budget)}</span> : null}
+      {day && dayShare >= Math.max(share, NEARLY_SPENT) ? (
+        <span>
+          {' '}
+          today {money(sinceMidnight)}
+          <span className="dim">/{money(day)}</span>
+        </span>
+      ) : null}
     </span>
   )
 }

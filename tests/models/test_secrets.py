@@ -136,7 +136,7 @@ def test_a_key_is_never_taken_from_the_command_line(tmp_path: Path) -> None:
         refused = program.run("auth", "add", "anthropic", STORED)
         assert refused.returncode == 2
         added = subprocess.run(
-            [sys.executable, "-m", "openagent", "auth", "add", "anthropic"],
+            [sys.executable, "-m", "openagent", "auth", "add", "anthropic", "--no-test"],
             env=program.env,
             input=f"{STORED}\n",
             capture_output=True,

@@ -37,7 +37,10 @@ from openagent.protocol.auth import (
     LoginClient,
     LoginStarted,
 )
+from openagent.protocol.configuration import ConfigSet
 from openagent.protocol.errors import OpenAgentError
+
+_NOT_THE_KEYS_FAULT = ("provider_error", "config_error", "rate_limited", "quota_exhausted")
 
 
 @group("auth", epilog=examples("openagent auth add anthropic", "openagent auth list"))
@@ -45,18 +48,57 @@ def auth() -> None:
     """The keys and logins of model providers, kept encrypted on this machine. `openagent login` adds one."""
 
 
-@command("add", "openagent auth add anthropic", "pass show openai | openagent auth add openai --replace")
-@click.argument("name", metavar="PROVIDER")
+@command(
+    "add",
+    "openagent auth add anthropic",
+    "openagent auth add anthropic@work",
+    "pass show openai | openagent auth add openai --replace",
+)
+@click.argument("name", metavar="PROVIDER[@NAME]")
 @click.option("--replace", is_flag=True, help="Replace the key that is there.")
+@click.option("--no-test", is_flag=True, help="Store it without asking the provider, also for one not set up yet.")
 @as_json
-def add(name: str, replace: bool, as_json: bool) -> None:
-    """Store an API key: typed unseen, or read from stdin. It is no argument, because others can see those."""
-    key = read_key(name)
-    entry = ask_daemon(AuthAdd(id="-", name=name, key=key, replace=replace))
+def add(name: str, replace: bool, no_test: bool, as_json: bool) -> None:
+    """Store an API key: typed unseen, or read from stdin. It is no argument, because others can see those.
+
+    It is tried first, with a question that costs nothing: one that is refused is not stored. With a name after an @ it
+    is kept beside those there are, and goes on where they are refused or used up.
+    """
+    entry = store_key(name, read_key(name), replace=replace, test=not no_test)
     if as_json:
         print_json(plain(entry))
     else:
-        say(f"The key for {name} is stored. `openagent models test {name}` tries it.")
+        say(key_stored(entry.name, tested=not no_test))
+
+
+def store_key(name: str, key: str, *, replace: bool, test: bool) -> AuthEntry:
+    try:
+        return ask_daemon(AuthAdd(id="-", name=name, key=key, replace=replace, test=test))
+    except OpenAgentError as problem:
+        if test and problem.info.code in _NOT_THE_KEYS_FAULT:
+            click.echo("The key was not stored. With --no-test it is, untried.", err=True)
+        raise
+
+
+def key_stored(name: str, *, tested: bool) -> str:
+    return f"The key for {name} works and is stored." if tested else f"The key for {name} is stored, untried."
+
+
+@command("use", "openagent auth use anthropic@work", "openagent auth use anthropic")
+@click.argument("name", metavar="PROVIDER[@NAME]")
+@as_json
+def use(name: str, as_json: bool) -> None:
+    """Of several keys and logins of a provider, use this one first. The others go on where it does not do."""
+    provider, _, label = name.partition("@")
+    entries = ask_daemon(AuthList(id="-")).entries
+    if name not in {entry.name for entry in entries if entry.source == "vault"}:
+        kept = ", ".join(entry.name for entry in entries if entry.source == "vault") or "nothing"
+        raise OpenAgentError("not_found", f"The vault has no {name!r}.", hint=f"It holds {kept}.")
+    ask_daemon(ConfigSet(id="-", key=f"credentials.{provider}", value=label or None))
+    if as_json:
+        print_json({"used": name})
+    else:
+        say(f"{provider} uses {name} from the next request on.")
 
 
 def read_key(name: str, what: str = "API key") -> str:
@@ -76,6 +118,9 @@ def list_entries(as_json: bool) -> None:
     elif entries:
         now = time.time()
         say(table(("PROVIDER", "KIND", "FROM", "ADDED", "USED", "ENDS"), [_row(entry, now) for entry in entries]))
+        for entry in entries:
+            if entry.dead:
+                say(f"\n{entry.name} no longer works: {entry.dead}. Mend it with `{entry.mend}`.".replace("..", "."))
     else:
         say("Nothing is stored. `openagent login PROVIDER` stores a key.")
 
@@ -83,6 +128,7 @@ def list_entries(as_json: bool) -> None:
 def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:
     used = f"{ago(entry.last_used_at, now)}, {entry.use_count} ×" if entry.last_used_at else "–"
     ends = f"{datetime.fromtimestamp(entry.expires_at):%Y-%m-%d %H:%M}" if entry.expires_at else "–"
+    ends = "dead" if entry.dead else ends
     added = ago(entry.created_at, now) if entry.created_at else "–"
     return entry.name, "key" if entry.kind == "api_key" else "login", entry.source, added, used, ends
 
@@ -217,5 +263,5 @@ def logout(name: str, as_json: bool) -> None:
     _remove(name, as_json)
 
 
-for _command in (add, list_entries, remove, login, refresh):
+for _command in (add, use, list_entries, remove, login, refresh):
     auth.add_command(_command)

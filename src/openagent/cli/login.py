@@ -4,10 +4,10 @@ import sys
 
 import click
 
-from openagent.cli.auth import login_with_browser, read_key
+from openagent.cli.auth import key_stored, login_with_browser, read_key, store_key
 from openagent.cli.choose_model import can_ask, choose, tell
-from openagent.cli.command import as_json, ask_daemon, command, complete, plain, print_json, say
-from openagent.protocol.auth import AuthAdd, AuthEntry
+from openagent.cli.command import as_json, command, complete, plain, print_json, say
+from openagent.protocol.auth import AuthEntry
 from openagent.protocol.errors import OpenAgentError
 
 
@@ -20,8 +20,9 @@ from openagent.protocol.errors import OpenAgentError
 )
 @click.argument("provider", metavar="PROVIDER", required=False)
 @click.option("--key", "with_key", is_flag=True, help="Store an API key, even where a login with a browser is set up.")
+@click.option("--no-test", is_flag=True, help="Store the key without asking the provider.")
 @as_json
-def login_or_key(provider: str | None, with_key: bool, as_json: bool) -> None:
+def login_or_key(provider: str | None, with_key: bool, no_test: bool, as_json: bool) -> None:
     """Choose what answers: a key or a model server that is here already, a key to paste, a login, an offline model.
 
     With a PROVIDER: log in with a browser where the config says how, with its API key otherwise. The key is typed
@@ -41,13 +42,13 @@ def login_or_key(provider: str | None, with_key: bool, as_json: bool) -> None:
         key = read_key(provider)
         if not key:
             raise click.UsageError(f"There is no key for {provider}: nothing was typed, or came on stdin.")
-        entry = ask_daemon(AuthAdd(id="-", name=provider, key=key, replace=True))
+        entry = store_key(provider, key, replace=True, test=not no_test)
     if as_json:
         print_json(plain(entry))
     elif entry.kind == "oauth":
         say(f"You are logged in to {provider}.")
     else:
-        say(f"The key for {provider} is stored. `openagent models test {provider}` tries it.")
+        say(key_stored(entry.name, tested=not no_test))
 
 
 async def _login_if_set_up(provider: str) -> AuthEntry | None:

@@ -415,6 +415,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     providers: dict[str, ProviderSettings] = {}
     models: dict[str, ModelSettings] = {}
     fallback: FallbackSettings = FallbackSettings()
+    credentials: dict[str, str] = {}
+    """Which of several keys and logins a provider uses first: `anthropic = "work"` for `anthropic@work`. The others go
+    on where it is refused or used up."""
     budget: BudgetSettings = BudgetSettings()
     jail: JailSettings = JailSettings()
     tools: ToolSettings = ToolSettings()

@@ -7,7 +7,7 @@ around those the fallback chain, and around all of it the choice that `auto` mak
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -42,6 +42,7 @@ from openagent.providers.http import Credential, HttpProvider
 from openagent.providers.local import LocalProvider, installed_models
 from openagent.providers.retry import RetryPolicy
 from openagent.providers.routing import DEFAULT_RULES, RoutingProvider, RoutingRule
+from openagent.providers.several_credentials import Held, SeveralCredentials
 from openagent.providers.variables import chosen_model, what_is_missing
 from openagent.providers.vendors import BY_NAME, vendor_of_model
 from openagent.providers.wire import AUTH, WireProfile
@@ -57,6 +58,13 @@ DEFAULT_MODELS = {
 _REMEMBERED = 512
 
 
+class NamedCredential(NamedTuple):
+    entry: str
+    """Its name in the vault: of the provider, and after an @ which of several."""
+    auth: Literal["key", "oauth"]
+    give: Credential
+
+
 class CredentialSource(Protocol):
     """What is known of keys and logins beside the config and the environment."""
 
@@ -65,7 +73,16 @@ class CredentialSource(Protocol):
 
     def names(self) -> Sequence[str]: ...
 
-    def credential(self, name: str, settings: ProviderSettings) -> Credential | None: ...
+    def credentials(self, name: str, settings: ProviderSettings, first: str) -> Sequence[NamedCredential]:
+        """What there is for a provider, in the order in which it is tried; empty: look elsewhere. `first` names the one
+        that was chosen."""
+        ...
+
+    def usable(self, entry: str) -> bool: ...
+
+    def worked(self, entry: str) -> None: ...
+
+    def failed(self, entry: str, problem: ProviderError) -> None: ...
 
     def learn(self, secret: str) -> None:
         """It must never be shown."""
@@ -205,16 +222,26 @@ class ModelCatalog:
         if provider.kind == "local":
             return self._remember(name, b"", lambda: LocalProvider(name, self._offline))
         env = self._environment(place.env)
-        credential = None if provider.api_key else self._credentials.credential(name, provider)
-        profiles = self._load(place.cwd, place.env).settings.wire_profiles
+        settings = self._load(place.cwd, place.env).settings
+        chosen, profiles = settings.credentials.get(name, ""), settings.wire_profiles
+        held: Sequence[NamedCredential] = ()
+        if not provider.api_key:
+            held = self._credentials.credentials(name, provider, chosen)
         relevant = sorted((key, value) for key, value in env.items() if key in FORWARDED_ENV)
-        identity = msgspec.json.encode((provider, relevant, profiles, credential is None))
+        identity = msgspec.json.encode((provider, relevant, profiles, [each[:2] for each in held]))
+        own = {profile: _wire_profile(profile, lines.headers) for profile, lines in profiles.items()}
+
+        def build_with(auth: Literal["key", "oauth"], credential: Credential | None) -> Provider:
+            given = msgspec.structs.replace(provider, auth=auth)
+            built = build_provider(name, given, env, profiles=own, credential=credential)
+            return built if built.scripted else RedactingProvider(built, self._redact)
 
         def build() -> Provider:
             self._learn_secrets(place)
-            own = {profile: _wire_profile(profile, lines.headers) for profile, lines in profiles.items()}
-            built = build_provider(name, provider, env, profiles=own, credential=credential)
-            return built if built.scripted else RedactingProvider(built, self._redact)
+            several = [Held(entry, build_with(auth, give)) for entry, auth, give in held]
+            if len(several) > 1:
+                return SeveralCredentials(several, self._credentials)
+            return several[0].provider if several else build_with(provider.auth, None)
 
         return self._remember(name, identity, build)
 

@@ -17,7 +17,7 @@ from openagent.config.edit import Value
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.models.catalog import ModelCatalog, Place
-from openagent.models.provider_credentials import CredentialBook
+from openagent.models.provider_credentials import CredentialBook, provider_of
 from openagent.models.settings_file import SettingsFile, Values
 from openagent.models.trials import Trials
 from openagent.protocol.auth import (
@@ -48,6 +48,7 @@ REMEMBERED = 60.0
 """Seconds for which a login that ended can be asked about."""
 _log = logging.getLogger(__name__)
 
+_MENDS = {"oauth": "login {}", "api_key": "add {} --replace"}
 _TEMPLATES = [
     LoginTemplate(each.name, each.title, each.provider, each.register, bool(each.oauth.device_url))
     for each in TEMPLATES.values()
@@ -87,7 +88,9 @@ class AuthService:
         key = self._trials.checked(op.key)
         if op.test:
             await self._trials.of_key(op.name, key, Place(None, connection.env))
-        info = await asyncio.to_thread(self._book.vault.add, op.name, ApiKey(Secret(key)), {}, replace=op.replace)
+        # A key and a login of one provider are both kept.
+        name = f"{op.name}@key" if self._book.kind(op.name) == "oauth" else op.name
+        info = await asyncio.to_thread(self._book.vault.add, name, ApiKey(Secret(key)), {}, replace=op.replace)
         self._book.added(info)
         return self._entry(info)
 
@@ -117,11 +120,13 @@ class AuthService:
 
     async def _login(self, connection: Connection, op: AuthLogin) -> LoginStarted:
         place = Place(Path(op.cwd) if op.cwd else None, connection.env)
-        given = self._load(place.cwd, place.env).settings.providers.get(op.provider)
+        provider = provider_of(op.provider)
+        given = self._load(place.cwd, place.env).settings.providers.get(provider)
         known = given.oauth if given else config.OAuthSettings()
         oauth = await self._checked(op, known)
-        values: Values = _written(op.provider, op.client, given) if op.client else {}
-        settings = await login_settings(op.provider, oauth)
+        values: Values = _written(provider, op.client, given) if op.client else {}
+        entry = f"{op.provider}@login" if self._book.kind(op.provider) == "api_key" else op.provider
+        settings = await login_settings(entry, oauth)
         # Slow enough to be felt by every session.
         await asyncio.to_thread(import_module, "authlib.oauth2.client")
         opened = AsyncExitStack()
@@ -184,7 +189,7 @@ class AuthService:
         if not can_log_in(oauth):
             raise OpenAgentError(
                 "config_error",
-                f"The config does not say how to log in to {op.provider}.",
+                f"The config does not say how to log in to {provider_of(op.provider)}.",
                 hint=f"Name the client id you registered and a template ({', '.join(TEMPLATES)}): `openagent auth "
                 f"login {op.provider} --template … --client-id …`; or set them under [providers.{op.provider}.oauth].",
             )
@@ -202,6 +207,8 @@ class AuthService:
             last_used_at=info.last_used_at,
             use_count=info.use_count,
             expires_at=self._book.expires_at(info.name),
+            dead=(dead := self._book.dead(info.name)),
+            mend="" if not dead else f"openagent auth {_MENDS[info.kind].format(info.name)}",
         )
 
 

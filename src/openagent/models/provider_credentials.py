@@ -7,15 +7,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from openagent import config
+from openagent.models.catalog import NamedCredential
 from openagent.plugins.provider import AuthenticationFailed, ProviderError
 from openagent.protocol.errors import OpenAgentError
-from openagent.providers.http import Credential
 from openagent.providers.oauth import OAuthCredentials, OAuthSettings, Tokens
 from openagent.vault.entries import ApiKey, EntryInfo, EntryKind, OAuthTokens
 from openagent.vault.redact import Redactor
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault
 
+SET_ASIDE = 60.0
+"""Seconds for which a key that asks too often is not used while another one does, where the provider names no time."""
 COUNT_INTERVAL = 60.0
 """Seconds between two notes in the vault that a key is in use; each one is a write to disk."""
 _log = logging.getLogger(__name__)
@@ -42,6 +44,8 @@ class CredentialBook:
         self._keys: dict[str, Secret] = {}
         self._counted: dict[str, float] = {}
         self._logins: dict[str, OAuthCredentials] = {}
+        self._refused: dict[str, str] = {}
+        self._limited: dict[str, float] = {}
         self._expiries: dict[str, float | None] = {}
         self._opening = asyncio.Lock()
         self._jobs: dict[str, asyncio.Task[None]] = {}
@@ -50,18 +54,53 @@ class CredentialBook:
     # For the models
 
     def names(self) -> Sequence[str]:
-        return list(self._kinds)
+        """The providers that there is something for."""
+        return list(dict.fromkeys(map(provider_of, self._kinds)))
+
+    def kind(self, entry: str) -> EntryKind | None:
+        return self._kinds.get(entry)
 
     def learn(self, secret: str) -> None:
         self._redactor.register(secret)
 
-    def credential(self, name: str, settings: config.ProviderSettings) -> Credential | None:
-        """None: the vault has nothing to say, look elsewhere."""
-        if settings.auth == "oauth":
-            return self._functions.setdefault(f"login {name}", partial(self._token, name))
-        if self._kinds.get(name) == "api_key":
-            return self._functions.setdefault(f"key {name}", partial(self._key, name))
-        return None
+    def credentials(self, name: str, settings: config.ProviderSettings, first: str) -> list[NamedCredential]:
+        """In this order: the one that was chosen, those of the kind that the provider is set up for, the others; each
+        time the one without a name of its own first."""
+        usual = "oauth" if settings.auth == "oauth" else "api_key"
+        entries = sorted(entry for entry in self._kinds if provider_of(entry) == name)
+        entries.sort(key=lambda entry: (entry != f"{name}@{first}", self._kinds[entry] != usual))
+        if not entries and usual == "oauth":
+            return [NamedCredential(name, "oauth", self._given(name, self._token))]  # it says how to log in
+        return [
+            NamedCredential(entry, "oauth", self._given(entry, self._token))
+            if self._kinds[entry] == "oauth"
+            else NamedCredential(entry, "key", self._given(entry, self._key))
+            for entry in entries
+        ]
+
+    def _given(self, entry: str, give: Callable[[str], Awaitable[str]]) -> Callable[[], Awaitable[str]]:
+        return self._functions.setdefault(f"{give.__name__} {entry}", partial(give, entry))
+
+    # How they do
+
+    def usable(self, entry: str) -> bool:
+        return entry not in self._refused and self._limited.get(entry, 0.0) <= time.time()
+
+    def worked(self, entry: str) -> None:
+        self._refused.pop(entry, None)
+        self._limited.pop(entry, None)
+
+    def failed(self, entry: str, problem: ProviderError) -> None:
+        if isinstance(problem, AuthenticationFailed):
+            self._refused[entry] = problem.info.message
+        else:
+            until = problem.resets_at or time.time() + (problem.retry_after or SET_ASIDE)
+            self._limited[entry] = until
+
+    def dead(self, entry: str) -> str:
+        """Why it no longer does, as far as that is known; empty: it does."""
+        login = self._logins.get(entry)
+        return (login.ended if login else "") or self._refused.get(entry, "")
 
     async def _key(self, name: str) -> str:
         now = time.monotonic()
@@ -115,7 +154,7 @@ class CredentialBook:
         settings = OAuthSettings(
             provider=name,
             client_id=kept.endpoints.get("client_id", ""),
-            client_secret=self._client_secret(name) or kept.endpoints.get("client_secret", ""),
+            client_secret=self._client_secret(provider_of(name)) or kept.endpoints.get("client_secret", ""),
             authorize_url=kept.endpoints.get("authorize", ""),
             token_url=kept.endpoints.get("token", ""),
             revoke_url=kept.endpoints.get("revoke", ""),
@@ -179,6 +218,8 @@ class CredentialBook:
         self._kinds.pop(name, None)
         self._keys.pop(name, None)
         self._logins.pop(name, None)
+        self._refused.pop(name, None)
+        self._limited.pop(name, None)
         self._expiries.pop(name, None)
         if job := self._jobs.pop(name, None):
             job.cancel()
@@ -199,6 +240,11 @@ class CredentialBook:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def provider_of(entry: str) -> str:
+    """`anthropic@work` is another key of `anthropic`."""
+    return entry.partition("@")[0]
 
 
 def _kinds_in(vault: Vault) -> dict[str, EntryKind]:

@@ -13,7 +13,7 @@ from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.models.catalog import ModelCatalog, Place
 from openagent.models.listing import ModelsService
 from openagent.models.logins import AuthService
-from openagent.models.provider_credentials import CredentialBook
+from openagent.models.provider_credentials import CredentialBook, provider_of
 from openagent.models.settings_file import SettingsFile
 from openagent.models.setup import SetupService
 from openagent.models.trials import Trials
@@ -95,7 +95,7 @@ class Models:
         event = LoginRequired(provider=provider, reason=reason, at=time.time())
         self._bus.publish(event)
         for session in self._loaded.all:
-            if provider in self._providers_of(session):
+            if provider_of(provider) in self._providers_of(session):
                 session.post(event)
 
     def _providers_of(self, session: Session) -> set[str]:

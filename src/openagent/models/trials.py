@@ -4,7 +4,7 @@ import asyncio
 
 from openagent.config.settings import ProviderSettings
 from openagent.models.catalog import ModelCatalog, Place, RedactingProvider
-from openagent.models.provider_credentials import CredentialBook
+from openagent.models.provider_credentials import CredentialBook, provider_of
 from openagent.plugins.provider import AuthenticationFailed, ModelNotFound, Provider, ProviderTimeout
 from openagent.protocol.errors import OpenAgentError
 from openagent.providers.vendors import BY_NAME, Vendor
@@ -22,7 +22,7 @@ class Trials:
 
     async def of_key(self, name: str, key: str, place: Place) -> list[str]:
         """The models that a provider lists for who has this key. Raises what it says of the key."""
-        return await self._of(self._catalog.trial(name, key, place))
+        return await self._of(self._catalog.trial(provider_of(name), key, place))
 
     async def of_provider(self, name: str, settings: ProviderSettings, place: Place) -> list[str]:
         """The same, of one that is not set up yet."""
@@ -54,7 +54,7 @@ class Trials:
 
     async def kept(self, name: str) -> str:
         """The key that is in the vault; empty: there is none."""
-        if name not in self._book.names():
+        if self._book.kind(name) is None:
             return ""
         entry = await asyncio.to_thread(self._book.vault.get, name)
         return entry.key.reveal() if isinstance(entry, ApiKey) else ""

@@ -12,7 +12,7 @@ class AuthEntry(Struct, frozen=True, omit_defaults=True):
     """A credential, as far as anybody may see it."""
 
     name: str
-    """The provider it is for."""
+    """The provider it is for, and after an @ which of several: `anthropic`, `anthropic@work`."""
     kind: Literal["api_key", "oauth"]
     """A key, or a login."""
     source: Literal["vault", "config", "environment"] = "vault"
@@ -27,6 +27,10 @@ class AuthEntry(Struct, frozen=True, omit_defaults=True):
     """How often it was used."""
     expires_at: float | None = None
     """Of a login that was used since the daemon started: when its token ends, unless renewed before."""
+    dead: str = ""
+    """Why it no longer does, as far as the provider said so since the daemon started; empty: nothing is wrong."""
+    mend: str = ""
+    """The command that mends one that is dead."""
 
 
 class LoginTemplate(Struct, frozen=True, omit_defaults=True):
@@ -94,7 +98,7 @@ class AuthAdd(
     """Keep an API key in the vault, under the name of the provider it is for."""
 
     name: str
-    """The provider it is for."""
+    """The provider it is for; with an @ and a name of your own, beside those there are: `anthropic@work`."""
     key: str
     """The API key."""
     replace: bool = False
@@ -119,7 +123,7 @@ class AuthRemove(
     """Forget a key; a login is also given back to the provider, where it offers that."""
 
     name: str
-    """The provider whose key or login it is."""
+    """The provider whose key or login it is, with its @ if it is one of several."""
 
 
 class AuthLogin(
@@ -133,7 +137,7 @@ class AuthLogin(
     """Start a login. It ends when the browser comes back to the daemon, or with `auth.login.finish`."""
 
     provider: str
-    """The provider to log in to."""
+    """The provider to log in to; with an @ and a name of your own, beside the keys and logins there are."""
     cwd: str = ""
     """The workspace: a folder on the daemon's machine."""
     device: bool = False

@@ -293,6 +293,13 @@ class OAuthCredentials:
         self._early, self._ahead = EARLY, AHEAD
         self._renewed.set()
 
+    @property
+    def ended(self) -> str:
+        """Why a person has to log in again; empty: nobody has to."""
+        if not self._ended and not self._tokens.refresh and self._left() <= 0:
+            return "there is no refresh token"
+        return self._ended
+
     async def authorization(self) -> str:
         if self._ended:
             raise self._expired()

@@ -199,8 +199,7 @@ class BudgetLedger:
 
     async def start(self) -> None:
         """The store is asked what the day has cost before, so that nobody is told of an untouched budget."""
-        if self._day.capped:
-            await self._seed_day()
+        await self._seed_day()
 
     def register(
         self, session: str, parent: str | None, budget: Budget, spent: SessionUsage, below: SessionUsage

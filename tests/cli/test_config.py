@@ -1,5 +1,6 @@
 """`openagent config get|path|edit|set|unset`."""
 
+import json
 from dataclasses import replace
 
 from .machine import Machine
@@ -32,24 +33,35 @@ def test_the_file_is_named_and_edited_and_checked_afterwards(machine: Machine) -
 def test_what_is_shown_and_does_not_hold_is_said_and_how_it_would(fresh: Machine) -> None:
     own = fresh.workspace / ".openagent" / "config.toml"
     own.parent.mkdir()
-    own.write_text('[jail]\nnetwork = "off"\n[budget]\nday_usd = 3.0\n[tools]\ndisabled = ["git"]\n')
+    own.write_text('[jail]\nnetwork = "off"\n[budget]\nday_usd = 3.0\nsession_usd = 1.0\n[tools]\ndisabled = ["git"]\n')
     assert fresh.run("trust").returncode == 0
     assert fresh.run("config", "set", "budget.day_usd", "20").stdout.endswith("config.toml.\n")
     later = fresh.run("config", "set", "jail.memory", "1g").stdout
     assert later.endswith(
         "The daemon reads it when it starts. `openagent stop`, and the next command starts it anew.\n"
     )
-    elsewhere = replace(fresh, extra={"OPENAGENT_LIMITS_MAX_STEPS": "9"})
+    elsewhere = replace(fresh, extra={"OPENAGENT_CONTEXT_THRESHOLD": "9"})
     notes = [line for line in elsewhere.run("config", "show").stdout.splitlines() if line.startswith("! ")]
     assert [note.split("`")[1] for note in notes if "is not in force: all sessions share one" in note] == [
         "budget.day_usd",
         "jail.network",
     ]
     assert [note.split("`")[1] for note in notes if "is not in force yet" in note] == ["jail.memory"]
-    assert "! $OPENAGENT_LIMITS_MAX_STEPS is set here and not where the daemon was started" in notes[-1]
+    assert "! $OPENAGENT_CONTEXT_THRESHOLD is set here and not where the daemon was started" in notes[-1]
     assert len(notes) == 4
     assert fresh.run("stop").returncode == 0
     assert "is not in force yet" not in fresh.run("config", "show").stdout
+
+
+def test_caps_and_limits_of_the_shell_a_command_is_typed_in_count_or_are_said_not_to(machine: Machine) -> None:
+    machine.turn("start the daemon", script=[{"text": "a"}])
+    capped = {"OPENAGENT_BUDGET_SESSION_TOKENS": "5", "OPENAGENT_LIMITS_MAX_STEPS": "9"}
+    ran = replace(machine, extra=capped).run("run", "--json", "too long for five tokens")
+    assert (ran.returncode, json.loads(ran.stdout)["reason"]) == (4, "budget")
+    session = machine.json("sessions", "list")["sessions"][0]
+    assert (session["settings"]["max_steps"], session["cap_tokens"]) == (9, 5)
+    spending = replace(machine, extra={"OPENAGENT_BUDGET_DAY_USD": "0.001"}).run("run", "Hello")
+    assert "`budget.day_usd` ($OPENAGENT_BUDGET_DAY_USD) is not in force" in spending.stderr
 
 
 def test_a_setting_is_written_after_it_was_checked_and_comments_stay(fresh: Machine) -> None:

@@ -96,13 +96,17 @@ class ConfigCache:
         return project_folder(self.origin_of(workspace), self._env)
 
     def session_settings(self, cwd: Path, env: Mapping[str, str]) -> SessionSettings:
-        settings = self.load(cwd, env).settings
+        settings, usual = self.load(cwd, env).settings, self.load().settings.budget
+        usd, tokens = settings.budget.session_usd, settings.budget.session_tokens
         return SessionSettings(
             model=settings.model,
             mode=settings.usual_mode,
             max_steps=settings.limits.max_steps,
             turn_timeout=settings.limits.turn_timeout,
             disabled_tools=list(dict.fromkeys([*settings.tools.disabled, *settings.tools.off])),
+            # A cap that all sessions have is not written into each, so that it can be changed for all of them.
+            budget_usd=None if usd == usual.session_usd else usd,
+            budget_tokens=None if tokens == usual.session_tokens else tokens,
         )
 
     def ask_timeout(self, workspace: Path) -> float:
@@ -112,9 +116,11 @@ class ConfigCache:
         return self.load(workspace).settings.limits.away_timeout
 
     def notices(self, workspace: Path) -> list[ErrorInfo]:
-        """What of a project's own settings was left out."""
+        """What of a project's own settings was left out, and what of it, or of a client's variables, nobody goes by."""
         try:
-            return [ErrorInfo("config_error", note) for note in self.load(workspace).untrusted]
+            loaded, daemons = self.load(workspace), self.load()
+            told = [*loaded.untrusted, *not_in_force(loaded, daemons, daemons)]
+            return [ErrorInfo("config_error", note) for note in told]
         except OpenAgentError as problem:
             return [problem.info]
 

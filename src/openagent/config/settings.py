@@ -21,7 +21,9 @@ AT_START: frozenset[str] = frozenset(
 )
 """What the daemon reads when it starts, and not again; all else counts from the next message on."""
 
-ONE_FOR_ALL: frozenset[str] = (AT_START | {"budget", "prices"}) - {"tools.disabled"}
+ONE_FOR_ALL: frozenset[str] = (AT_START | {"budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}) - {
+    "tools.disabled"
+}
 """What all sessions share. A project's own would be shown, and nobody would go by it. Of tools that are disabled, a
 project's list holds for its sessions."""
 

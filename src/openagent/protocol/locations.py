@@ -61,6 +61,12 @@ FORWARDED_ENV = (
     "AI_REQUEST_INTERVAL",
     "OPENAGENT_MODEL",
     "OPENAGENT_MODE",
+    "OPENAGENT_LIMITS_MAX_STEPS",
+    "OPENAGENT_LIMITS_TURN_TIMEOUT",
+    "OPENAGENT_BUDGET_SESSION_USD",
+    "OPENAGENT_BUDGET_SESSION_TOKENS",
+    "OPENAGENT_BUDGET_DAY_USD",
+    "OPENAGENT_BUDGET_DAY_TOKENS",
     "OPENAGENT_CONFIG",
 )
 """What a client passes on from its own environment, because the daemon may have been started with another."""

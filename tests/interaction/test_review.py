@@ -45,6 +45,21 @@ async def show(client: Client, session: str, number: int | None = None) -> Revie
     return await ask(client, ReviewShow, session=session, turn=number)
 
 
+async def test_a_patch_that_is_cut_is_told_whole_for_its_file_alone(tmp_path: Path) -> None:
+    many = "for n in $(seq 9000); do echo line $n; done > long.txt; echo other > other.txt"
+    async with house(tmp_path, script(shell(many))) as h, await h.client() as client:
+        session = await talk(h, client, 1)
+        cut = await file_of(client, session, "long.txt")
+        assert cut.file.cut
+        assert cut.file.added == 9000
+        assert "+line 9000" not in cut.file.patch
+        alone = await ask(client, ReviewShow, session=session, path="long.txt")
+        assert [(each.file.path, each.version) for each in alone.files] == [("long.txt", cut.version)]
+        assert not alone.files[0].file.cut
+        assert alone.files[0].file.patch.splitlines()[-1] == "+line 9000"
+        assert (await ask(client, ReviewShow, session=session, path="none.txt")).files == []
+
+
 async def file_of(client: Client, session: str, path: str, number: int | None = None) -> ReviewedFile:
     return next(each for each in (await show(client, session, number)).files if each.file.path == path)
 

@@ -22,6 +22,21 @@ const FILE = [
   '',
 ].join('\n')
 
+const added = (path: string, count: number) => [
+  `*** Add File: ${path}`,
+  ...Array.from({ length: count }, (_, nth) => `+${path} ${nth}`),
+]
+/** Three files; the last of them decides what git runs. */
+const PATCH = [
+  '*** Begin Patch',
+  ...added('first.txt', 1500),
+  ...added('second.txt', 700),
+  ...added('.git/hooks/pre-commit', 212),
+  '*** End Patch',
+].join('\n')
+/** More than the daemon tells of a change. */
+const HUGE = Array.from({ length: 1100 }, (_, nth) => `# ${nth} ${'x'.repeat(1000)}\n`).join('')
+
 const SCRIPT = {
   conversations: [
     {
@@ -43,6 +58,17 @@ const SCRIPT = {
       match: 'clean up',
       steps: [{ tool_calls: [call('shell', { command: LONG })] }, { text: 'Told: {last_result}' }],
     },
+    {
+      match: 'patch three',
+      steps: [{ tool_calls: [call('apply_patch', { patch: PATCH })] }, { text: 'Told: {last_result}' }],
+    },
+    {
+      match: 'a huge hook',
+      steps: [
+        { tool_calls: [call('edit_file', { path: '.git/hooks/post-commit', old: 'x', new: 'y', all: true })] },
+        { text: 'Told: {last_result}' },
+      ],
+    },
     { steps: [{ text: 'Nothing to do.' }], loop: true },
   ],
 }
@@ -53,6 +79,8 @@ beforeAll(async () => {
   house = await House.open(SCRIPT)
   mkdirSync(join(house.workspace, 'src'))
   writeFileSync(join(house.workspace, 'src/retry.py'), FILE)
+  mkdirSync(join(house.workspace, '.git/hooks'), { recursive: true })
+  writeFileSync(join(house.workspace, '.git/hooks/post-commit'), HUGE)
 })
 afterAll(() => house.close())
 
@@ -151,4 +179,49 @@ it('lets nobody allow what is of high risk before all of it was in sight', async
   await approve.click()
   await answers(page).getByText('Told:').waitFor()
   expect(existsSync(join(house.workspace, 'the-end'))).toBe(true)
+})
+
+it('says what a long change leaves out, and lets nobody allow it at high risk before all of it was shown', async () => {
+  const page = await waiting('patch three')
+  const question = region(page)
+  await question.getByText('high risk', { exact: true }).waitFor()
+  const once = question.getByRole('button', { name: /^Once/ })
+  const rest = question.getByRole('button', { name: '… 415 more lines in 2 files: show all' })
+  await rest.scrollIntoViewIfNeeded()
+  await question.getByText('second.txt 497', { exact: true }).waitFor()
+  expect(await question.getByText('second.txt 498', { exact: true }).count()).toBe(0)
+  expect(await question.getByText('.git/hooks/pre-commit 0', { exact: true }).count()).toBe(0)
+  expect(await once.isDisabled()).toBe(true)
+  await settle(page)
+  await page.keyboard.press('a')
+  expect(await question.count()).toBe(1)
+
+  // All of it with the keyboard alone, and only its end opens the way.
+  await rest.focus()
+  await page.keyboard.press('Enter')
+  await question.getByText('.git/hooks/pre-commit 211').waitFor()
+  expect(await once.isDisabled()).toBe(true)
+  await question.getByRole('region', { name: 'What it is about' }).focus()
+  await page.keyboard.press('End')
+  await expect.poll(() => once.isDisabled()).toBe(false)
+  await page.keyboard.press('d')
+  await answers(page).getByText('the user said no').waitFor()
+})
+
+it('shows the call itself where the change is too long to be compared', async () => {
+  const page = await waiting('a huge hook')
+  const question = region(page)
+  const once = question.getByRole('button', { name: /^Once/ })
+  await question.getByRole('button', { name: /^… \d+ more lines: show all$/ }).waitFor()
+  expect(await once.isDisabled()).toBe(true)
+  await settle(page)
+  await page.keyboard.press('v')
+  const whole = page.getByRole('dialog', { name: /post-commit/ })
+  await whole.getByText('This is all of the call:').waitFor()
+  await whole.getByText('"all": true').waitFor()
+  await whole.locator('.ask-end').scrollIntoViewIfNeeded()
+  const allow = whole.getByRole('button', { name: /^Once/ })
+  await expect.poll(() => allow.isDisabled()).toBe(false)
+  await page.keyboard.press('d')
+  await answers(page).getByText('the user said no').waitFor()
 })

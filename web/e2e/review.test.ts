@@ -25,6 +25,10 @@ const SCRIPT = {
         { text: 'Understood.' },
       ],
     },
+    {
+      match: 'write at length',
+      steps: [shell('for n in $(seq 9000); do echo line $n; done > long.txt'), { text: 'Long.' }],
+    },
     { steps: [{ text: 'Fine.' }], loop: true },
   ],
 }
@@ -210,4 +214,22 @@ it('merges a copy, and settles what both sides changed file by file', async () =
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
   await page.getByRole('button', { name: 'Merge attempt' }).waitFor({ state: 'detached' })
   expect(existsSync(copy.path)).toBe(false)
+})
+
+it('says how much of a long file is left out, shows it, and keeps it only then', async () => {
+  const { path } = await house.session()
+  const page = await house.visit(path)
+  await send(page, 'write at length', 'Long.')
+  await page.getByRole('tab', { name: 'review' }).click()
+  const card = page.getByRole('region', { name: 'Changes in long.txt' })
+  const keep = card.getByRole('button', { name: 'Keep long.txt' })
+  const rest = card.getByRole('button', { name: /^… \d+ more lines: show all$/ })
+  await rest.waitFor()
+  expect(await card.getByText('line 9000', { exact: true }).count()).toBe(0)
+  expect(await keep.isDisabled()).toBe(true)
+  await rest.click()
+  await card.getByText('line 9000', { exact: true }).waitFor()
+  await rest.waitFor({ state: 'detached' })
+  await keep.click()
+  await card.getByRole('button', { name: 'Keep long.txt', pressed: true }).waitFor()
 })

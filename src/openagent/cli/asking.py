@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from openagent.cli.terminal import BOLD, CYAN, DIM, GREEN, RED, paint
 from openagent.client.text import clean
-from openagent.protocol.words import LEAVING, about, call_to_come, choice_lines, is_known, ways_to_allow
+from openagent.protocol.words import LEAVING, about, call_to_come, choice_lines, is_known, left_out, ways_to_allow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,13 +131,17 @@ class Asking:
         patch = self._patch
         if not patch:
             return []
+        untold = [f"  … {told}"] if (told := self._left_out()) else []
         if not self._stream.isatty():
-            return [plain(patch)]
+            return [plain(patch), *untold]
         path = str(self._ask["arguments"].get("path") or "")
         lines = painted(patch, look_of(self._stream, self._ground), path=path, headed=patch.count("\n--- ") > 0)
         room = max(_rows() - _BESIDE_THE_CHANGE, _LEAST)
         self._cut = 0 if whole or len(lines) <= room else len(lines) - room
-        return lines[: len(lines) - self._cut]
+        return [*lines[: len(lines) - self._cut], *untold]
+
+    def _left_out(self) -> str:
+        return left_out(self._ask.get("more_lines", 0), self._ask.get("more_files", 0))
 
     def _paint(self, text: str, style: str) -> str:
         return paint(text, style, self._stream)

@@ -35,7 +35,7 @@ from openagent.client.text import call_line, clean, one_line, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
 from openagent.protocol.telling import said_of
-from openagent.protocol.words import LEAVING, call_to_come, turn_ended
+from openagent.protocol.words import LEAVING, call_to_come, left_out, turn_ended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -434,6 +434,8 @@ class Run:
             self._note(f"… waiting for an approval in another client: {wanted}", False)
             if ask.get("diff"):
                 self._note(ask["diff"].rstrip("\n"), False)
+                if untold := left_out(ask.get("more_lines", 0), ask.get("more_files", 0)):
+                    self._note(f"… {untold}", False)
 
     def _ask_here(self, ask: Event) -> None:
         from openagent.cli.asking import Asking, asked_here, ground_of_terminal

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -60,6 +61,7 @@ LONGEST_REWRITE = 2000
 """Characters that a model is told of arguments it did not give."""
 LONGEST_PREVIEW = 1_000_000
 """Characters of a diff that a person is shown before allowing it: about as much as a call can hold."""
+_FILE_HEAD = re.compile(r"^--- .*\n\+\+\+ .*\n@@ ", re.MULTILINE)
 _log = logging.getLogger(__name__)
 
 
@@ -330,6 +332,7 @@ async def _ask_person(
     session: "Session", tool: Tool, call: ToolCallPart, decision: Decision, facts: CallFacts | None
 ) -> Decision:
     """A person is asked, if the decision says so."""
+    shown, more_lines, more_files = _within(await _preview(session, tool, call))
     ask = PermissionAsk(
         id=uuid4().hex[:12],
         call_id=call.id,
@@ -340,7 +343,9 @@ async def _ask_person(
         reason=decision.reason,
         rule=decision.rule,
         enough_mode=session.permits.enough_mode(facts) if facts else None,
-        diff=await _preview(session, tool, call),
+        diff=shown,
+        more_lines=more_lines,
+        more_files=more_files,
     )
     session.open_calls.reached(call.id, "asked")
     known = facts or facts_of(session, tool, call)
@@ -360,9 +365,20 @@ async def _preview(session: "Session", tool: Tool, call: ToolCallPart) -> str:
     if not isinstance(tool, PreviewingTool):
         return ""
     try:
-        return (await tool.preview(CallContext(session, call.id), call.arguments))[:LONGEST_PREVIEW]
+        return await tool.preview(CallContext(session, call.id), call.arguments)
     except (OpenAgentError, OSError):
         return ""
+
+
+def _within(diff: str) -> tuple[str, int, int]:
+    """As much of a diff as is told, in whole lines; how many lines are left out, and in how many files."""
+    if len(diff) <= LONGEST_PREVIEW:
+        return diff, 0, 0
+    shown = diff[: diff.rfind("\n", 0, LONGEST_PREVIEW) + 1]
+    rest = diff[len(shown) :]
+    heads = _FILE_HEAD.findall(rest)
+    in_the_middle = 0 if _FILE_HEAD.match(rest) else 1
+    return shown, len(rest.splitlines()), len(heads) + in_the_middle
 
 
 async def _run(context: "CallContext", tool: Tool, call: ToolCallPart) -> ToolOutcome:

@@ -110,9 +110,9 @@ class Undo:
         """What a turn wrote, or what the session wrote and did not take back, all of it or since a turn."""
         return await self._writes.changes(self._session.workspace, self._session.id, turn, since=since)
 
-    async def review(self, turn: int | None) -> Review:
-        """What the session wrote and did not take back, by turn, and what others wrote since."""
-        return await self._writes.review(self._session.workspace, self._session.id, turn)
+    async def review(self, turn: int | None, path: str) -> Review:
+        """What the session wrote and did not take back, by turn, and what others wrote since; or one file of it."""
+        return await self._writes.review(self._session.workspace, self._session.id, turn, path)
 
     # The way back
 

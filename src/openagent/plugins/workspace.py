@@ -143,8 +143,8 @@ class Writes(Protocol):
         """None when there is no such rewind of files, or it was taken back."""
         ...
 
-    async def review(self, workspace: Path, session: str, turn: int | None) -> Review:
-        """What the session changed and did not take back, and what others changed since."""
+    async def review(self, workspace: Path, session: str, turn: int | None, path: str) -> Review:
+        """What the session changed and did not take back, and what others changed since; or one file of it, whole."""
         ...
 
     async def revert(self, workspace: Path, part: Part) -> Restored:

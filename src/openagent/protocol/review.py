@@ -71,6 +71,8 @@ class ReviewShow(
     """The session, by its id or the beginning of it."""
     turn: int | None = None
     """Patches of this turn; null: of the whole session."""
+    path: str = ""
+    """Only this file, from the workspace's root, and all of its patch; empty: every file, long patches cut."""
 
 
 class ReviewRevert(

@@ -235,6 +235,10 @@ class PermissionAsk(Struct, frozen=True, omit_defaults=True):
     diff: str = ""
     """What the call would change in files as they are now, as a unified diff; empty where it changes none, or does not
     fit them."""
+    more_lines: int = 0
+    """Lines of the diff that are left out for their length: then the arguments alone say all that would happen."""
+    more_files: int = 0
+    """Files that those lines are in."""
     choices: list[PermissionChoice] = []
     """The ways to allow it, beginning with `once`, `session` and `always`; denying it is always possible."""
     asked_at: float = 0.0

@@ -120,6 +120,14 @@ def turn_mark(reason: str) -> str:
     return "✗" if reason in ("error", "refused") else "■"
 
 
+def left_out(lines: int, files: int) -> str:
+    """What a diff leaves out that is too long to be told whole; empty where nothing is."""
+    if not lines:
+        return ""
+    where = "1 file" if files == 1 else f"{files} files"
+    return f"{lines} more {'line' if lines == 1 else 'lines'} in {where} are too long to be shown."
+
+
 LEAVING = frozenset(("network", "folder", "folder_write", "engine", "credential"))
 """What is asked for beside a call: who wants it and what for stands in the reason alone."""
 _UNANSWERED = {

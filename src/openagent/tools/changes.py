@@ -12,6 +12,8 @@ MAX_DIFF = 20_000
 MAX_COMPARED = 512 * 1024
 """Larger files are not compared line by line."""
 _NOTHING = "/dev/null"
+_AROUND = 3
+"""Lines around a change that are told with it."""
 MAX_TOLD = 6_000
 """Characters of a diff that a model is told."""
 
@@ -39,7 +41,7 @@ def previewed(changes: Iterable[tuple[str, bytes | None, bytes | None]]) -> str:
     return "\n".join(
         "\n".join(_diff(path, before or b"", after or b"", new=before is None, gone=after is None))
         for path, before, after in changes
-        if before != after and max(len(before or b""), len(after or b"")) <= MAX_COMPARED
+        if before != after
     )
 
 
@@ -75,4 +77,25 @@ def refuse_outdated(context: ToolContext, path: str, real: str, stamp: Stamp, co
 def _diff(path: str, before: bytes, after: bytes, *, new: bool = False, gone: bool = False) -> list[str]:
     old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (before, after))
     names = _NOTHING if new else path, _NOTHING if gone else path
-    return list(difflib.unified_diff(old_lines, new_lines, *names, lineterm="", n=3))
+    if old_lines != new_lines and max(len(before), len(after)) > MAX_COMPARED:
+        return _one_hunk(old_lines, new_lines, names)
+    return list(difflib.unified_diff(old_lines, new_lines, *names, lineterm="", n=_AROUND))
+
+
+def _one_hunk(old: list[str], new: list[str], names: tuple[str, str]) -> list[str]:
+    """Everything between the first and the last line that differ: true, and quickly found in a file of any size."""
+    short = min(len(old), len(new))
+    first = next((place for place in range(short) if old[place] != new[place]), short)
+    last = next((back for back in range(short - first) if old[-1 - back] != new[-1 - back]), short - first)
+    begin, after = max(first - _AROUND, 0), max(last - _AROUND, 0)
+    counts = len(old) - after - begin, len(new) - after - begin
+    starts = [begin + (1 if count else 0) for count in counts]
+    return [
+        f"--- {names[0]}",
+        f"+++ {names[1]}",
+        f"@@ -{starts[0]},{counts[0]} +{starts[1]},{counts[1]} @@",
+        *(f" {line}" for line in old[begin:first]),
+        *(f"-{line}" for line in old[first : len(old) - last]),
+        *(f"+{line}" for line in new[first : len(new) - last]),
+        *(f" {line}" for line in old[len(old) - last : len(old) - after]),
+    ]

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from openagent.client.diff import change_in, counted
 from openagent.client.text import clean, one_line
 from openagent.protocol.sessions import PermissionAsk
-from openagent.protocol.words import LEAVING, about, call_to_come, is_known, ways_to_allow
+from openagent.protocol.words import LEAVING, about, call_to_come, is_known, left_out, ways_to_allow
 from openagent.tui.clicks import Hints, hint
 from openagent.tui.diff import DiffView
 
@@ -107,6 +107,8 @@ class PermissionPanel(Vertical, can_focus=True):
             yield Static(what, markup=False, classes="what")
         yield self._body
         yield self._more
+        if untold := left_out(self.ask.more_lines, self.ask.more_files):
+            yield Static(f"… {untold}", markup=False, classes="risk")
         if self.ask.reason and (self.ask.risk in _WORTH_SAYING or self.ask.tool in LEAVING):
             told = self.ask.reason if self.ask.tool in LEAVING else f"{self.ask.risk} risk: {self.ask.reason}"
             yield Static(clean(told), markup=False, classes="risk" if self.ask.risk in _WORTH_SAYING else "")

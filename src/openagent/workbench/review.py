@@ -25,7 +25,7 @@ class ReviewService:
 
     async def _show(self, connection: Connection, op: ReviewShow) -> Review:
         session = await self._manager.get(op.session)
-        found = await session.undo.review(op.turn)
+        found = await session.undo.review(op.turn, op.path)
         others = [await self._told(each, session.workspace) for each in found.others]
         return msgspec.structs.replace(found, others=others)
 

@@ -20,7 +20,10 @@ class _Change(NamedTuple):
     status: Literal["A", "M", "D", "R"]
 
 
-def tree_changes(git_dir: Path, before: str, after: str, *, patches: bool = True) -> list[ChangedFile]:
+def tree_changes(
+    git_dir: Path, before: str, after: str, *, patches: bool = True, longest: int = MAX_PATCH
+) -> list[ChangedFile]:
+    """Patches of up to `longest` bytes each."""
     changes = _raw(run_git(git_dir, [*_OPTIONS, "--raw", "-z", before, after]).stdout)
     if not changes:
         return []
@@ -36,13 +39,18 @@ def tree_changes(git_dir: Path, before: str, after: str, *, patches: bool = True
                 status=change.status,
                 added=0 if added == "-" else int(added),
                 removed=0 if removed == "-" else int(removed),
-                patch=patch[:MAX_PATCH].decode("utf-8", "replace"),
+                patch=_whole_lines(patch, longest).decode("utf-8", "replace"),
                 old_path=shown(change.old_path),
                 binary=added == "-",
-                cut=len(patch) > MAX_PATCH or (patches and number >= len(found)),
+                cut=len(patch) > longest or (patches and number >= len(found)),
             )
         )
     return result
+
+
+def _whole_lines(patch: bytes, longest: int) -> bytes:
+    """A line that is cut would pass for one that was written so."""
+    return patch if len(patch) <= longest else patch[: patch.rfind(b"\n", 0, longest) + 1]
 
 
 def whole_patch(git_dir: Path, before: str, after: str) -> bytes:

@@ -11,7 +11,7 @@ from openagent.plugins.workspace import Part, Restored
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.review import OthersChanges, Review, ReviewedFile, ReviewedTurn
 from openagent.protocol.undo import ChangedFile
-from openagent.workspace.diffs import tree_changes, whole_patch
+from openagent.workspace.diffs import MAX_PATCH, MAX_PATCHES, tree_changes, whole_patch
 from openagent.workspace.git import BlobReader
 from openagent.workspace.hunks import hunks_of, without
 from openagent.workspace.journal import OTHERS, Entry, Write, writes_of
@@ -35,7 +35,8 @@ class _Made(Struct, frozen=True):
     writes: list[Write]
 
 
-def review_of(trail: Trail, session: str, turn: int | None) -> Review:
+def review_of(trail: Trail, session: str, turn: int | None, path: str = "") -> Review:
+    """With a `path`, this file alone and all of its patch."""
     entries = trail.journal.read(session)
     standing = [write for write in writes_of(entries) if not write.taken_by]
     by_turn: dict[int, list[Write]] = {}
@@ -48,12 +49,16 @@ def review_of(trail: Trail, session: str, turn: int | None) -> Review:
             for number in sorted(by_turn)[-MOST_TURNS:]
         ]
         made = _made(standing if turn is None else by_turn.get(turn, []), merge_text)
+    if path:
+        made = _one(trail, made, path)
     last = {write.change.path: write.change.after for write in standing}
     others = {shown(path) for path, after in last.items() if state_at(trail.root, path) != after}
     files = [
         msgspec.structs.replace(each, file=msgspec.structs.replace(each.file, others=each.file.path in others))
-        for each in _files(trail, made, patches=True)
+        for each in _files(trail, made, patches=True, longest=MAX_PATCHES if path else MAX_PATCH)
     ]
+    if path:
+        return Review(files)
     since = entries[0].at if entries else 0
     return Review(files, [each for each in turns if each.files], _others(trail, session, since) if entries else [])
 
@@ -70,18 +75,28 @@ def _made(writes: Sequence[Write], merge_text: MergeText) -> dict[bytes, _Made]:
     return found
 
 
-def _files(trail: Trail, made: Mapping[bytes, _Made], *, patches: bool) -> list[ReviewedFile]:
+def _one(trail: Trail, made: Mapping[bytes, _Made], path: str) -> dict[bytes, _Made]:
+    """What makes up one changed file: where it was renamed, its old name belongs to it."""
+    file = next((each.file for each in _files(trail, made, patches=False) if each.file.path == path), None)
+    return {name: each for name, each in made.items() if file and shown(name) in (file.path, file.old_path)}
+
+
+def _files(trail: Trail, made: Mapping[bytes, _Made], *, patches: bool, longest: int = MAX_PATCH) -> list[ReviewedFile]:
     states = {path: (each.before, each.after) for path, each in made.items()}
     named = {shown(path): each for path, each in made.items()}
     shared = {shown(path): why for path, each in made.items() for write in each.writes if (why := write.shared)}
     return [
         ReviewedFile(msgspec.structs.replace(file, shared=shared.get(file.path, "")), _version(file, named))
-        for file in _compared(trail, states, patches=patches)
+        for file in _compared(trail, states, patches=patches, longest=longest)
     ]
 
 
 def _compared(
-    trail: Trail, states: Mapping[bytes, tuple[State | None, State | None]], *, patches: bool = True
+    trail: Trail,
+    states: Mapping[bytes, tuple[State | None, State | None]],
+    *,
+    patches: bool = True,
+    longest: int = MAX_PATCH,
 ) -> list[ChangedFile]:
     drafts = Draft(empty_folder()), Draft(empty_folder())
     for path, sides in states.items():
@@ -89,7 +104,7 @@ def _compared(
             if state is not None and state.kind != "folder":
                 draft.put(path, state)
     trees = [write_trees(trail.store.objects, draft.root).hex() for draft in drafts]
-    return tree_changes(trail.store.directory, trees[0], trees[1], patches=patches)
+    return tree_changes(trail.store.directory, trees[0], trees[1], patches=patches, longest=longest)
 
 
 def _version(file: ChangedFile, made: Mapping[str, _Made]) -> str:

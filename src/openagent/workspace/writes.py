@@ -251,11 +251,11 @@ class WorkspaceWrites:
         kept = self._keep(workspace)
         return await self._restore(kept, lambda found: put_again(kept.trail, session, undo, found))
 
-    async def review(self, workspace: Path, session: str, turn: int | None) -> Review:
+    async def review(self, workspace: Path, session: str, turn: int | None, path: str) -> Review:
         kept = self._keep(workspace)
         async with kept.lock:
             await self._look(kept)
-            return await _to_the_end(lambda: review_of(kept.trail, session, turn))
+            return await _to_the_end(lambda: review_of(kept.trail, session, turn, path))
 
     async def revert(self, workspace: Path, part: Part) -> Restored:
         kept = self._keep(workspace)

@@ -1,7 +1,7 @@
-import { memo, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { memo, useEffect, useMemo, useState } from 'react'
 import type { Piece } from './code-lines'
 import './diff.css'
-import { type Line, linesOf } from './diff-lines'
+import { type Line, leftOut, linesOf } from './diff-lines'
 import { changedWords, type Range } from './diff-words'
 import { languageOf } from './languages'
 
@@ -21,8 +21,6 @@ interface Props {
   first?: number
   /** Long lines go on below in place of being scrolled to. */
   wrap?: boolean
-  /** What stands below the last line, once all are shown. */
-  end?: ReactNode
 }
 
 export const Diff = memo(function Diff({ patch, ...props }: Props) {
@@ -36,7 +34,6 @@ export function DiffLines({
   path = '',
   first = FIRST_LINES,
   wrap,
-  end,
 }: Omit<Props, 'patch'> & { lines: Line[] }) {
   const [all, setAll] = useState(false)
   const lit = useMemo(() => changedWords(lines), [lines])
@@ -66,12 +63,10 @@ export function DiffLines({
           )}
         </tbody>
       </table>
-      {shown.length < lines.length ? (
+      {shown.length < lines.length && (
         <button type="button" className="diff-more" onClick={() => setAll(true)}>
-          {lines.length - shown.length} more lines
+          {leftOut(lines.length - shown.length, 1)}
         </button>
-      ) : (
-        end
       )}
     </section>
   )

@@ -78,3 +78,9 @@ export function placesOf(lines: Line[]): [number, number] | null {
   const numbers = lines.flatMap(({ old, now }) => [old ?? now ?? 0]).filter(Boolean)
   return numbers.length > 0 ? [Math.min(...numbers), Math.max(...numbers)] : null
 }
+
+/** What a cut leaves out, for who may want it: `… 412 more lines in 3 files: show all`. */
+export function leftOut(lines: number, places: number, place = 'file'): string {
+  const where = places > 1 ? ` in ${places} ${place}s` : ''
+  return `… ${lines} more ${lines === 1 ? 'line' : 'lines'}${where}: show all`
+}

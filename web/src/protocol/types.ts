@@ -2121,6 +2121,8 @@ export interface PermissionAsk {
   enough_mode?: "ask" | "auto" | "edits" | "full" | "plan" | null
   child?: string
   diff?: string
+  more_lines?: number
+  more_files?: number
   choices?: PermissionChoice[]
   asked_at?: number
   until?: number | null
@@ -2682,6 +2684,7 @@ export interface ReviewShow {
   id: string
   session: string
   turn?: number | null
+  path?: string
 }
 
 /** A file that a session changed, and what names this very change of it. */

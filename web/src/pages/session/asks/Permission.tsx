@@ -34,6 +34,7 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
   const subject = useRef<HTMLElement>(null)
   const [why, setWhy] = useState(false)
   const [whole, setWhole] = useState(false)
+  const [all, setAll] = useState(false)
   const [seen, setSeen] = useState(false)
   const [denying, setDenying] = useState(false)
   const settled = useSettled()
@@ -44,6 +45,10 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
   const ways = waysToAllow(ask.choices)
   const allow = (choice: PermissionChoice) => void (unread || answer('allow', { choice }))
   const deny = () => void answer('deny')
+  const showWhole = (on: boolean) => {
+    setWhole(on)
+    setAll(true)
+  }
   const scroll = (by: number) => scrollerOf(subject.current)?.scrollBy({ top: by })
   const bindings: Binding[] = [
     ...ways
@@ -55,7 +60,7 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
     { keys: '?', what: 'Why it asks', run: () => setWhy((before) => !before) },
     { keys: 'j', what: 'Scroll down', run: () => scroll(STEP) },
     { keys: 'k', what: 'Scroll up', run: () => scroll(-STEP) },
-    { keys: 'v', what: 'All of it, on the whole screen', run: () => setWhole((before) => !before) },
+    { keys: 'v', what: 'All of it, on the whole screen', run: () => showWhole(!whole) },
   ]
   useKeysAbove('A request for permission', keys === 'page' ? bindings : [])
 
@@ -64,7 +69,7 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
       {isHeld(ask) && ask.reason && <p className="ask-reason">{ask.reason}</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section ref={subject} className="ask-subject" tabIndex={0} aria-label="What it is about">
-        <Subject ask={ask} seen={() => setSeen(true)} />
+        <Subject ask={ask} all={all} showAll={() => setAll(true)} seen={() => setSeen(true)} />
       </section>
       {why && <Why ask={ask} cwd={cwd} />}
       {denying ? (
@@ -100,7 +105,7 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
       aria-live="assertive"
       onKeyDown={ownKeys(bindings)}
     >
-      <Head ask={ask} risk={risk} behind={behind} showWhole={() => setWhole(true)} />
+      <Head ask={ask} risk={risk} behind={behind} showWhole={() => showWhole(true)} />
       {whole ? (
         <Suspense>
           <Whole title={titleOf(ask)} close={() => setWhole(false)} aside={<About ask={ask} risk={risk} />}>

@@ -1,14 +1,15 @@
 import { Button } from '@mantine/core'
 import { IconCheck, IconChevronDown, IconChevronRight } from '@tabler/icons-react'
-import { useMemo, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
+import { tellProblem } from '@/lib/ask'
 import { Churn, useColours } from '@/parts/Diff'
-import { linesOf } from '@/parts/diff-lines'
+import { type Line, leftOut, linesOf } from '@/parts/diff-lines'
 import { changedWords } from '@/parts/diff-words'
 import type { ChangedFile } from '@/protocol/types'
 import { changeNotes } from '../changeNotes'
 import { HunkLines } from './HunkLines'
 import { hunkName, keep, useKept, useView } from './kept'
-import { hunksOf } from './rows'
+import { type Hunk, hunksOf } from './rows'
 
 /** More lines than this are shown on request. */
 const FIRST_LINES = 1500
@@ -21,18 +22,33 @@ interface Props {
   file: ChangedFile
   /** Empty for what others changed: that is only to be read. */
   version: string
+  /** Fetches the file with all of its patch, where the daemon cut it. */
+  whole?: () => Promise<ChangedFile | null | undefined>
   revert?: (hunks: number[]) => void
   busy?: boolean
 }
 
 /** One file: what changed in it, to be kept or taken back as a whole or hunk by hunk. */
-export function FileCard({ session, file, version, revert, busy }: Props) {
+export function FileCard({ session, file: told, version, whole: fetchWhole, revert, busy }: Props) {
+  const [fetched, setFetched] = useState<{ file: ChangedFile; version: string } | null>(null)
+  const file = fetched?.version === version ? fetched.file : told
+  const [all, setAll] = useState(false)
   const lines = useMemo(() => linesOf(file.patch ?? ''), [file.patch])
   const hunks = useMemo(() => hunksOf(lines), [lines])
   const kept = useKept((state) => state.kept)
   const whole = kept.has(version)
+  const shown = all ? hunks : upTo(hunks, FIRST_LINES)
+  const missing = linesMissing(file, lines, hunks, shown)
+  const showAll = async () => {
+    const found = file.cut ? await fetchWhole?.() : null
+    if (found) setFetched({ file: found, version })
+    setAll(true)
+  }
+  // What nobody could look at is not marked as looked at; what no browser can show has to be.
+  const unread = missing > 0 && !(all && file.cut)
   const [opened, setOpened] = useState<boolean | null>(null)
   const open = opened ?? !whole
+  const canShow = shown.length < hunks.length || (file.cut && fetchWhole !== undefined && !all)
   const keepAll = (on: boolean) => {
     keep([version, ...hunks.map(({ number }) => hunkName(version, number))], on)
     setOpened(null)
@@ -57,7 +73,12 @@ export function FileCard({ session, file, version, revert, busy }: Props) {
         <span className="review-notes dim">{changeNotes(file).join(', ')}</span>
         {revert && (
           <span className="review-actions">
-            <KeepButton on={whole} label={`Keep ${file.path}`} toggle={() => keepAll(!whole)} />
+            <KeepButton
+              on={whole}
+              label={`Keep ${file.path}`}
+              toggle={() => keepAll(!whole)}
+              waits={unread && !whole ? 'Show all of it first: some lines are left out' : ''}
+            />
             <Button
               size="compact-xs"
               variant="default"
@@ -71,7 +92,21 @@ export function FileCard({ session, file, version, revert, busy }: Props) {
         )}
       </header>
       {open && (
-        <Body session={session} file={file} version={version} revert={revert} busy={busy} lines={lines} hunks={hunks} />
+        <Body
+          session={session}
+          file={file}
+          version={version}
+          revert={revert}
+          busy={busy}
+          lines={lines}
+          hunks={hunks}
+          shown={shown}
+          left={
+            missing > 0 && (
+              <LeftOut missing={missing} hunks={hunks.length - shown.length} showAll={canShow ? showAll : null} />
+            )
+          }
+        />
       )}
     </section>
   )
@@ -85,17 +120,19 @@ function Body({
   busy,
   lines,
   hunks,
-}: Props & { lines: ReturnType<typeof linesOf>; hunks: ReturnType<typeof hunksOf> }) {
+  shown,
+  left,
+}: Omit<Props, 'whole'> & { lines: Line[]; hunks: Hunk[]; shown: Hunk[]; left: ReactNode }) {
   const { split, wrap, words } = useView()
-  const [all, setAll] = useState(false)
   const kept = useKept((state) => state.kept)
   const lit = useMemo(() => (words ? changedWords(lines) : new Map()), [lines, words])
   const colours = useColours(lines, file.path)
   if (file.binary) return <p className="dim review-said">Not a text: it can be kept or taken back as a whole.</p>
   if (hunks.length === 0)
-    return <p className="dim review-said">{file.patch ? 'Only its name or rights changed.' : 'Not shown here.'}</p>
+    return (
+      left || <p className="dim review-said">{file.patch ? 'Only its name or rights changed.' : 'Not shown here.'}</p>
+    )
   const look = `review-lines ${split ? 'review-split' : ''} ${wrap ? 'diff-wrap' : ''}`
-  const shown = all ? hunks : upTo(hunks, FIRST_LINES)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section className={look} tabIndex={0} aria-label={`Lines of ${file.path}`}>
@@ -144,17 +181,42 @@ function Body({
           )
         })}
       </table>
-      {shown.length < hunks.length && (
-        <button type="button" className="diff-more" onClick={() => setAll(true)}>
-          {hunks.length - shown.length} more hunks
-        </button>
-      )}
-      {file.cut && <p className="dim review-said">The rest is too long to be shown here.</p>}
+      {left}
     </section>
   )
 }
 
-function upTo(hunks: ReturnType<typeof hunksOf>, most: number): ReturnType<typeof hunksOf> {
+/** What is not in sight, and the way to it. */
+function LeftOut(props: { missing: number; hunks: number; showAll: (() => Promise<void>) | null }) {
+  const { missing, hunks, showAll } = props
+  const [busy, setBusy] = useState(false)
+  if (!showAll)
+    return (
+      <p className="dim review-said">
+        {missing} more {missing === 1 ? 'line is' : 'lines are'} too long to be shown here.
+      </p>
+    )
+  const show = () => {
+    setBusy(true)
+    showAll()
+      .catch(tellProblem)
+      .finally(() => setBusy(false))
+  }
+  return (
+    <button type="button" className="diff-more" disabled={busy} onClick={show}>
+      {leftOut(missing, hunks, 'hunk')}
+    </button>
+  )
+}
+
+/** Lines of hunks that wait to be asked for, and changed lines that are no part of the patch as it was told. */
+function linesMissing(file: ChangedFile, lines: Line[], hunks: Hunk[], shown: Hunk[]): number {
+  const folded = hunks.slice(shown.length).reduce((sum, hunk) => sum + hunk.lines.length, 0)
+  const told = lines.filter(({ kind }) => kind === 'added' || kind === 'removed').length
+  return folded + (file.cut ? Math.max(0, (file.added ?? 0) + (file.removed ?? 0) - told) : 0)
+}
+
+function upTo(hunks: Hunk[], most: number): Hunk[] {
   let count = 0
   return hunks.filter(({ lines }, place) => {
     count += lines.length
@@ -162,7 +224,8 @@ function upTo(hunks: ReturnType<typeof hunksOf>, most: number): ReturnType<typeo
   })
 }
 
-function KeepButton({ on, label, toggle }: { on: boolean; label: string; toggle: () => void }) {
+function KeepButton(props: { on: boolean; label: string; toggle: () => void; waits?: string }) {
+  const { on, label, toggle, waits = '' } = props
   return (
     <Button
       size="compact-xs"
@@ -171,6 +234,8 @@ function KeepButton({ on, label, toggle }: { on: boolean; label: string; toggle:
       aria-pressed={on}
       aria-label={label}
       data-does="keep"
+      disabled={waits !== ''}
+      title={waits || undefined}
       leftSection={on ? <IconCheck size={13} /> : null}
       onClick={toggle}
     >

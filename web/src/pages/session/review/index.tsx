@@ -141,6 +141,10 @@ function Files(props: { session: string; files: ReviewedFile[]; turn: number | n
       action: { label: 'Bring it back', run: () => void act('session.unrewind', { session, undo: done.undo }) },
     })
   }
+  const wholeOf = async (path: string) => {
+    const found = await daemon.request('review.show', { session, turn, path })
+    return found.files?.[0]?.file
+  }
   if (files.length === 0)
     return (
       <EmptyState icon={<IconGitPullRequest size={24} />} title="Nothing to review">
@@ -155,6 +159,7 @@ function Files(props: { session: string; files: ReviewedFile[]; turn: number | n
       session={session}
       file={one.file}
       version={one.version}
+      whole={() => wholeOf(one.file.path)}
       busy={busy}
       revert={(hunks) => void revert(one, hunks)}
     />

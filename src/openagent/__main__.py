@@ -121,7 +121,7 @@ def _no_command_behind_options(arguments: list[str], parsed: "Arguments") -> Non
 def _command(arguments: list[str]) -> int:
     from openagent.cli.commands import main as command
 
-    return command(arguments)
+    return command(arguments, _drawn)
 
 
 def _go_elsewhere(arguments: list[str]) -> list[str]:

@@ -30,6 +30,29 @@ def test_a_person_sees_what_was_said_talks_and_leaves(machine: Machine, session:
     assert machine.json("sessions", "show", session)["session"]["turn_count"] == 2
 
 
+MARKDOWN = "# Heading\n\nSome **bold** words.\n\n- one `item`\n"
+
+
+def test_markdown_is_drawn_on_a_terminal_and_raw_in_a_pipe(machine: Machine) -> None:
+    script = [{"text": MARKDOWN}, {"text": MARKDOWN.replace("bold", "live")}]
+    session = machine.turn("Good morning", script=script)
+    with Terminal(machine, "attach", session) as terminal:
+        seen = terminal.until("— Done (1 step")
+        terminal.enter("And now?\n")
+        seen += terminal.until("— Done (")
+        terminal.enter(CTRL_D)
+        assert terminal.exit_code() == 0
+    with Terminal(machine, "sessions", "show", session) as terminal:
+        assert terminal.exit_code() == 0
+        shown = terminal.seen
+    for drawn in (seen, shown):
+        assert "\x1b[1mbold\x1b[0m" in drawn
+        assert "\x1b[1mlive\x1b[0m" in drawn
+        assert "# Heading" not in drawn
+        assert "**" not in drawn
+    assert MARKDOWN.strip() in machine.run("sessions", "show", session).stdout
+
+
 def test_what_another_client_says_is_seen_too(machine: Machine, session: str) -> None:
     with Terminal(machine, "attach", session) as terminal:
         terminal.until("— Done (1 step")

@@ -11,6 +11,7 @@ from openagent.cli.asking import ground_of_terminal
 from openagent.cli.command import as_events, command, complete, print_line, say
 from openagent.cli.completion import session_argument
 from openagent.cli.conversation import Conversation
+from openagent.cli.drawing import drawing
 from openagent.cli.keyboard import Keyboard
 from openagent.cli.terminal import DIM, RED, paint
 from openagent.client import Attachment, ConnectionLost, connect
@@ -61,7 +62,7 @@ class View:
     def __init__(self, link: Link, attachment: Attachment, *, may_type: bool) -> None:
         self._link = link
         self._attachment = attachment
-        self._conversation = Conversation(attachment.session)
+        self._conversation = Conversation(attachment.session, drawing())
         self._may_type = may_type
         self._cancelling: asyncio.Task[None] | None = None
 

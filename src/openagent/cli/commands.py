@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -22,6 +22,9 @@ class Entry(NamedTuple):
     """module:attribute"""
     help: str
 
+
+if TYPE_CHECKING:
+    from openagent.cli.run import Draw
 
 EVERYDAY = "everyday"
 
@@ -178,11 +181,12 @@ def openagent() -> None:
     """A team of coding agents on your own machine."""
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], draw: "Draw | None" = None) -> int:
+    """`draw` is what makes something of Markdown on a terminal, where this program has it."""
     forgiving_streams()
     fails = Failing(for_programs=wants_json(arguments))
     try:
-        code = openagent.main(list(arguments) or ["--help"], prog_name="openagent", standalone_mode=False)
+        code = openagent.main(list(arguments) or ["--help"], prog_name="openagent", standalone_mode=False, obj=draw)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as problem:
         problem.show()

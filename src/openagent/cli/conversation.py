@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
 from openagent.cli.asking import BECAUSE, DENY_SAYING_WHY, WHOLE, WHY, Answer, Asking
+from openagent.cli.drawing import begun
 from openagent.cli.terminal import CYAN, DIM, RED, YELLOW, columns, paint, use_colour
 from openagent.cli.transcript import Transcript, within
 from openagent.client import Client
@@ -20,13 +21,20 @@ from openagent.protocol.sessions import GrantScope, LiveAnswer, PermissionAsk, P
 from openagent.protocol.telling import said
 from openagent.protocol.words import answer_told, subject_of
 
+if TYPE_CHECKING:
+    from openagent.cli.run import Draw, Written
+
 _STYLES = {"plain": DIM, "warning": YELLOW, "error": RED}
 
 
 class Conversation:
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, draw: "Draw | None" = None) -> None:
+        """`draw` makes something of the Markdown in answers."""
         self._session = session
-        self._transcript = Transcript(self._print)
+        self._transcript = Transcript(self._print, draw)
+        self._draw = draw
+        self._answer: Written | None = None
+        """The answer that is being drawn; what of it waits is printed before anything else is."""
         self._asks: dict[str, Asking] = {}
         self._denying = ""
         """What is denied with the line that is being typed."""
@@ -104,6 +112,9 @@ class Conversation:
         self._print(paint(clean(text), style))
 
     def end_line(self) -> None:
+        if self._answer is not None:
+            answer, self._answer = self._answer, None
+            self._stream(answer.flush(), drawn=True)
         if self._in_line:
             sys.stdout.write("\n")
             self._in_line = False
@@ -130,10 +141,15 @@ class Conversation:
         if not self._live_text:
             self._print("")
         self._live_text += event.text
-        self._stream(event.text)
+        self._say(event.text)
 
-    def _stream(self, text: str) -> None:
-        shown = clean(text)
+    def _say(self, text: str) -> None:
+        if self._answer is None and (answer := begun(self._draw)) is not None:
+            self._answer = answer
+        self._stream(text if self._answer is None else self._answer.feed(clean(text)), drawn=self._answer is not None)
+
+    def _stream(self, text: str, *, drawn: bool = False) -> None:
+        shown = text if drawn else clean(text)
         self._forget_waiting()
         sys.stdout.write(shown)
         sys.stdout.flush()
@@ -160,7 +176,7 @@ class Conversation:
         if len(text) > len(self._live_text):
             if not self._live_text:
                 self._print("")
-            self._stream(text[len(self._live_text) :])
+            self._say(text[len(self._live_text) :])
             self._live_text = text
 
     def _message(self, message: Message, op_id: str) -> None:
@@ -169,6 +185,7 @@ class Conversation:
                 self._transcript.add(message)
         elif message.role == "assistant":
             self._live(LiveAnswer(message.number, message.parts))
+            self.end_line()
             self._remember_calls(message)
 
     def _remember_calls(self, message: Message) -> None:

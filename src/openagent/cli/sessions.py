@@ -26,6 +26,7 @@ from openagent.cli.command import (
     say,
 )
 from openagent.cli.completion import session_argument
+from openagent.cli.drawing import drawing
 from openagent.cli.queue import queue
 from openagent.cli.search import search
 from openagent.cli.session_import import VERSION, import_session
@@ -184,7 +185,7 @@ def show(session: str, as_json: bool) -> None:
 async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
     model = info.model or "no model"
     say(clean(f"{info.name or 'Unnamed'}  ·  {info.id}  ·  {model}  ·  {info.cwd}"))
-    transcript = Transcript(say)
+    transcript = Transcript(say, drawing())
     async for page in _pages(client, info.id):
         transcript.learn(page.turns)
         for message in page.messages:

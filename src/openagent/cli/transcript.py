@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
+from openagent.cli.drawing import drawn
 from openagent.cli.terminal import BOLD, DIM, RED, paint
 from openagent.client.text import call_line, clean, ended_line, one_line, told
 from openagent.protocol.messages import (
@@ -17,6 +19,9 @@ from openagent.protocol.messages import (
 )
 from openagent.protocol.sessions import EndedTurn
 from openagent.protocol.words import call_to_come, subject_of
+
+if TYPE_CHECKING:
+    from openagent.cli.run import Draw
 
 Ranges = Sequence[tuple[int, int]]
 BEGIN_TAKEN_BACK = "taken back by a rewind; the model no longer sees it"
@@ -34,8 +39,10 @@ class Transcript:
     """Messages in order, printed as they come. A call's line waits for its result, and a turn's end for its last
     message."""
 
-    def __init__(self, write: Callable[[str], None]) -> None:
+    def __init__(self, write: Callable[[str], None], draw: "Draw | None" = None) -> None:
+        """`draw` makes something of the Markdown in answers."""
         self._write = write
+        self._draw = draw
         self._calls: dict[str, ToolCallPart] = {}
         self._ends: dict[int, EndedTurn] = {}
         self._turn = 0
@@ -71,7 +78,7 @@ class Transcript:
                 self.user(part.text)
             case TextPart():
                 if text := clean(part.text).strip("\n"):
-                    self._write(f"\n{text}")
+                    self._write(f"\n{drawn(text, self._draw)}")
             case ThinkingPart():
                 if part.text:
                     self._write(paint(f"… {one_line(part.text)}", DIM))

@@ -100,18 +100,19 @@ it('attaches by button, paste and drop, shows each, and sends what is left', asy
 })
 
 /** Files as a desktop gives them to the page. */
-async function give(page: Page, how: 'drop' | 'paste', name: string, type: string): Promise<void> {
+async function give(page: Page, how: 'drop' | 'paste', name: string, type: string, padding = 0): Promise<void> {
   await input(page).evaluate(
     (element, given) => {
       const data = new DataTransfer()
-      data.items.add(new File([new Uint8Array(given.bytes)], given.name, { type: given.type }))
+      const bytes = [new Uint8Array(given.bytes), new Uint8Array(given.padding)]
+      data.items.add(new File(bytes, given.name, { type: given.type }))
       const event =
         given.how === 'drop'
           ? new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })
           : new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
       element.dispatchEvent(event)
     },
-    { how, name, type, bytes: [...PNG] },
+    { how, name, type, padding, bytes: [...PNG] },
   )
 }
 
@@ -191,6 +192,59 @@ it('keeps drafts by session over a reload, and focuses the search of the model m
   expect(await page.getByLabel('Search models').inputValue()).toBe('gp')
   expect(page.url()).toContain(one.path)
 })
+
+it('keeps attachments by session over a reload, until they are sent, and says when it cannot', async () => {
+  const { path } = await house.session()
+  const other = await house.session({ name: 'beside' })
+  const page = await house.visit(path)
+  const attached = page.getByRole('list', { name: 'Attached' })
+  await give(page, 'paste', 'pasted.png', 'image/png')
+  const choosing = page.waitForEvent('filechooser')
+  await page.getByRole('button', { name: 'Attach' }).click()
+  await (await choosing).setFiles([{ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('three apples') }])
+  await attached.getByText('notes.txt').waitFor()
+  await expect.poll(() => keptIn(page)).toEqual([['notes.txt', 'pasted.png']])
+  await page.reload()
+  await attached.getByRole('img', { name: 'pasted.png' }).waitFor()
+  await attached.getByText('notes.txt').waitFor()
+  await page
+    .getByRole('link', { name: /beside/ })
+    .first()
+    .click()
+  await page.waitForURL(`**${other.path}`)
+  await input(page).waitFor()
+  expect(await attached.count()).toBe(0)
+  await page.goto(house.url + path)
+  await attached.getByRole('button', { name: 'Remove pasted.png' }).click()
+  await say(page, 'count them')
+  await answers(page).getByText('From one').waitFor()
+  await said(page).getByText('three apples').waitFor()
+  await expect.poll(() => keptIn(page)).toEqual([])
+  await page.reload()
+  await answers(page).getByText('From one').waitFor()
+  expect(await attached.count()).toBe(0)
+
+  for (let nth = 0; nth < 4; nth += 1) await give(page, 'drop', `large-${nth}.png`, 'image/png', 4_900_000)
+  await page.getByText('More than 20 MB is attached').waitFor()
+  await attached.getByRole('img', { name: 'large-3.png' }).waitFor()
+})
+
+/** The names of what this browser keeps, by session. */
+function keptIn(page: Page): Promise<string[][]> {
+  return page.evaluate(async () => {
+    const [database] = (await indexedDB.databases()).filter(({ name }) => name === 'openagent')
+    if (!database) return []
+    const wait = <T>(request: IDBRequest<T>) =>
+      new Promise<T>((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result)
+        request.onerror = () => reject(request.error)
+      })
+    const opened = await wait(indexedDB.open('openagent'))
+    const all = await wait(opened.transaction('attached').objectStore('attached').getAll())
+    opened.close()
+    return all.map(({ attached }) => attached.map(({ name }: { name: string }) => name).sort())
+  })
+}
 
 it('shows what is said while the daemon is away, and sends it once when it is back', async () => {
   const { id, path } = await house.session()

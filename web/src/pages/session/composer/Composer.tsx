@@ -58,7 +58,7 @@ export function Composer({ conversation, rewind }: Props) {
     cursorTo.current = null
     if (cursor !== null && input.current?.value === text) input.current.setSelectionRange(cursor, cursor)
   }, [text])
-  const again = useAgain(session, text, setText, files.set, () => input.current?.focus())
+  const again = useAgain(session, text, setText, files, () => input.current?.focus())
   const navigate = useNavigate()
   const { toggleColorScheme } = useMantineColorScheme()
 
@@ -66,6 +66,9 @@ export function Composer({ conversation, rewind }: Props) {
     // What is said again has its own place; the draft from before comes back.
     if (!again.one) keepDraft(session, text)
   }, [session, text, again.one])
+  useEffect(() => {
+    if (!again.one && files.known) files.keep(files.attached)
+  }, [files.attached, files.known, files.keep, again.one])
   // A question has the focus for as long as it stands.
   const asks = useRef(asked)
   useEffect(() => {

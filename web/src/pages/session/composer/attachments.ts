@@ -37,6 +37,11 @@ export function imagesOf(attached: Attachment[]): ImagePart[] {
   return attached.flatMap(({ part }) => (part.type === 'image' ? [part] : []))
 }
 
+/** One that was kept over a reload: numbers of then may be taken by others now. */
+export function attachedAgain(one: Attachment): Attachment {
+  return { ...one, id: ++count }
+}
+
 /** A picture of an earlier message, to be sent again. */
 export function attachedImage(part: ImagePart): Attachment {
   return { id: ++count, name: 'picture', size: Math.round((part.data.length * 3) / 4), part }

@@ -8,13 +8,13 @@ export function useAgain(
   session: string,
   text: string,
   setText: (text: string) => void,
-  setFiles: ReturnType<typeof useFiles>['set'],
+  { attached, set: setFiles }: Pick<ReturnType<typeof useFiles>, 'attached' | 'set'>,
   focus: () => void,
 ) {
   const wanted = useResend((state) => state.one)
   const one = wanted?.session === session ? wanted : null
-  const before = useRef({ text, one })
-  before.current.text = before.current.one ? before.current.text : text
+  const before = useRef({ text, attached, one })
+  if (!before.current.one) before.current = { text, attached, one: null }
   // What stands in the input changes with the message alone.
   useEffect(() => {
     const was = before.current.one
@@ -25,7 +25,7 @@ export function useAgain(
       focus()
     } else if (was) {
       setText(before.current.text)
-      setFiles([])
+      setFiles(before.current.attached)
     }
   }, [one])
   useEffect(() => () => leaveResend(), [])

@@ -1,6 +1,8 @@
-import { type ClipboardEvent, useEffect, useState } from 'react'
+import { type ClipboardEvent, useCallback, useEffect, useState } from 'react'
 import { tellProblem } from '@/lib/ask'
-import { type Attachment, attach } from './attachments'
+import { tell } from '@/lib/tell'
+import { type Attachment, attach, attachedAgain } from './attachments'
+import { filesKept, keepFiles, TooLarge } from './kept-files'
 
 /** What goes with the next message, by session: it stays while another session is looked at. */
 const kept = new Map<string, Attachment[]>()
@@ -9,10 +11,32 @@ const kept = new Map<string, Attachment[]>()
 export function useFiles(session: string) {
   const [attached, set] = useState<Attachment[]>(kept.get(session) ?? [])
   const [over, setOver] = useState(false)
+  /** What an earlier page kept is here; before that nothing may be written over it. */
+  const [known, setKnown] = useState(kept.has(session))
   useEffect(() => {
-    if (attached.length > 0) kept.set(session, attached)
-    else kept.delete(session)
-  }, [session, attached])
+    if (kept.has(session)) return
+    let here = true
+    filesKept(session)
+      .catch(() => [])
+      .then((found) => {
+        if (!here) return
+        set((added) => [...found.map(attachedAgain), ...added])
+        setKnown(true)
+      })
+    return () => {
+      here = false
+    }
+  }, [session])
+  const keep = useCallback(
+    (now: Attachment[]) => {
+      if (kept.get(session) === now || (now.length === 0 && !kept.has(session))) return
+      if (now.length > 0) kept.set(session, now)
+      else kept.delete(session)
+      // A storage that is full or forbidden: it lives as long as the page.
+      keepFiles(session, now).catch((problem) => problem instanceof TooLarge && tellNotKept(problem))
+    },
+    [session],
+  )
 
   const add = (files: Iterable<File>) => {
     for (const file of files) attach(file).then((one) => set((before) => [...before, one]), tellProblem)
@@ -52,5 +76,9 @@ export function useFiles(session: string) {
     add(files)
   }
   const remove = (gone: Attachment) => set((before) => before.filter((one) => one !== gone))
-  return { attached, set, add, remove, over, onPaste }
+  return { attached, set, known, keep, add, remove, over, onPaste }
+}
+
+function tellNotKept({ message }: TooLarge): void {
+  tell({ tone: 'warn', title: 'Too large to be kept', text: message })
 }

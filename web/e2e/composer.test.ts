@@ -246,6 +246,32 @@ function keptIn(page: Page): Promise<string[][]> {
   })
 }
 
+it('asks in place whether to trust the folder, keeps the answer, and takes it back', async () => {
+  writeFileSync(join(house.workspace, '.mcp.json'), '{"mcpServers": {}}')
+  const data = join(house.home, 'data')
+  const isTrusted = async () => (await ask(data, 'setup.show', { cwd: house.workspace })).folder?.trusted ?? false
+  const { path } = await house.session()
+  const page = await house.visit(path)
+  const dialog = page.getByRole('dialog', { name: 'Trust in this folder' })
+  await say(page, '/trust')
+  await dialog.getByText('Do you trust this folder?').waitFor()
+  await dialog.getByText('.mcp.json', { exact: true }).waitFor()
+  await dialog.getByText('which servers and hooks start').waitFor()
+  const answer = dialog.getByRole('button', { name: 'Keep this answer' })
+  expect(await answer.isDisabled()).toBe(true)
+  expect(await violationsOn(page)).toEqual([])
+  expect(await isTrusted()).toBe(false)
+  await dialog.getByRole('radio', { name: /^Trust them as they are now/ }).check()
+  await answer.click()
+  await page.getByText('The folder is trusted').waitFor()
+  expect(await isTrusted()).toBe(true)
+  expect(await input(page).inputValue()).toBe('')
+  await say(page, '/trust')
+  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('The folder is not trusted any more').waitFor()
+  expect(await isTrusted()).toBe(false)
+})
+
 it('shows what is said while the daemon is away, and sends it once when it is back', async () => {
   const { id, path } = await house.session()
   const page = await house.visit(path)

@@ -37,6 +37,7 @@ const FlowRun = later(() => import('./flow/FlowRun'))
 const Context = later(() => import('./context/Context'))
 const Raw = later(() => import('./raw/Raw'))
 const SessionSettings = later(() => import('./settings/SessionSettings'))
+const Trust = later(() => import('./Trust'))
 const BesidePane = later(() => import('./split/BesidePane'))
 const QuickOpen = later(() => import('./split/QuickOpen'))
 
@@ -148,6 +149,7 @@ function Open({ conversation }: { conversation: Conversation }) {
         <Suspense>
           {panel === 'context' && <Context info={info} close={() => openPanel(null)} />}
           {panel === 'settings' && <SessionSettings info={info} close={() => openPanel(null)} />}
+          {panel === 'trust' && <Trust cwd={info.cwd} close={() => openPanel(null)} />}
           {raw !== null && <Raw session={info.id} number={raw} close={() => showRaw(null)} />}
           {turn !== null && (
             <Rewind conversation={conversation} turn={turn} choose={setTurn} close={() => setTurn(null)} />

@@ -1,6 +1,6 @@
 import { create } from 'zustand'
 
-type Panel = 'context' | 'settings' | null
+type Panel = 'context' | 'settings' | 'trust' | null
 
 /** What lies over the session, opened from its header, its menu or by a key. */
 export const usePanel = create<{ open: Panel }>(() => ({ open: null }))

@@ -95,7 +95,7 @@ export const BUILT_IN: Record<Name, Run | { elsewhere: string }> = {
   config: page('/settings'),
   login: page('/auth'),
   logout: page('/auth'),
-  trust: { elsewhere: 'A folder is trusted from the command line: openagent trust' },
+  trust: () => openPanel('trust'),
   audit: page('/audit'),
   doctor: { elsewhere: 'The installation is checked by the command line: openagent doctor' },
   status: page('/'),

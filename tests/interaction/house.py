@@ -48,7 +48,7 @@ async def house(
 
 @asynccontextmanager
 async def house_over(
-    tmp_path: Path, sim: Simulator, *, config: str = "", web: bool = False
+    tmp_path: Path, sim: Simulator, *, config: str = "", web: bool = False, patience: float = PATIENCE * 6
 ) -> AsyncGenerator[House, None]:
     """A daemon on what `tmp_path` holds, possibly from an earlier one."""
     home, workspace = tmp_path / "home", tmp_path / "workspace"
@@ -65,7 +65,7 @@ async def house_over(
         "PATH": "/usr/bin:/bin",
     }
     address = WebAddress("127.0.0.1:0") if web else None
-    async with asyncio.timeout(PATIENCE * 6):
+    async with asyncio.timeout(patience):
         async with running(home / "daemon.sock", home, ConfigCache(env), address) as daemon:
             yield House(daemon, sim, home, workspace)
 

@@ -120,7 +120,8 @@ CATALOGUE = (
         about="Tables and queries of a SQLite database.",
         server=McpServerEntry(command="mcp-server-sqlite", args=["--db-path", "${SQLITE_PATH}"]),
         needs=[McpSetting("SQLITE_PATH", "The database file, in the workspace.")],
-        install=_pip("mcp-server-sqlite"),
+        # Written for the first SDK, and takes the second when nobody says so.
+        install=f"{_pip('mcp-server-sqlite')} && pipx inject mcp-server-sqlite 'mcp<2'",
         page=_SERVERS,
     ),
     McpCatalogueEntry(

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { violationsOn } from './axe'
 import { House } from './house'
+import { has, hasFocus } from './keyboard'
 import { ask } from './line'
 
 const SCRIPT = {
@@ -124,12 +125,16 @@ it('edits, moves and sends now what waits, and Stop starts nothing by itself', a
   for (const text of ['first', 'second', 'third']) await say(page, text)
   const rows = waiting(page).getByRole('listitem')
   await rows.nth(2).getByText('third').waitFor()
-  await rows.nth(2).getByRole('button', { name: 'Earlier' }).click()
+  const earlier = rows.filter({ hasText: 'third' }).getByRole('button', { name: 'Earlier' })
+  await earlier.press('Enter')
   await rows.nth(1).getByText('third').waitFor()
-  await rows.nth(0).getByRole('button', { name: 'Edit the message' }).click()
+  await has(earlier, 'the focus it had before it moved', () => hasFocus(earlier))
+  await rows.nth(0).getByRole('button', { name: 'Edit the message' }).press('Enter')
   await page.getByLabel('Waiting message', { exact: true }).fill('first, in other words')
   await page.keyboard.press('Enter')
   await rows.nth(0).getByText('first, in other words').waitFor()
+  const sendFirst = rows.nth(0).getByRole('button', { name: 'Send now' })
+  await has(sendFirst, 'the focus', () => hasFocus(sendFirst))
   expect(await violationsOn(page)).toEqual([])
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.getByText('Held back until you say go on').waitFor()
@@ -141,8 +146,9 @@ it('edits, moves and sends now what waits, and Stop starts nothing by itself', a
   await say(page, 'hang on')
   await page.getByRole('button', { name: 'Stop' }).waitFor()
   await say(page, 'at once')
-  await waiting(page).getByRole('button', { name: 'Send now' }).click()
+  await waiting(page).getByRole('button', { name: 'Send now' }).press('Enter')
   await answers(page).getByText('From one: at once').waitFor()
+  await has(input(page), 'the focus', () => hasFocus(input(page)))
 })
 
 it('says an earlier message again: from there, and in a fork with another model', async () => {

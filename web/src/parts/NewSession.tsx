@@ -1,10 +1,11 @@
-import { Autocomplete, Button, Modal, Select, Textarea, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Select, Textarea, TextInput } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { Refusal } from '@/connection/connection'
 import { messageOf, useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
 import { MODES, type Mode, modeWords } from '@/lib/modes'
+import { Dialog } from '@/parts/Dialog'
 import type { SessionInfo } from '@/protocol/types'
 import { useShell } from '@/shell/shell-state'
 import { daemon } from '@/state/daemon'
@@ -21,19 +22,16 @@ import { isToAsk, type TrustAnswer, TrustQuestion } from './TrustQuestion'
 const Sources = lazy(() => import('@/pages/welcome/Sources').then(({ Sources }) => ({ default: Sources })))
 
 export default function NewSession() {
-  const opened = useShell((state) => state.newSession)
   const noModel = useNoModel()
   const [without, setWithout] = useState(false)
   const template = useShell((state) => state.template)
   const close = () => useShell.setState({ newSession: false, template: '' })
-  const first = opened && noModel && !without
+  const first = noModel && !without
   return (
-    <Modal
-      opened={opened}
+    <Dialog
       onClose={close}
       title={first ? 'First: what should answer?' : template ? `New session from ${template}` : 'New session'}
       size={first ? 'xl' : 'lg'}
-      keepMounted={false}
     >
       {first ? (
         <Suspense fallback={<LoadingRows count={3} height={88} />}>
@@ -53,7 +51,7 @@ export default function NewSession() {
       ) : (
         <Form from={template} done={close} />
       )}
-    </Modal>
+    </Dialog>
   )
 }
 

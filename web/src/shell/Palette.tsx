@@ -16,6 +16,7 @@ import { keepPreviousData } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { useAsk } from '@/lib/ask'
+import { useFocusBack } from '@/lib/focus-back'
 import { answering, folderName } from '@/lib/format'
 import { plainWords } from '@/lib/plain'
 import { pages } from '@/pages/pages'
@@ -33,6 +34,7 @@ import { useShortcuts } from './shortcuts'
 export default function Palette() {
   const navigate = useNavigate()
   useEffect(() => spotlight.open(), [])
+  useFocusBack()
   const { toggleColorScheme } = useMantineColorScheme()
   const cards = useOverview((state) => state.cards)
   const open = useOpenSession((state) => state.open)

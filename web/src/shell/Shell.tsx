@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { CatchBoundary, Outlet, useNavigate } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { tellProblem } from '@/lib/ask'
+import { listenToFocus } from '@/lib/focus-back'
 import { later } from '@/lib/later'
 import { useTold } from '@/lib/tell'
 import { pages } from '@/pages/pages'
@@ -27,6 +28,7 @@ export function Shell() {
   const refused = useLink(({ link }) => link.state === 'refused')
   const before = useOverview(({ loaded }) => loaded)
   useEffect(listenToKeys, [])
+  useEffect(listenToFocus, [])
   useGlobalKeys()
   useBadge()
   useNotifying()
@@ -48,7 +50,7 @@ export function Shell() {
       <AppShell.Navbar className={folded ? 'rail rail-folded' : 'rail'} aria-label="Pages">
         <Rail close={rail.close} />
       </AppShell.Navbar>
-      <AppShell.Main id="main" className="main">
+      <AppShell.Main id="main" className="main" tabIndex={-1}>
         <ConnectionBar />
         <Updated />
         <div className="main-content">

@@ -1,11 +1,11 @@
-import { Modal } from '@mantine/core'
+import { Dialog } from '@/parts/Dialog'
 import { type Shortcut, shown, useShortcuts } from './shortcuts'
 
 export default function ShortcutHelp() {
-  const { known, helpOpen } = useShortcuts()
+  const known = useShortcuts((state) => state.known)
   const groups = grouped(known)
   return (
-    <Modal opened={helpOpen} onClose={() => useShortcuts.setState({ helpOpen: false })} title="Keys" size="lg" centered>
+    <Dialog onClose={() => useShortcuts.setState({ helpOpen: false })} title="Keys" size="lg" centered>
       <div className="help">
         {[...groups].map(([where, bindings]) => (
           <section key={where}>
@@ -25,7 +25,7 @@ export default function ShortcutHelp() {
           </section>
         ))}
       </div>
-    </Modal>
+    </Dialog>
   )
 }
 

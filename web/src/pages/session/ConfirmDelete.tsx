@@ -1,6 +1,7 @@
-import { Button, Modal } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { act } from '@/lib/ask'
+import { Dialog } from '@/parts/Dialog'
 import type { SessionInfo } from '@/protocol/types'
 
 export default function ConfirmDelete({ info, close }: { info: SessionInfo; close: () => void }) {
@@ -9,7 +10,7 @@ export default function ConfirmDelete({ info, close }: { info: SessionInfo; clos
     if (await act('session.delete', { session: info.id })) void navigate({ to: '/' })
   }
   return (
-    <Modal opened onClose={close} title="Delete this session?" size="sm" centered>
+    <Dialog onClose={close} title="Delete this session?" size="sm" centered>
       <p>
         Everything said in <strong>{info.name || 'it'}</strong> is lost, and its turns can no longer be undone. The
         files in {info.cwd} stay as they are.
@@ -22,6 +23,6 @@ export default function ConfirmDelete({ info, close }: { info: SessionInfo; clos
           Delete
         </Button>
       </div>
-    </Modal>
+    </Dialog>
   )
 }

@@ -1,8 +1,9 @@
-import { Button, Checkbox, Modal, Select } from '@mantine/core'
+import { Button, Checkbox, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
 import { firstLine } from '@/lib/format'
+import { Dialog } from '@/parts/Dialog'
 import { Churn, Diff } from '@/parts/Diff'
 import { LoadingRows } from '@/parts/states'
 import type { ChangedFile, LeftAlone } from '@/protocol/types'
@@ -22,9 +23,9 @@ interface Props {
 /** Back to before a turn: what that takes away is shown before anything happens. */
 export default function Rewind(props: Props) {
   return (
-    <Modal opened onClose={props.close} title="Rewind" size="xl">
+    <Dialog onClose={props.close} title="Rewind" size="xl">
       <Form {...props} />
-    </Modal>
+    </Dialog>
   )
 }
 

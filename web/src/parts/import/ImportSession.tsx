@@ -1,10 +1,11 @@
-import { Button, FileButton, Modal } from '@mantine/core'
+import { Button, FileButton } from '@mantine/core'
 import { IconFileImport } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { type DragEvent, useState } from 'react'
 import { messageOf, useAsk } from '@/lib/ask'
 import { exactTime, firstLine } from '@/lib/format'
 import { tell } from '@/lib/tell'
+import { Dialog } from '@/parts/Dialog'
 import { FolderField, whole } from '@/parts/FolderField'
 import { Form, Problem } from '@/parts/Form'
 import { useFolders } from '@/parts/Project'
@@ -20,13 +21,13 @@ export default function ImportSession() {
   const close = () => useShell.setState({ importing: false })
   const [found, setFound] = useState<Exported | null>(null)
   return (
-    <Modal opened onClose={close} title="Import a session" size="lg">
+    <Dialog onClose={close} title="Import a session" size="lg">
       {found ? (
         <Import found={found} back={() => setFound(null)} done={close} />
       ) : (
         <ChooseFile take={setFound} leave={close} />
       )}
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -1,11 +1,10 @@
-import { Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { Dialog } from '@/parts/Dialog'
 
 /** The question on the whole screen, to be read and answered there. */
 export default function Whole(props: { title: string; aside: ReactNode; close: () => void; children: ReactNode }) {
   return (
-    <Modal
-      opened
+    <Dialog
       fullScreen
       onClose={props.close}
       title={
@@ -17,6 +16,6 @@ export default function Whole(props: { title: string; aside: ReactNode; close: (
       classNames={{ body: 'ask-fills', content: 'ask-screen' }}
     >
       {props.children}
-    </Modal>
+    </Dialog>
   )
 }

@@ -72,7 +72,7 @@ export function Composer({ conversation, rewind }: Props) {
   // A question has the focus for as long as it stands.
   const asks = useRef(asked)
   useEffect(() => {
-    if (matchMedia('(hover: hover)').matches && !asks.current) input.current?.focus()
+    if (!asks.current) focusByKeys(input.current)
   }, [])
 
   const closeOpened = () => {
@@ -133,7 +133,15 @@ export function Composer({ conversation, rewind }: Props) {
       {/* Never loaded later: it is needed while the daemon, which serves it, is away. */}
       <UnsentList info={info} edit={edit} />
       <Suspense>
-        {queued.length > 0 && <Queue session={session} queued={queued} held={held} running={running} />}
+        {queued.length > 0 && (
+          <Queue
+            session={session}
+            queued={queued}
+            held={held}
+            running={running}
+            leave={() => focusByKeys(input.current)}
+          />
+        )}
       </Suspense>
       <Suspense>{isBrought(conversation) && <GoOn info={info} />}</Suspense>
       {again.one && (
@@ -221,6 +229,11 @@ export function Composer({ conversation, rewind }: Props) {
   )
 }
 
+/** Not on a phone, where a keyboard would come up with it. */
+function focusByKeys(input: HTMLTextAreaElement | null): void {
+  if (matchMedia('(hover: hover)').matches) input?.focus()
+}
+
 function placeholder(over: boolean, running: boolean, brought: boolean): string {
   if (over) return 'Drop it to attach it'
   if (brought && !running) return 'Go on here: message, @file, /command, !shell'
@@ -230,5 +243,5 @@ function placeholder(over: boolean, running: boolean, brought: boolean): string 
 /** Escape closes what is open first; only with nothing else to close does it stop the agent. */
 function nothingElseIsOpen(): boolean {
   const focused = document.activeElement
-  return focused === null || focused === document.body || focused.matches('.chat-scroll, .ask')
+  return focused === null || focused === document.body || focused.matches('.chat-scroll, .ask, #main')
 }

@@ -1,4 +1,4 @@
-import { Modal } from '@mantine/core'
+import { Dialog } from '@/parts/Dialog'
 import type { SessionInfo } from '@/protocol/types'
 import { forget, say, type Unsent } from '@/state/outbox'
 import { MoveOn } from '../settings/MoveOn'
@@ -12,8 +12,8 @@ export default function Elsewhere(props: { info: SessionInfo; unsent: Unsent; cl
     say(there.id, unsent.text, unsent.parts)
   }
   return (
-    <Modal opened onClose={close} title="Go on in another folder" size="lg" centered>
+    <Dialog onClose={close} title="Go on in another folder" size="lg" centered>
       <MoveOn info={info} back={close} done={goOn} />
-    </Modal>
+    </Dialog>
   )
 }

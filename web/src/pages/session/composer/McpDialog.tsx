@@ -1,4 +1,4 @@
-import { Modal } from '@mantine/core'
+import { Dialog } from '@/parts/Dialog'
 import { FillPrompt } from '@/parts/mcp/FillPrompt'
 import { ReadResource } from '@/parts/mcp/ReadResource'
 import type { Opened } from './useList'
@@ -10,7 +10,7 @@ export default function McpDialog({ opened, cwd, close }: { opened: Opened; cwd:
     close()
   }
   return (
-    <Modal opened onClose={close} title={opened.prompt ? 'Fill in a prompt' : 'A resource'} size="lg">
+    <Dialog onClose={close} title={opened.prompt ? 'Fill in a prompt' : 'A resource'} size="lg">
       {opened.prompt && <FillPrompt prompt={opened.prompt} cwd={cwd} take={take} leave={close} />}
       {opened.resource && (
         <ReadResource
@@ -20,6 +20,6 @@ export default function McpDialog({ opened, cwd, close }: { opened: Opened; cwd:
           leave={close}
         />
       )}
-    </Modal>
+    </Dialog>
   )
 }

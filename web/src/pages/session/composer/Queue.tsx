@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Textarea } from '@mantine/core'
 import { IconArrowDown, IconArrowUp, IconPencil, IconPhoto, IconPlayerPlayFilled, IconX } from '@tabler/icons-react'
-import { type ReactNode, useState } from 'react'
+import { type FocusEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { act } from '@/lib/ask'
 import { Tip } from '@/parts/Tip'
 import type { QueuedMessage } from '@/protocol/types'
@@ -10,12 +10,14 @@ interface Props {
   queued: QueuedMessage[]
   held: boolean
   running: boolean
+  /** To where the next message is written. */
+  leave: () => void
 }
 
 /** Messages that wait for the running turn: each can be said otherwise, earlier, now, or not at all. */
-export default function Queue({ session, queued, held, running }: Props) {
+export default function Queue({ session, queued, held, running, leave }: Props) {
   const [editing, setEditing] = useState('')
-  if (queued.length === 0) return null
+  const focus = useFocusInRows(queued, editing, leave)
   const sendNow = async (one: QueuedMessage) => {
     if (!(await act('queue.move', { session, queued: one.id, position: 1 }))) return
     // A stopped turn holds back what waits, so that Stop starts nothing by itself: it is told to go on.
@@ -23,7 +25,7 @@ export default function Queue({ session, queued, held, running }: Props) {
     await act('queue.resume', { session })
   }
   return (
-    <section className="queue" aria-label="Queue">
+    <section className="queue" aria-label="Queue" {...focus}>
       <div className="queue-head">
         <span className={held ? 'queue-held' : 'dim'}>
           {held ? 'Stopped. Held back until you say go on:' : 'After this turn:'}
@@ -36,7 +38,7 @@ export default function Queue({ session, queued, held, running }: Props) {
       </div>
       <ul aria-label="Waiting messages">
         {queued.map((one, place) => (
-          <li key={one.id}>
+          <li key={one.id} data-queued={one.id}>
             {editing === one.id ? (
               <Edit session={session} one={one} close={() => setEditing('')} />
             ) : (
@@ -82,6 +84,39 @@ export default function Queue({ session, queued, held, running }: Props) {
       </ul>
     </section>
   )
+}
+
+/** A row that was sent, moved or edited takes the focus with it: it stays with the row, or goes on to the next message. */
+function useFocusInRows(queued: QueuedMessage[], editing: string, leave: () => void) {
+  const box = useRef<HTMLElement>(null)
+  const at = useRef<{ row: string; name: string } | null>(null)
+  const away = useRef(leave)
+  away.current = leave
+  const isLost = () => at.current !== null && document.activeElement === document.body
+  useEffect(() => {
+    if (!isLost()) return
+    const row = box.current?.querySelector(`[data-queued="${at.current?.row}"]`)
+    const same = row?.querySelector<HTMLElement>(`[aria-label="${at.current?.name}"]:enabled`)
+    const next = same ?? row?.querySelector<HTMLElement>('button:enabled')
+    if (next) next.focus()
+    else away.current()
+  }, [queued, editing])
+  useEffect(
+    () => () => {
+      if (isLost()) away.current()
+    },
+    [],
+  )
+  return {
+    ref: box,
+    onFocus: ({ target }: FocusEvent<HTMLElement>) => {
+      const row = target.closest<HTMLElement>('[data-queued]')?.dataset.queued ?? ''
+      at.current = { row, name: target.getAttribute('aria-label') ?? '' }
+    },
+    onBlur: ({ relatedTarget }: FocusEvent<HTMLElement>) => {
+      if (relatedTarget && !box.current?.contains(relatedTarget)) at.current = null
+    },
+  }
 }
 
 function Words({ one }: { one: QueuedMessage }) {

@@ -1,10 +1,11 @@
-import { Button, Modal } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { IconArrowBackUp, IconArrowsMinimize } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { modelName, tokens } from '@/lib/format'
 import { useLive, useRenew } from '@/lib/live'
 import { Ago } from '@/parts/Ago'
+import { Dialog } from '@/parts/Dialog'
 import { Chip } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import type { CollectionInfo, ContextReport, SessionInfo } from '@/protocol/types'
@@ -18,7 +19,7 @@ export default function Context({ info, close }: { info: SessionInfo; close: () 
   useLive(['turn.completed', 'context.collected', 'context.restored', 'message.added'], 'context.show')
   const shown = useAsk('context.show', { session: info.id })
   return (
-    <Modal opened onClose={close} title="Context" size="xl">
+    <Dialog onClose={close} title="Context" size="xl">
       {shown.isPending ? (
         <LoadingRows count={6} />
       ) : shown.error ? (
@@ -26,7 +27,7 @@ export default function Context({ info, close }: { info: SessionInfo; close: () 
       ) : (
         <Shown report={shown.data} />
       )}
-    </Modal>
+    </Dialog>
   )
 }
 

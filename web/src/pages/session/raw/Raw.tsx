@@ -1,9 +1,9 @@
-import { Modal } from '@mantine/core'
 import { useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { bytes } from '@/lib/format'
 import { Choice } from '@/parts/Choice'
 import { CodeBlock } from '@/parts/CodeBlock'
+import { Dialog } from '@/parts/Dialog'
 import { Notices } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import { readable } from './readable'
@@ -18,7 +18,7 @@ export default function Raw({ session, number, close }: { session: string; numbe
   const found = useAsk('message.raw', { session, number }, { staleTime: Number.POSITIVE_INFINITY })
   const [side, setSide] = useState<Side>('request')
   return (
-    <Modal opened onClose={close} title="As the provider saw it" size="xl">
+    <Dialog onClose={close} title="As the provider saw it" size="xl">
       {found.isPending ? (
         <LoadingRows count={6} />
       ) : found.error ? (
@@ -41,7 +41,7 @@ export default function Raw({ session, number, close }: { session: string; numbe
           <Side key={side} text={found.data[side]} />
         </div>
       )}
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -1,7 +1,8 @@
-import { Button, Checkbox, Modal, Textarea, TextInput } from '@mantine/core'
+import { Button, Checkbox, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
 import { tell } from '@/lib/tell'
+import { Dialog } from '@/parts/Dialog'
 import type { RepositoryFile, RepositoryState } from '@/protocol/types'
 
 interface Props {
@@ -14,9 +15,9 @@ interface Props {
 /** What the session changed is chosen; what else is there can be chosen too. */
 export default function CommitDialog(props: Props) {
   return (
-    <Modal opened onClose={props.close} title="Commit" size="lg">
+    <Dialog onClose={props.close} title="Commit" size="lg">
       <Form {...props} />
-    </Modal>
+    </Dialog>
   )
 }
 

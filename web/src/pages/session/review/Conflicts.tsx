@@ -1,7 +1,8 @@
-import { Button, Modal, Textarea } from '@mantine/core'
+import { Button, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
 import { Choice } from '@/parts/Choice'
+import { Dialog } from '@/parts/Dialog'
 import type { MergeChoice, MergeConflict, WorkspaceCopy } from '@/protocol/types'
 
 interface Props {
@@ -30,7 +31,7 @@ export default function Conflicts({ copy, conflicts, settled, close }: Props) {
     if (done) settled(done.conflicts ?? [], (done.applied?.length ?? 0) + (done.merged?.length ?? 0))
   }
   return (
-    <Modal opened onClose={close} title={`Merging ${copy.name}: what both sides changed`} size="xl">
+    <Dialog onClose={close} title={`Merging ${copy.name}: what both sides changed`} size="xl">
       <div className="review-form">
         <p className="dim">
           The rest is merged. These files are as they were on both sides until you choose; what is left for later stays
@@ -53,7 +54,7 @@ export default function Conflicts({ copy, conflicts, settled, close }: Props) {
           </Button>
         </div>
       </div>
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -1,6 +1,6 @@
 import { ActionIcon } from '@mantine/core'
 import { IconMessagePlus } from '@tabler/icons-react'
-import { Fragment, useState } from 'react'
+import { Fragment, useRef, useState } from 'react'
 import type { Piece } from '@/parts/code-lines'
 import { Code } from '@/parts/Diff'
 import type { Range } from '@/parts/diff-words'
@@ -20,11 +20,23 @@ interface Props {
   painted: Painted
 }
 
+/** Which line, and the button that is left for it. */
+type Commenting = (place: number, from: HTMLElement) => void
+
 const SIGNS = { added: '+', removed: '−', same: ' ', hunk: '' } as const
 
 /** The lines of one hunk, before and after in one column or in two; each takes a comment. */
 export function HunkLines({ session, path, hunk, split, painted }: Props) {
   const [on, setOn] = useState<number | null>(null)
+  const from = useRef<HTMLElement>(null)
+  const comment: Commenting = (place, button) => {
+    from.current = button
+    setOn(place)
+  }
+  const close = () => {
+    setOn(null)
+    from.current?.focus()
+  }
   const rows = split
     ? sideBySide(hunk.lines)
     : hunk.lines.map((placed) => ({
@@ -38,16 +50,16 @@ export function HunkLines({ session, path, hunk, split, painted }: Props) {
       <Fragment key={key}>
         {split ? (
           <tr>
-            <Side placed={left} side="old" painted={painted} comment={setOn} same={left === right} />
-            <Side placed={right} side="now" painted={painted} comment={setOn} />
+            <Side placed={left} side="old" painted={painted} comment={comment} same={left === right} />
+            <Side placed={right} side="now" painted={painted} comment={comment} />
           </tr>
         ) : (
-          <One placed={(right ?? left)!} painted={painted} comment={setOn} />
+          <One placed={(right ?? left)!} painted={painted} comment={comment} />
         )}
         {asked && (
           <tr className="review-comment-row">
             <td colSpan={split ? 6 : 5}>
-              <Comment session={session} path={path} line={asked.line} close={() => setOn(null)} />
+              <Comment session={session} path={path} line={asked.line} close={close} />
             </td>
           </tr>
         )}
@@ -56,7 +68,7 @@ export function HunkLines({ session, path, hunk, split, painted }: Props) {
   })
 }
 
-function One({ placed, painted, comment }: { placed: Placed; painted: Painted; comment: (place: number) => void }) {
+function One({ placed, painted, comment }: { placed: Placed; painted: Painted; comment: Commenting }) {
   const { line } = placed
   return (
     <tr className={`diff-${line.kind}`}>
@@ -73,7 +85,7 @@ function Side(props: {
   placed: Placed | null
   side: 'old' | 'now'
   painted: Painted
-  comment: (place: number) => void
+  comment: Commenting
   /** The line on the other side is the same one: it is commented on there. */
   same?: boolean
 }) {
@@ -100,7 +112,7 @@ function Side(props: {
   )
 }
 
-function CommentButton(props: { placed: Placed; comment: (place: number) => void; kind?: string }) {
+function CommentButton(props: { placed: Placed; comment: Commenting; kind?: string }) {
   const { line, place } = props.placed
   const name = line.kind === 'removed' ? `removed line ${line.old}` : `line ${line.now}`
   return (
@@ -110,7 +122,7 @@ function CommentButton(props: { placed: Placed; comment: (place: number) => void
         variant="filled"
         className="review-ask-button"
         aria-label={`Comment on ${name}`}
-        onClick={() => props.comment(place)}
+        onClick={({ currentTarget }) => props.comment(place, currentTarget)}
       >
         <IconMessagePlus size={13} />
       </ActionIcon>

@@ -1,6 +1,7 @@
-import { Anchor, Button, Checkbox, Modal, Textarea, TextInput } from '@mantine/core'
+import { Anchor, Button, Checkbox, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
+import { Dialog } from '@/parts/Dialog'
 import { safeAddress } from '@/parts/safe-address'
 import type { RepositoryState } from '@/protocol/types'
 
@@ -14,9 +15,9 @@ interface Props {
 /** Pushes the branch and has the forge's own program open the request. */
 export default function PullRequestDialog(props: Props) {
   return (
-    <Modal opened onClose={props.close} title="Open a pull request" size="lg">
+    <Dialog onClose={props.close} title="Open a pull request" size="lg">
       <Form {...props} />
-    </Modal>
+    </Dialog>
   )
 }
 

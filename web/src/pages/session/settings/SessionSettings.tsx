@@ -1,4 +1,4 @@
-import { Button, Modal, NumberInput, Select, Textarea } from '@mantine/core'
+import { Button, NumberInput, Select, Textarea } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconArrowFork } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -6,6 +6,7 @@ import { useAsk } from '@/lib/ask'
 import { MODES, modeWords } from '@/lib/modes'
 import { tell } from '@/lib/tell'
 import { Choice } from '@/parts/Choice'
+import { Dialog } from '@/parts/Dialog'
 import { Form } from '@/parts/Form'
 import type { SessionInfo } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
@@ -18,13 +19,13 @@ export default function SessionSettings({ info, close }: { info: SessionInfo; cl
   const [moving, move] = useDisclosure()
   const title = moving ? 'Go on in another directory' : 'Settings of this session'
   return (
-    <Modal opened onClose={close} title={title} size="lg">
+    <Dialog onClose={close} title={title} size="lg">
       {moving ? (
         <MoveOn info={info} back={move.close} done={close} />
       ) : (
         <Fields info={info} move={move.open} close={close} />
       )}
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -1,10 +1,11 @@
-import { Modal, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconFileSearch } from '@tabler/icons-react'
 import { keepPreviousData } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { fuzzy, type Match } from '@/lib/fuzzy'
+import { Dialog } from '@/parts/Dialog'
 import { MarkView } from '../files/MarkView'
 import { useMarks } from '../files/marks'
 import { closeQuickly, recentIn } from './quick-open-state'
@@ -36,8 +37,7 @@ export default function QuickOpen({ session, open }: { session: string; open: (p
     event.preventDefault()
   }
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={closeQuickly}
       withCloseButton={false}
       size="lg"
@@ -86,7 +86,7 @@ export default function QuickOpen({ session, open }: { session: string; open: (p
           {problem || (loading ? 'Looking …' : 'No file has these letters in this order.')}
         </p>
       )}
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { violationsOn } from './axe'
 import { House } from './house'
+import { has, hasFocus } from './keyboard'
 import { ask } from './line'
 
 const call = (name: string, given: Record<string, unknown>) => ({ name, arguments: given })
@@ -32,6 +33,8 @@ const SCRIPT = {
     { steps: [{ text: 'Fine.' }], loop: true },
   ],
 }
+
+const PATIENTLY = { timeout: 15_000 }
 
 let house: House
 let aside: string
@@ -141,6 +144,8 @@ it('commits what the session changed and nothing beside it, and opens a pull req
   await commit.getByLabel('New branch').fill('fix/values')
   await commit.getByRole('button', { name: 'Commit' }).click()
   await page.getByText('2 files on fix/values: Fix the values').waitFor()
+  const again = page.getByRole('button', { name: 'Commit …' })
+  await has(again, 'the focus', () => hasFocus(again))
   expect(git('show', '--name-only', '--format=%an').split('\n').filter(Boolean)).toEqual([
     'Ada',
     'app.py',
@@ -158,6 +163,34 @@ it('commits what the session changed and nothing beside it, and opens a pull req
     'pr|create|--title|Fix the values|--body|Why it is so.|--head|fix/values|--base|main|',
   )
   expect(git('ls-remote', 'origin', 'refs/heads/fix/values')).toContain(git('rev-parse', 'HEAD'))
+})
+
+it('offers to commit while changes keep coming, faster than git answers', async () => {
+  const { id, path } = await house.session()
+  writeFileSync(at('app.py'), `${LINES.join('\n')}\n`)
+  const page = await house.visit('/')
+  const answers: (() => void)[] = []
+  await page.routeWebSocket(/./, (line) => {
+    const daemon = line.connectToServer()
+    const asked = new Set<string>()
+    line.onMessage((said) => {
+      const { op, id: number } = JSON.parse(String(said)) as { op: string; id: string }
+      if (op === 'git.status') asked.add(number)
+      daemon.send(said)
+    })
+    daemon.onMessage((said) => {
+      const { op_id: number = '' } = JSON.parse(String(said)) as { op_id?: string }
+      if (asked.has(number)) answers.push(() => line.send(said))
+      else line.send(said)
+    })
+  })
+  await page.goto(`${house.url}${path}?tab=review`)
+  await expect.poll(() => answers.length, PATIENTLY).toBe(1)
+  await ask(join(house.home, 'data'), 'message.send', { session: id, text: 'change it' })
+  await page.getByRole('region', { name: 'Changes in app.py' }).waitFor()
+  answers[0]!()
+  await page.getByRole('button', { name: 'Commit …' }).waitFor()
+  await expect.poll(() => answers.length, PATIENTLY).toBeGreaterThan(1) // what changed meanwhile is asked about, too
 })
 
 it('undoes what the preview said, says the same number, and offers the way back', async () => {

@@ -1,7 +1,7 @@
 import { Button, UnstyledButton } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
+import { useFollowing } from '@/lib/following'
 import { cost, money, tokens } from '@/lib/format'
 import { later } from '@/lib/later'
 import { Churn } from '@/parts/Diff'
@@ -73,12 +73,12 @@ function Plan({ plan }: { plan: PlanItem[] }) {
 
 function Changes({ conversation, rewind }: { conversation: Conversation; rewind: (turn: number) => void }) {
   const { info, changedAt } = conversation
-  const changes = useQuery({
-    queryKey: ['session.changes', info.id, changedAt],
-    queryFn: () => daemon.request('session.changes', { session: info.id }),
-    enabled: (info.turn_count ?? 0) > 0,
-    placeholderData: (before) => before,
-  })
+  const changes = useFollowing(
+    ['session.changes', info.id],
+    changedAt,
+    () => daemon.request('session.changes', { session: info.id }),
+    (info.turn_count ?? 0) > 0,
+  )
   const [shown, setShown] = useState<ChangedFile | null>(null)
   const files = changes.data?.files ?? []
   return (

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { useFollowing } from '@/lib/following'
 import type { FileEntry } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import { unsavedIn, useDrafts } from './drafts'
@@ -39,12 +40,12 @@ export function useMarks(session: string): { marks: Map<string, Mark>; folders: 
     placeholderData: keepPreviousData,
     refetchOnWindowFocus: 'always',
   })
-  const own = useQuery({
-    queryKey: ['session.changes', session, changedAt],
-    queryFn: () => daemon.request('session.changes', { session }),
-    enabled: turns > 0,
-    placeholderData: keepPreviousData,
-  })
+  const own = useFollowing(
+    ['session.changes', session],
+    changedAt,
+    () => daemon.request('session.changes', { session }),
+    turns > 0,
+  )
   const drafts = useDrafts((state) => state.drafts)
   return useMemo(() => {
     const marks = new Map<string, Mark>()

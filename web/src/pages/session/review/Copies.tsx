@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { act } from '@/lib/ask'
+import { useFollowing } from '@/lib/following'
 import { later } from '@/lib/later'
 import { tell } from '@/lib/tell'
 import { Ago } from '@/parts/Ago'
@@ -14,13 +15,9 @@ const Conflicts = later(() => import('./Conflicts'))
 
 /** Copies of this workspace, or the copy this session works in: what they hold, and the way back into the origin. */
 export function Copies({ session, changedAt }: { session: SessionInfo; changedAt: number }) {
-  const copies = useQuery({
-    queryKey: ['workspaces.list', 'review', session.cwd, changedAt],
-    queryFn: async () => {
-      const { copies: all } = await daemon.request('workspaces.list', {})
-      return all.filter(({ origin, path }) => origin === session.cwd || path === session.cwd)
-    },
-    placeholderData: (before) => before,
+  const copies = useFollowing(['workspaces.list', 'review', session.cwd], changedAt, async () => {
+    const { copies: all } = await daemon.request('workspaces.list', {})
+    return all.filter(({ origin, path }) => origin === session.cwd || path === session.cwd)
   })
   if (!copies.data?.length) return null
   return (

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { act } from '@/lib/ask'
+import { useFollowing } from '@/lib/following'
 import { later } from '@/lib/later'
 import { tell } from '@/lib/tell'
 import type { RepositoryState } from '@/protocol/types'
@@ -17,11 +17,9 @@ export function GitActions({ conversation }: { conversation: Conversation }) {
   const { info, changedAt } = conversation
   const [dialog, setDialog] = useState<'commit' | 'request' | null>(null)
   const [busy, setBusy] = useState(false)
-  const status = useQuery({
-    queryKey: ['git.status', info.id, changedAt],
-    queryFn: () => daemon.request('git.status', { session: info.id }),
-    placeholderData: (before) => before,
-  })
+  const status = useFollowing(['git.status', info.id], changedAt, () =>
+    daemon.request('git.status', { session: info.id }),
+  )
   const state = status.data
   const again = () => void status.refetch()
   const commit = () => {

@@ -1,8 +1,8 @@
 import { Button, Checkbox } from '@mantine/core'
 import { IconGitPullRequest } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { act } from '@/lib/ask'
+import { useFollowing } from '@/lib/following'
 import { firstLine } from '@/lib/format'
 import { tell } from '@/lib/tell'
 import { Choice } from '@/parts/Choice'
@@ -32,11 +32,9 @@ export default function ReviewTab({ conversation, rewind }: Props) {
   const [others, setOthers] = useState('')
   const main = useRef<HTMLDivElement>(null)
   useHunkKeys(main)
-  const review = useQuery({
-    queryKey: ['review.show', info.id, turn, changedAt],
-    queryFn: () => daemon.request('review.show', { session: info.id, turn }),
-    placeholderData: (before) => before,
-  })
+  const review = useFollowing(['review.show', info.id, turn], changedAt, () =>
+    daemon.request('review.show', { session: info.id, turn }),
+  )
   const choose = (next: number | null, path = '') => {
     setTurn(next)
     setOthers('')

@@ -53,6 +53,8 @@ WORDS = [
     )
     for end in ("er", "ing", "ed", "s", "_x", "able")
 ]
+_MANY = 30
+"""Searches whose computing is measured together: the system counts it in hundredths of a second."""
 SEARCHES = {
     "a word in most messages": "value",
     "a word in one message of a thousand": "tokened",
@@ -355,7 +357,12 @@ async def measure(home: Path, figures: Figures) -> None:
         for name, query in SEARCHES.items():
             times = sorted([(await timed(client, MessagesSearch, query=query))[0] for _ in range(9)])
             hits = len((await timed(client, MessagesSearch, query=query))[1].found)
-            told = f"median {times[4] * 1000:.1f} ms, worst of 9 {times[-1] * 1000:.1f} ms"
+            before = cpu_s(pid)
+            for _ in range(_MANY):
+                await timed(client, MessagesSearch, query=query)
+            computed = (cpu_s(pid) - before) / _MANY
+            told = f"median {times[4] * 1000:.1f} ms, worst of 9 {times[-1] * 1000:.1f} ms; "
+            told += f"{computed * 1000:.1f} ms of computing"
             figures.add(f"search: {name} ({hits} shown)", told)
         times = sorted([(await timed(client, SessionList, limit=50, brought=True))[0] for _ in range(9)])
         figures.add("a page of 50 sessions", f"{times[4] * 1000:.1f} ms")

@@ -124,6 +124,7 @@ it('brings one agent by keys from anywhere, and again only what is new', async (
   await page.getByRole('status').filter({ hasText: 'messages in' }).getByText('1 new, 2 as before').waitFor()
 
   await page.goto(`${house.url}/tasks`)
+  await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor()
   await page.keyboard.press('Control+k')
   await page.getByPlaceholder('Search sessions, pages and commands …').fill('bring sessions')
   await page.getByText('Bring sessions of other agents').waitFor()

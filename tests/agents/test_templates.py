@@ -177,6 +177,10 @@ async def test_agent_files_of_other_programs_count_in_a_trusted_folder_with_what
             "---\ndescription: Writes\nmode: subagent\nmodel: openai/gpt-5\ntemperature: 0.1\ntools:\n  bash: false\n"
             'permission:\n  webfetch: deny\n  bash:\n    "git *": ask\n---\nWrite.'
         ),
+        "opencode.jsonc": (
+            '{ // ours\n "agent": {"linter": {"description": "Lints", "prompt": "Lint.", "mode": "subagent", "tools": '
+            '{"write": false}, "top_p": 1}, "build": {"model": "x/y"},}, "command": {}}'
+        ),
         ".gemini/agents/scout.md": (
             "---\nname: scout\ndescription: Looks\nkind: local\ntools:\n  - read_file\n  - run_shell_command\n"
             "model: gemini-2.5-pro\nmax_turns: 7\ntimeout_mins: 2\n---\nLook."
@@ -220,6 +224,7 @@ async def test_agent_files_of_other_programs_count_in_a_trusted_folder_with_what
                 model="openai/gpt-5",
                 disabled_tools=["shell", "shell_output", "web_fetch"],
             ),
+            "linter": Template("linter", description="Lints", prompt="Lint.", disabled_tools=["write_file"]),
             "scout": Template(
                 "scout",
                 description="Looks",
@@ -248,6 +253,8 @@ async def test_agent_files_of_other_programs_count_in_a_trusted_folder_with_what
             ".gemini/agents/far.md: it works elsewhere (`kind: remote`), and not here.",
             ".codex/agents/fixer.toml: `model_reasoning_effort` is not used here.",
             ".github/agents/dot-net.agent.md:5: 'GPT-4.1' is no model.",
+            "opencode.jsonc: linter: `top_p` is not used here.",
+            "opencode.jsonc: build: it says nothing.",
         ]
         (h.workspace / ".claude/agents/team/reviewer2.md").write_text("---\nname: reviewer2\n---\nChanged.")
         changed = await listed(h, client)

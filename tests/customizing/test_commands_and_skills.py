@@ -92,20 +92,26 @@ async def test_allowed_tools_and_model_of_a_strangers_command_do_not_count_until
 
 
 async def test_commands_of_other_agents_are_called_in_their_own_words(tmp_path: Path) -> None:
-    async with house(tmp_path, [{"text": "ok"}] * 7) as h, await h.client() as client:
+    async with house(tmp_path, [{"text": "ok"}] * 8) as h, await h.client() as client:
         toml = 'description = "Explain"\nprompt = """Explain {{args}}: !{echo it is {{args}}} @{notes.txt}"""\n'
         put(h.workspace / ".gemini" / "commands" / "git" / "explain.toml", toml)
         put(h.workspace / ".gemini" / "commands" / "broken.toml", "prompt = ")
         put(h.workspace / ".opencode" / "command" / "look.md", "---\nagent: build\nsubtask: true\n---\nIn !`pwd`: $1")
+        inline = {"command": {"count": {"template": "Count $ARGUMENTS: !`echo 1`", "agent": "plan"}, "no": {}}}
+        put(h.workspace / "opencode.json", json.dumps(inline))
         put(h.workspace / ".github" / "prompts" / "form.prompt.md", "Make ${input:what:a form} for ${input:whom:me}.")
         put(tmp_path / ".claude" / "commands" / "mine.md", "Lines: !`printf 'a\\nb'` and !`touch made`; $ARGUMENTS[1]")
         put(tmp_path / ".codex" / "prompts" / "ticket.md", "Fix $TICKET at $PRICE.")
         put(h.workspace / "notes.txt", "note well !`echo again`")
         listed = await ask(client, CommandsList, cwd=str(h.workspace))
-        assert {each.name for each in listed.commands} == {"git:explain", "look", "form", "mine", "ticket"}
+        assert {each.name for each in listed.commands} == {"git:explain", "look", "form", "mine", "ticket", "count"}
         told = [notice.removeprefix(f"{h.workspace}/") for notice in listed.notices]
         assert told[0] == ".opencode/command/look.md: `agent`, `subtask` are not used here."
         assert told[1].startswith(".gemini/commands/broken.toml: it is no TOML: ")
+        assert told[2:] == [
+            "opencode.json: count: `agent` is not used here.",
+            "opencode.json: the command 'no' is left out: it has no name or no `template`.",
+        ]
 
         await sent(h, client, '/git:explain a "b; echo c"', mode="edits")
         assert "nobody trusts this folder: echo it is 'a \\\"b; echo c\\\"'" in said(h)
@@ -114,6 +120,7 @@ async def test_commands_of_other_agents_are_called_in_their_own_words(tmp_path: 
             '/git:explain a "b; echo c"': 'it is a \\"b; echo c\\"',
             "/look here": f"In {h.workspace}: here",
             "/form page": "Make page for me.",
+            "/count sheep": "Count sheep: 1",
             "/mine x y": "Lines: a\\nb and [not run unasked: touch made]; y",
             "/ticket TICKET='a b'": "Fix a b at $PRICE.",
         }

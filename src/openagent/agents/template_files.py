@@ -3,7 +3,7 @@ and Copilot have too, and codex's TOML."""
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -90,22 +90,35 @@ def read_template(text: str, file: str, *, unfinished: bool = False) -> Template
 def template_in(text: str, file: str) -> ReadTemplate:
     """Of whoever wrote it, for whatever program: what is understood counts, and the rest is told. Raises
     OpenAgentError('config_error') where nothing is left."""
-    read = _read(text, file)
+    return _fitting(_read(text, file))
+
+
+def _fitting(read: ReadTemplate) -> ReadTemplate:
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", read.template.name).strip("-_")[:64]
     read = read._replace(template=msgspec.structs.replace(read.template, name=name))
     check_template(read.template, read.place)
     return read
 
 
+def template_of(given: Mapping[str, Any], name: str, file: str) -> ReadTemplate:
+    """Of what opencode's configuration says of an agent."""
+    entries = {key: Entry(_as_written(value), 1) for key, value in given.items()}
+    return _fitting(_made(entries, "", [], f"{file}: {name}", name))
+
+
 def _read(text: str, file: str) -> ReadTemplate:
     if len(text) > MAX_TEXT:
         raise OpenAgentError("config_error", f"{file} is longer than {MAX_TEXT >> 10} KB.", hint="Shorten the prompt.")
     entries, body, slips = _toml(text, file) if file.endswith(".toml") else parse_front_matter(text, file)
+    return _made(entries, body, slips, file, _file_name(file))
+
+
+def _made(entries: Mapping[str, Entry], body: str, slips: Sequence[Slip], file: str, name: str) -> ReadTemplate:
     reader = _Reader(file, [*slips])
     for key, entry in entries.items():
         reader.take(key, entry)
     values = reader.values
-    values.setdefault("name", _file_name(file))
+    values.setdefault("name", name)
     values.setdefault("prompt", body)
     place = f"{file}:{entries['name'].line}" if "name" in entries else file
     return ReadTemplate(Template(**values), reader.slips, reader.unused, place)

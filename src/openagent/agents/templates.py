@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from openagent.agents.template_files import SUFFIXES, check_template, read_template, template_in, write_template
-from openagent.config import peers
+from openagent.agents.template_files import (
+    SUFFIXES,
+    check_template,
+    read_template,
+    template_in,
+    template_of,
+    write_template,
+)
+from openagent.config import opencode, peers
 from openagent.config.cache import ConfigCache
 from openagent.config.frozen import Frozen
 from openagent.config.plugin_folders import installed
@@ -191,6 +198,7 @@ class TemplateService:
         own = [self._own, *peers.at_home(env, AGENTS), *plugins]
         ranked = self._of_project(workspace, notices)
         ranked += [info for place in own for info in _read_folder(place, "user", notices)]
+        ranked += [info for file in opencode.at_home(env) for info in _read_config(file, "user", notices)]
         ranked += [TemplateInfo(template, "database") for template in stored]
         ranked += [TemplateInfo(template, "starter") for template in starters()]
         chosen: dict[str, TemplateInfo] = {}
@@ -210,11 +218,13 @@ class TemplateService:
         home = Path(self._configs.environment({}).get("HOME") or Path.home())
         places = [folder / FOLDER / AGENTS, *(peers.in_project(folder, AGENTS) if folder != home else ())]
         places = [place for place in places if _files(place)]
-        if places and not self._configs.trust.trusts(folder):
-            where = ", ".join(map(str, places))
+        configs = [file for file in opencode.in_project(folder) if folder != home]
+        if (places or configs) and not self._configs.trust.trusts(folder):
+            where = ", ".join(map(str, [*places, *configs]))
             notices.append(f"{where}: its templates are left out until `openagent trust` says so.")
             return []
-        return [info for place in places for info in _read_folder(place, "project", notices)]
+        found = [info for place in places for info in _read_folder(place, "project", notices)]
+        return [*found, *(info for file in configs for info in _read_config(file, "project", notices))]
 
     def _writes(self, template: Template) -> bool:
         if template.mode == "plan":
@@ -316,6 +326,25 @@ def _read_folder(folder: Path, source: TemplateSource, notices: list[str]) -> li
             notices.append(f"{file}: it cannot be read ({problem}).")
     if len(files) > MAX_FILES:
         notices.append(f"{folder}: only the first {MAX_FILES} files are read.")
+    return found
+
+
+def _read_config(file: Path, source: TemplateSource, notices: list[str]) -> list[TemplateInfo]:
+    found: list[TemplateInfo] = []
+    try:
+        agents = opencode.entries(file, "agent")
+    except OpenAgentError as problem:
+        notices.append(problem.info.message)
+        return []
+    for name, given in agents.items():
+        try:
+            read = template_of(given, name, str(file))
+        except OpenAgentError as problem:
+            notices.append(problem.info.message)
+            continue
+        told = read.notes(f"{file}: {name}")
+        notices += told
+        found.append(TemplateInfo(read.template, source, str(file), notices=told))
     return found
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
+from openagent.config import opencode
+
 Kind = Literal["agents", "skills", "commands"]
 _IN_PROJECTS: Mapping[Kind, tuple[str, ...]] = {
     "agents": (
@@ -51,6 +53,7 @@ STEERING = (
     ".gemini/settings.json",
     ".codex/hooks.json",
     ".github/hooks",
+    *opencode.IN_PROJECTS,
     *_IN_PROJECTS["agents"],
     *_IN_PROJECTS["commands"],
 )

@@ -9,13 +9,14 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from openagent.config import opencode
 from openagent.customizing.command_text import CommandText, RunCommand, words_of
 from openagent.customizing.files import read_text
 from openagent.customizing.folders import CustomFolder, CustomFolders, files_below
 from openagent.customizing.tool_names import our_tools
 from openagent.plugins.front_matter import Entry, FrontMatter, parse_front_matter
 from openagent.policy.rules import Rule
-from openagent.protocol.customizing import SlashCommand
+from openagent.protocol.customizing import Origin, SlashCommand
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpPrompt
 from openagent.protocol.messages import TextPart, UserPart
@@ -25,6 +26,7 @@ MAX_TEXT = 64 * 1024
 ENDINGS = (".md", ".toml")
 _CALL = re.compile(r"/([\w][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
 _NAME = re.compile(r"[\w][\w.-]*")
+_CONFIGS = (".json", ".jsonc")
 _NOT_USED = frozenset(
     {"agent", "subtask", "mode", "tools", "context", "hooks", "disable-model-invocation", "user-invocable", "effort"}
 )
@@ -86,6 +88,9 @@ class CommandFiles:
                     problems.append(message if str(file) in message else f"{file}: {message}")
                     continue
                 commands.setdefault(command.name, command)
+        for file, origin in self._folders.opencode_files(workspace):
+            for command in _in_config(file, origin, problems):
+                commands.setdefault(command.name, command)
         return FoundCommands(commands, problems)
 
     async def all(self, workspace: Path | None) -> FoundCommands:
@@ -119,7 +124,10 @@ class CommandFiles:
             return f"[not run, because nobody trusts this folder: {command}]"
 
         file = Path(called.command.source)
-        text = _parted(read_text(file, within=None, limit=MAX_TEXT).text, file).body
+        if file.suffix in _CONFIGS:
+            text = str(opencode.entries(file, "command").get(called.name, {}).get("template", ""))
+        else:
+            text = _parted(read_text(file, within=None, limit=MAX_TEXT).text, file).body
         filled = await CommandText(text, called.arguments, workspace).filled(run if called.trusted else left_out)
         return Expanded(called.name, filled.strip(), called.command.model if called.trusted else "", called.rules)
 
@@ -145,6 +153,26 @@ def _read(name: str, file: Path, custom: CustomFolder, problems: list[str]) -> S
         model=header.text("model"),
         allowed_tools=header.listed("allowed-tools"),
     )
+
+
+def _in_config(file: Path, origin: Origin, problems: list[str]) -> list[SlashCommand]:
+    """Commands that stand in opencode's configuration."""
+    try:
+        given = opencode.entries(file, "command")
+    except OpenAgentError as problem:
+        problems.append(problem.info.message)
+        return []
+    found: list[SlashCommand] = []
+    for name, entry in given.items():
+        if not _NAME.fullmatch(name) or not isinstance(entry.get("template"), str):
+            problems.append(f"{file}: the command {name[:60]!r} is left out: it has no name or no `template`.")
+            continue
+        if unused := [f"`{key}`" for key in entry if key in _NOT_USED]:
+            verb = "is" if len(unused) == 1 else "are"
+            problems.append(f"{file}: {name}: {', '.join(unused)} {verb} not used here.")
+        described = " ".join(str(entry.get("description", "")).split())[:200]
+        found.append(SlashCommand(name, described, "", origin, str(file), str(entry.get("model", ""))))
+    return found
 
 
 def _parted(text: str, file: Path) -> FrontMatter:

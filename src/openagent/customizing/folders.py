@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.config import peers
+from openagent.config import opencode, peers
 from openagent.config.cache import ConfigCache
 from openagent.config.plugin_folders import PluginFolder, installed
 from openagent.config.project import project_folder, reach
@@ -44,6 +44,14 @@ class CustomFolders:
 
     def plugins(self, problems: list[str] | None = None) -> list[PluginFolder]:
         return [*installed(self._env, problems)]
+
+    def opencode_files(self, workspace: Path | None) -> list[tuple[Path, Origin]]:
+        """Its configuration, in which commands may stand."""
+        found: list[tuple[Path, Origin]] = [(file, "user") for file in opencode.at_home(self._env)]
+        for folder in self.upwards(workspace) if workspace else ():
+            if folder != self.home:
+                found.extend((file, "project") for file in opencode.in_project(folder))
+        return found
 
     def project(self, workspace: Path) -> Path:
         return project_folder(workspace, self._env)

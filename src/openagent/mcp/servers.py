@@ -11,6 +11,7 @@ import msgspec
 from openagent.config.cache import ConfigCache
 from openagent.config.expand import expand
 from openagent.filesystem.atomic_files import replace_file
+from openagent.filesystem.json_with_comments import plain_json
 from openagent.mcp.secrets import McpSecrets, cannot_open, without_secrets
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol import locations
@@ -27,7 +28,6 @@ from openagent.tools.mcp.definitions import (
 )
 from openagent.tools.mcp.foreign_entries import entry_from
 from openagent.tools.mcp.foreign_files import read_foreign
-from openagent.tools.mcp.json_with_comments import plain_json
 from openagent.vault.redact import Redactor
 
 DATABASE = "database"

@@ -7,8 +7,8 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.json_with_comments import plain_json
 from openagent.protocol.errors import OpenAgentError
-from openagent.tools.mcp.json_with_comments import plain_json
 
 Manner = Literal["own", "usual", "codex", "opencode", "gemini", "vscode", "copilot", "zed", "cline"]
 """Who wrote an entry. `usual`: Claude Code, Claude Desktop, Cursor, Windsurf and many others."""

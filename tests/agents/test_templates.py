@@ -10,7 +10,7 @@ from openagent.client import Client
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import ErrorRaised
 from openagent.protocol.safety import TrustAdd
-from openagent.protocol.sessions import SessionCreate, SessionInfo, SettingsChange
+from openagent.protocol.sessions import SessionCreate, SessionInfo, SessionUpdate, SettingsChange
 from openagent.protocol.templates import (
     Template,
     TemplateList,
@@ -299,3 +299,36 @@ async def test_a_template_that_is_not_listed_is_found_by_some_words(tmp_path: Pa
             "- z-postgres: Tunes databases"
         )
         assert "tuned" in done.text
+
+
+async def test_a_persona_takes_the_prompts_place_and_is_switched_in_a_live_session(tmp_path: Path) -> None:
+    async with house(tmp_path, {"steps": [{"text": "hi"}], "loop": True}) as h, await h.client() as client:
+        own = "You are the pilot of this ship in {cwd}."
+        write(h.home / "agents", "pilot", f"---\ndescription: flies\nreplace_prompt: true\n---\n{own}\n")
+        poet = Template("poet", prompt="You rhyme.", replace_prompt=True, tools=["read_file"])
+        await ask(client, TemplatesSave, template=poet)
+        assert (await ask(client, TemplatesGet, name="poet", cwd=str(h.workspace))).template == poet
+        info = await create(h, client, "", mode="edits", budget_tokens=900_000)
+
+        attachment = await client.attach(info.id)
+
+        async def said_first() -> str:
+            await turn(client, attachment)
+            return next(message["content"] for message in h.sim.requests[-1].json()["messages"])
+
+        assert (await said_first()).startswith("You are OpenAgent")
+        switched = await ask(client, SessionUpdate, session=info.id, template="pilot")
+        assert (switched.template, switched.settings.mode, switched.settings.budget_tokens) == (
+            "pilot",
+            "edits",
+            900_000,
+        )
+        assert await said_first() == own.replace("{cwd}", str(h.workspace))
+        switched = await ask(client, SessionUpdate, session=info.id, template="poet")
+        assert switched.settings.tools == ["read_file"]
+        assert await said_first() == "You rhyme."
+        plain = await ask(client, SessionUpdate, session=info.id, template="")
+        assert (plain.template, plain.settings.tools) == ("", None)
+        assert (await said_first()).startswith("You are OpenAgent")
+        with pytest.raises(OpenAgentError, match="There is no template 'pilto'"):
+            await ask(client, SessionUpdate, session=info.id, template="pilto")

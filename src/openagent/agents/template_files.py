@@ -51,6 +51,7 @@ _KEYS = (
     "name",
     "description",
     "role",
+    "replace_prompt",
     "model",
     "tools",
     "disabled_tools",
@@ -251,6 +252,8 @@ def write_template(template: Template) -> str:
         if isinstance(value, list):
             if value or key != "disabled_tools":
                 lines.append(f"{key}: [{', '.join(map(str, value))}]")  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(value, bool):
+            lines += [f"{key}: true"] if value else []
         elif value not in (None, ""):
             lines.append(f"{key}: {_scalar(value)}")
     return "\n".join([*lines, "---", "", template.prompt.strip(), ""])
@@ -307,6 +310,13 @@ def _denied(value: Value, key: str) -> list[str]:
     return list(dict.fromkeys(tool for name in _names(value) or () for tool in ours(name)))
 
 
+def _yes(value: Value, key: str) -> bool:
+    said = _text(value, key).lower()
+    if said not in ("true", "false", "yes", "no"):
+        raise _WrongValue(f"`{key}` must be true or false, not {value!r}")
+    return said in ("true", "yes")
+
+
 def _number(kind: type[int] | type[float]) -> Callable[[Value, str], float]:
     def read(value: Value, key: str) -> float:
         try:
@@ -325,6 +335,7 @@ _READERS: dict[str, Callable[[Value, str], Any]] = {
     "description": _text,
     "role": _text,
     "prompt": _text,
+    "replace_prompt": _yes,
     "model": _model,
     "disabled_tools": _denied,
     "mcp_servers": _servers,

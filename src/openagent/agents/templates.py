@@ -134,6 +134,7 @@ class TemplateService:
         template = usable.template
         given: dict[str, Any] = {
             "instructions": template.prompt,
+            "replace_prompt": template.replace_prompt,
             "model": template.model,
             "tools": template.tools,
             "mcp_servers": template.mcp_servers,

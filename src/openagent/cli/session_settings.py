@@ -51,18 +51,25 @@ def archive(session: str, back: bool, as_json: bool) -> None:
     "openagent sessions set 06gx mode=plan",
     "openagent sessions set 06gx model=anthropic/claude-sonnet-5 thinking=high budget_usd=2",
     "openagent sessions set 06gx tools=read_file,grep temperature=none",
+    "openagent sessions set 06gx --persona reviewer",
 )
 @session_argument()
-@click.argument("settings", nargs=-1, required=True, metavar="NAME=VALUE...")
+@click.argument("settings", nargs=-1, metavar="NAME=VALUE...")
+@click.option("--persona", metavar="TEMPLATE", help="Go on as this template says: its prompt, model and tools; none.")
 @as_json
-def set_settings(session: str, settings: tuple[str, ...], as_json: bool) -> None:
+def set_settings(session: str, settings: tuple[str, ...], persona: str | None, as_json: bool) -> None:
     """Change a session's settings, from its next step on. The value `none` takes one back; lists have commas."""
-    info = ask_daemon(SessionUpdate(id="-", session=session, settings=_change(settings)))
+    if not settings and persona is None:
+        raise click.UsageError("Say what to set: NAME=VALUE, or --persona TEMPLATE.")
+    template = "" if persona == _NOTHING else persona
+    info = ask_daemon(SessionUpdate(id="-", session=session, settings=_change(settings), template=template))
     if as_json:
         print_json(plain(info))
     else:
         names = [each.partition("=")[0] for each in settings]
         said = ", ".join(f"{name} = {getattr(info.settings, name)}" for name in names)
+        if persona is not None:
+            said = ", ".join(filter(None, (f"persona = {info.template or _NOTHING}", said)))
         say(clean(f"{info.id}: {said}."))
 
 

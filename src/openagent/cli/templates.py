@@ -113,6 +113,7 @@ async def _show(name: str) -> tuple[TemplateInfo, TemplateText]:
 @click.option("--description", default="", help="When to call it: what other agents read to choose.")
 @click.option("--role", default="", help="One word for people.")
 @click.option("--prompt", default="", help="Added to the system prompt.")
+@click.option("--replace-prompt", is_flag=True, help="The prompt is the whole system prompt, not added to it.")
 @click.option("--prompt-file", type=click.File(encoding="utf-8"), help="Read the prompt from there; - is stdin.")
 @click.option("--model", default="", metavar="PROVIDER/MODEL", help="The caller's, or the configured one, if left out.")
 @click.option("--tools", metavar="NAME,…", help="The only tools it has.")
@@ -128,6 +129,7 @@ def add(  # noqa: PLR0917
     description: str,
     role: str,
     prompt: str,
+    replace_prompt: bool,
     prompt_file: TextIO | None,
     model: str,
     tools: str | None,
@@ -145,6 +147,7 @@ def add(  # noqa: PLR0917
         "description": description,
         "role": role,
         "prompt": prompt_file.read() if prompt_file else prompt,
+        "replace_prompt": replace_prompt,
         "model": model,
         "tools": _names(tools),
         "mcp_servers": _names(mcp),

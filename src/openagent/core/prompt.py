@@ -1,4 +1,4 @@
-"""The system prompt. It is the same, byte for byte, for as long as a session lives."""
+"""The system prompt. It is the same, byte for byte, until somebody gives the session other instructions."""
 
 import platform
 import time
@@ -29,10 +29,13 @@ sensible reading and go on."""
 
 
 def system_prompt(info: SessionInfo) -> dict[str, str]:
-    """By section, in the order they are sent."""
+    """By section, in the order they are sent. A persona of its own says all of it."""
+    own = info.settings.instructions
+    if info.settings.replace_prompt and own.strip():
+        return {"system": own.replace("{cwd}", info.cwd), "instructions": ""}
     prompt = _PROMPT.format(
         cwd=info.cwd,
         system=f"{platform.system()} ({platform.machine()})",
         date=time.strftime("%Y-%m-%d", time.gmtime(info.created_at)),
     )
-    return {"system": prompt, "instructions": info.settings.instructions}
+    return {"system": prompt, "instructions": own}

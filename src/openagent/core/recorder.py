@@ -38,6 +38,7 @@ class InfoChanges(TypedDict, total=False):
     queued: int
     held: bool
     archived: bool
+    template: str
 
 
 class _Posted:

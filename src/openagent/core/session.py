@@ -266,6 +266,7 @@ class Session:
         env: Mapping[str, str] | None = None,
         *,
         archived: bool | None = None,
+        template: str | None = None,
     ) -> None:
         """`env` is the environment of whoever changes it."""
         given = {field: value for field, value in msgspec.structs.asdict(change).items() if value is not UNSET}
@@ -275,6 +276,8 @@ class Session:
             changes["name"] = name
         if archived is not None:
             changes["archived"] = archived
+        if template is not None:
+            changes["template"] = template
         after = msgspec.structs.replace(before, **changes)
         audit = [audit_update(before, after)]
         model = self.runtime.answering(after.settings.model, env or self.env, self.workspace)
@@ -282,7 +285,7 @@ class Session:
         await self.record(told, rows=Rows(audit=audit), changes=changes, op_id=op_id)
         if "mode" in given:
             await self.obey_mode()
-        if "instructions" in given:
+        if "instructions" in given or "replace_prompt" in given:
             self.view.forget()
         self.tools.choose()
         self._register_budget()

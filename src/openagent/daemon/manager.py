@@ -5,6 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -22,7 +23,7 @@ from openagent.daemon.roster import Roster
 from openagent.plugins.jail import PreparedJail
 from openagent.plugins.store import Batch, StoredSession
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import SessionCreated, SessionDeleted
+from openagent.protocol.events import ErrorRaised, SessionCreated, SessionDeleted
 from openagent.protocol.ids import new_session_id, session_id_of
 from openagent.protocol.sessions import (
     MODES,
@@ -56,6 +57,8 @@ class FromTemplate(NamedTuple):
     """What of it does not hold here."""
 
 
+_PERSONA: dict[str, Any] = {"instructions": "", "replace_prompt": False, "tools": None, "mcp_servers": None}
+"""What a session is without a template."""
 TemplateSettings = Callable[[str, Path, Mapping[str, str]], Awaitable[FromTemplate]]
 """By its name, workspace and environment."""
 
@@ -172,11 +175,32 @@ class SessionManager:
         change = op.settings
         if change != SettingsChange():
             await self.check_settings(change, session.workspace, env or session.env, session.info)
-        await session.update(op.name, change, op.id, env, archived=op.archived)
+        if op.template is not None:
+            change = await self._persona(session, op.template, change, env or session.env)
+        await session.update(op.name, change, op.id, env, archived=op.archived, template=op.template)
         if change.mode is not UNSET:
             for other in self.all_loaded:
                 if session in self.elders(other.info):
                     await other.obey_mode()
+
+    async def _persona(
+        self, session: Session, template: str, change: SettingsChange, env: Mapping[str, str]
+    ) -> SettingsChange:
+        """What is given besides comes first. What the template before forbade is allowed again."""
+        info = session.info
+        said = await self._template_settings(template, session.workspace, env) if template else FromTemplate({})
+        before = FromTemplate({})
+        if info.template:
+            with suppress(OpenAgentError):  # it may be gone
+                before = await self._template_settings(info.template, session.workspace, env)
+        disabled = [tool for tool in info.settings.disabled_tools if tool not in before.disabled_tools]
+        taken = {name: value for name, value in said.settings.items() if name in ("model", *_PERSONA)}
+        given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
+        disabled = list(dict.fromkeys([*disabled, *said.disabled_tools]))
+        for notice in said.notices:
+            session.post(ErrorRaised(error=notice))
+        whole: dict[str, Any] = {**_PERSONA, **taken, "disabled_tools": disabled, **given}
+        return SettingsChange(**whole)
 
     def told(self, info: SessionInfo, env: Mapping[str, str]) -> SessionInfo:
         """As it is told to somebody: with the model that will answer them, and the caps that hold."""

@@ -59,6 +59,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """How long the model thinks before it answers; null: the provider's own."""
     instructions: str = ""
     """Added to the system prompt."""
+    replace_prompt: bool = False
+    """The instructions are the whole system prompt. `{cwd}` in them is the workspace."""
     disabled_tools: list[str] = []
     """Tools it does not have, by name."""
     disabled_mcp_servers: list[str] = []
@@ -94,6 +96,8 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """How long the model thinks before it answers; null: the provider's own."""
     instructions: str | UnsetType = UNSET
     """Added to the system prompt."""
+    replace_prompt: bool | UnsetType = UNSET
+    """The instructions are the whole system prompt."""
     disabled_tools: list[str] | UnsetType = UNSET
     """Tools it does not have, by name."""
     disabled_mcp_servers: list[str] | UnsetType = UNSET
@@ -460,7 +464,7 @@ class SessionUpdate(
     tag="session.update",
     needs="chat",
     tells=True,
-    routes=PATCH("/api/agents/{id=session}", "Rename a session or put it away.", left_out=("settings",)),
+    routes=PATCH("/api/agents/{id=session}", "Rename a session or put it away.", left_out=("settings", "template")),
 ):
     """Rename a session, put it away or change its settings."""
 
@@ -472,6 +476,9 @@ class SessionUpdate(
     """Put it away, or take it out again; null: as before."""
     settings: SettingsChange = SettingsChange()
     """What changes; the rest stays."""
+    template: str | None = None
+    """Take on this template's prompt, model and tools from the next step on; empty: none any more; null: as before.
+    Mode and limits stay as they are."""
     expected: str = ""
     """The version of the settings that this changes, as REST tells it; refused when they are others by now."""
 

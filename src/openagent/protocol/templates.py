@@ -23,6 +23,8 @@ class Template(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """What it is, in a few words."""
     prompt: str = ""
     """Added to the system prompt."""
+    replace_prompt: bool = False
+    """Its prompt is the whole system prompt: nothing of the usual one is said. `{cwd}` in it is the workspace."""
     model: str = ""
     """provider/model, or auto. Empty: that of the session that calls it, or the configured one."""
     tools: list[str] | None = None

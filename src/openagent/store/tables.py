@@ -288,6 +288,7 @@ agent_templates = Table(
     Column("timeout", Float),
     Column("budget_usd", Float),
     Column("updated_at", Float, nullable=False),
+    Column("replace_prompt", Boolean, nullable=False, server_default=false()),
     Column("tools", Text),
     Column("mcps", Text),
     Column("disabled_tools", Text),

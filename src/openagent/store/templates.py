@@ -52,6 +52,7 @@ def _row(template: Template) -> dict[str, Any]:
         "max_steps": template.max_steps,
         "timeout": template.timeout,
         "budget_usd": template.budget_usd,
+        "replace_prompt": template.replace_prompt,
         "updated_at": time.time(),
     }
 
@@ -71,4 +72,5 @@ def _template(row: RowMapping) -> Template:
         max_steps=row["max_steps"],
         timeout=row["timeout"],
         budget_usd=row["budget_usd"],
+        replace_prompt=row["replace_prompt"],
     )

@@ -28,6 +28,7 @@ COMMANDS = (
     Command("mode", "choose what the agent may do unasked", "modes", "plan|ask|edits|auto|full", does="mode"),
     Command("thinking", "choose how long the model thinks", "thinking", "off|low|medium|high", does="thinking"),
     Command("budget", "limit what the session may spend", "", "DOLLARS|none", does="budget"),
+    Command("persona", "go on as a template says", takes="TEMPLATE|none", does="persona"),
     Command("diff", "show what this session changed in your files", takes="TURN", does="diff", words=("changes",)),
     Command("undo", "take back the last turn and what it changed", does="undo"),
     Command("redo", "bring back what was taken back last", "unrewind", words=("unrewind",)),

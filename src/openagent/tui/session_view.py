@@ -260,6 +260,13 @@ class SessionView(Rows):
         done = await self.ask(lambda client: SessionUpdate(id=client.next_id(), session=self.session, settings=change))
         return done is not None
 
+    async def take_on(self, template: str) -> bool:
+        """Go on as it says; empty: as before any. Returns whether that counts."""
+        done = await self.ask(
+            lambda client: SessionUpdate(id=client.next_id(), session=self.session, template=template)
+        )
+        return done is not None
+
     async def rename(self, name: str) -> None:
         if not self.session and self._draft is not None and self.info is not None:
             self._draft = self._draft._replace(name=name)

@@ -94,6 +94,16 @@ async def _change(app: "OpenAgent", change: SettingsChange) -> bool:
     return await app.view.change(change)
 
 
+async def persona(app: "OpenAgent", name: str) -> None:
+    """Its prompt, model and tools; mode and limits stay."""
+    info = app.view.info
+    if not name or not app.view.session:
+        now = f"It works as {info.template}." if info and info.template else "It has no persona."
+        app.notify(f"{now} /persona TEMPLATE changes it, /persona none ends it.", markup=False)
+    elif await app.view.take_on("" if name == "none" else name):
+        app.notify("No persona, from the next step on." if name == "none" else f"Now as {name}.", markup=False)
+
+
 async def rename(app: "OpenAgent", name: str) -> None:
     if not name:
         app.notify("Write the name after it: /rename The parser", markup=False)
@@ -300,7 +310,7 @@ def _warn(app: "OpenAgent", text: str) -> None:
 
 
 _ALL: tuple[Callable[["OpenAgent", str], Awaitable[None]], ...] = (
-    clear, model, mode, thinking, budget, rename, diff, undo, fork, compact, copy, theme, keybindings, init,
+    clear, model, mode, thinking, budget, persona, rename, diff, undo, fork, compact, copy, theme, keybindings, init,
     usage, config, search, queue, help_, export, login, logout,
 )  # fmt: skip
 BY_NAME = {each.__name__: each for each in _ALL}

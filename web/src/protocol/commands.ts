@@ -18,6 +18,7 @@ export const COMMANDS = [
   { name: 'mode', help: 'choose what the agent may do unasked', takes: 'plan|ask|edits|auto|full', words: [] },
   { name: 'thinking', help: 'choose how long the model thinks', takes: 'off|low|medium|high', words: [] },
   { name: 'budget', help: 'limit what the session may spend', takes: 'DOLLARS|none', words: [] },
+  { name: 'persona', help: 'go on as a template says', takes: 'TEMPLATE|none', words: [] },
   { name: 'diff', help: 'show what this session changed in your files', takes: 'TURN', words: ['changes'] },
   { name: 'undo', help: 'take back the last turn and what it changed', takes: '', words: [] },
   { name: 'redo', help: 'bring back what was taken back last', takes: '', words: ['unrewind'] },

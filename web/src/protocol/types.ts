@@ -2919,6 +2919,7 @@ export interface SessionUpdate {
   name?: string | null
   archived?: boolean | null
   settings?: SettingsChange
+  template?: string | null
   expected?: string
 }
 
@@ -2982,6 +2983,7 @@ export interface Settings {
   temperature?: number | null
   thinking?: "high" | "low" | "medium" | "off" | null
   instructions?: string
+  replace_prompt?: boolean
   disabled_tools?: string[]
   disabled_mcp_servers?: string[]
   tools?: string[] | null
@@ -3001,6 +3003,7 @@ export interface SettingsChange {
   temperature?: number | null
   thinking?: "high" | "low" | "medium" | "off" | null
   instructions?: string
+  replace_prompt?: boolean
   disabled_tools?: string[]
   disabled_mcp_servers?: string[]
   tools?: string[] | null
@@ -3290,6 +3293,7 @@ export interface Template {
   description?: string
   role?: string
   prompt?: string
+  replace_prompt?: boolean
   model?: string
   tools?: string[] | null
   disabled_tools?: string[]

@@ -48,6 +48,7 @@ export const BUILT_IN: Record<Name, Run | { elsewhere: string }> = {
       thinking: thinking === 'default' ? null : thinking,
     })),
   budget,
+  persona,
   diff: tab('review'),
   undo: goBack,
   redo: async ({ conversation }) => {
@@ -146,6 +147,14 @@ async function budget(here: Here, given: string): Promise<unknown> {
   const dollars = given === 'none' ? null : Number(given.replace(/^\$/, ''))
   if (!given || Number.isNaN(dollars)) return ask('Write dollars after it, such as /budget 2.50, or none.')
   return change(here, { budget_usd: dollars })
+}
+
+async function persona({ conversation: { info } }: Here, name: string): Promise<unknown> {
+  if (!name) return ask(`${info.template ? `It works as ${info.template}. ` : ''}Write a template after it, or none.`)
+  const template = name === 'none' ? '' : name
+  const done = await act('session.update', { session: info.id, template })
+  if (done) note(template ? `Now as ${template}, from the next step on.` : 'No persona, from the next step on.')
+  return done
 }
 
 async function compact({ conversation }: Here, collector: string): Promise<unknown> {

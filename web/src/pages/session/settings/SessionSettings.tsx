@@ -43,7 +43,7 @@ function Fields({ info, move, close }: { info: SessionInfo; move: () => void; cl
       <Persona info={info} take={change} />
       <Textarea
         label="Instructions"
-        description="Added to the system prompt."
+        description={draft.replace_prompt ? 'In place of the system prompt.' : 'Added to the system prompt.'}
         value={draft.instructions}
         onChange={(event) => change({ instructions: event.currentTarget.value })}
         autosize

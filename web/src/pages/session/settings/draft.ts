@@ -4,6 +4,7 @@ import type { SessionInfo, SettingsChange, Template } from '@/protocol/types'
 /** What the form holds: every field, as it would be. */
 export interface Draft {
   instructions: string
+  replace_prompt: boolean
   mode: Mode
   budget_usd: number | null
   budget_tokens: number | null
@@ -18,6 +19,7 @@ const USUAL_STEPS = 200
 export function draftOf({ settings = {} }: Pick<SessionInfo, 'settings'>): Draft {
   return {
     instructions: settings.instructions ?? '',
+    replace_prompt: settings.replace_prompt ?? false,
     mode: settings.mode ?? 'ask',
     budget_usd: settings.budget_usd ?? null,
     budget_tokens: settings.budget_tokens ?? null,
@@ -38,6 +40,7 @@ export function changed(before: Draft, now: Draft): SettingsChange {
 export function fromTemplate(template: Template): Partial<Draft> {
   const said: { [name in keyof Draft]?: Draft[name] | null | undefined } = {
     instructions: template.prompt,
+    replace_prompt: template.replace_prompt,
     mode: template.mode,
     budget_usd: template.budget_usd,
     max_steps: template.max_steps,

@@ -10,12 +10,7 @@ const FIRST_LOADS = [
   { page: 'src/pages/dashboard/index.tsx', soon: ['src/parts/Highlighted.tsx'] },
   {
     page: 'src/pages/session/index.tsx',
-    soon: [
-      'src/parts/Formatted.tsx',
-      'src/parts/Highlighted.tsx',
-      'src/pages/session/SidePane.tsx',
-      'src/pages/session/asks/index.tsx',
-    ],
+    soon: ['src/parts/Formatted.tsx', 'src/parts/Highlighted.tsx', 'src/pages/session/SidePane.tsx'],
   },
 ]
 

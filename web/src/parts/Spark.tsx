@@ -1,6 +1,14 @@
+interface Props {
+  values: number[]
+  width?: number
+  height?: number
+  /** Its place is kept while there is nothing to draw. */
+  held?: boolean
+}
+
 /** A small line of what a number did lately. Decoration: the number itself stands beside it. */
-export function Spark({ values, width = 56, height = 16 }: { values: number[]; width?: number; height?: number }) {
-  if (values.length < 2) return null
+export function Spark({ values, width = 56, height = 16, held = false }: Props) {
+  if (values.length < 2) return held ? <svg width={width} height={height} aria-hidden="true" className="spark" /> : null
   const top = Math.max(...values, 1e-9)
   const step = width / (values.length - 1)
   const points = values.map(

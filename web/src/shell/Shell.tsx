@@ -51,8 +51,10 @@ export function Shell() {
         <Rail close={rail.close} />
       </AppShell.Navbar>
       <AppShell.Main id="main" className="main" tabIndex={-1}>
-        <ConnectionBar />
-        <Updated />
+        <div className="bars">
+          <ConnectionBar />
+          <Updated />
+        </div>
         <div className="main-content">
           <Outlet />
         </div>

@@ -14,35 +14,39 @@ import { ThemeSwitch } from './ThemeSwitch'
 export function TopBar({ railOpen, toggleRail }: { railOpen: boolean; toggleRail: () => void }) {
   return (
     <>
-      <Burger
-        opened={railOpen}
-        onClick={toggleRail}
-        hiddenFrom="sm"
-        size="sm"
-        aria-label={railOpen ? 'Close the menu' : 'Open the menu'}
-      />
-      <Link to="/" className="brand" aria-label="OpenAgent">
-        <img src="/icon.svg" width={20} height={20} alt="" />
-        <span>OpenAgent</span>
-      </Link>
+      <div className="top-side">
+        <Burger
+          opened={railOpen}
+          onClick={toggleRail}
+          hiddenFrom="sm"
+          size="sm"
+          aria-label={railOpen ? 'Close the menu' : 'Open the menu'}
+        />
+        <Link to="/" className="brand" aria-label="OpenAgent">
+          <img src="/icon.svg" width={20} height={20} alt="" />
+          <span>OpenAgent</span>
+        </Link>
+      </div>
       <UnstyledButton className="search-button" onClick={openPalette}>
         <IconSearch size={14} />
         <span className="cut">Search sessions, run a command …</span>
         <kbd>{shown('mod+k')}</kbd>
       </UnstyledButton>
-      <Figures />
-      <Tip label="New session (n)">
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label="New session"
-          onClick={() => useShell.setState({ newSession: true })}
-        >
-          <IconPlus size={18} />
-        </ActionIcon>
-      </Tip>
-      <Bell />
-      <ThemeSwitch />
+      <div className="top-side">
+        <Figures />
+        <Tip label="New session (n)">
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label="New session"
+            onClick={() => useShell.setState({ newSession: true })}
+          >
+            <IconPlus size={18} />
+          </ActionIcon>
+        </Tip>
+        <Bell />
+        <ThemeSwitch />
+      </div>
     </>
   )
 }

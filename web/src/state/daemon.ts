@@ -4,7 +4,7 @@ import type { AnyEvent, Results } from '@/protocol/types'
 import { type Conversation, fromSnapshot, reduce, withOlder } from './conversation'
 import { FrameQueue } from './frames'
 import { useLink } from './link'
-import { reduceOverview, useOverview, withTold } from './overview'
+import { reduceOverview, useOverview, withAsks, withTold } from './overview'
 
 export type SessionState = { conversation: Conversation | null; problem: string }
 export type SessionStore = UseBoundStore<StoreApi<SessionState>>
@@ -108,15 +108,17 @@ class Daemon {
 
   private begin(): void {
     void this.request('daemon.follow', { on: true })
-    this.list()
+    void this.list()
     for (const [id, one] of this.followed) if (one.viewers > 0) void this.attach(id, one)
   }
 
-  private list(): void {
+  /** The sessions come together with what they ask: nothing on the dashboard makes way for a question afterwards. */
+  private async list(): Promise<void> {
+    const asking = this.request('asks.list', {}).catch(() => ({ asks: [] }))
     // Those of other agents are many, and nobody waits for them: they are asked for where they are shown.
-    void this.request('session.list', { limit: SESSIONS_PAGE, brought: false }).then((page) =>
-      useOverview.setState((state) => withTold(state, page.sessions, true)),
-    )
+    const listed = await this.request('session.list', { limit: SESSIONS_PAGE, brought: false })
+    const { asks } = await asking
+    useOverview.setState((state) => withAsks(withTold(state, listed.sessions, true), asks))
   }
 
   private async attach(id: string, one: Followed): Promise<void> {
@@ -161,7 +163,7 @@ class Daemon {
       overview.loaded &&
       events.some((event) => event.type === 'turn.started' && !overview.cards[event.session ?? ''])
     )
-      this.list()
+      void this.list()
     if (overview !== useOverview.getState()) useOverview.setState(overview)
     for (const [id, own] of bySession) {
       const one = this.followed.get(id)

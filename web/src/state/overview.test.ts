@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { AnyEvent, SessionInfo } from '@/protocol/types'
-import { emptyOverview, reduceOverview, withSessions } from './overview'
+import { emptyOverview, reduceOverview, withAsks, withSessions } from './overview'
 
 const info = (id: string, more: Partial<SessionInfo> = {}): SessionInfo => ({
   id,
@@ -48,6 +48,24 @@ it('knows what waits for a person', () => {
     decision: 'deny',
   })
   expect(answered.cards.a?.asks).toEqual([])
+})
+
+it('learns with the list what was asked before, and keeps what it heard itself', () => {
+  const ask = (id: string) => ({ id, call_id: 'c', tool: 'shell', arguments: {}, summary: id })
+  const pending = ['a', 'b', 'c'].map((session) => ({
+    ...{ id: `old-${session}`, session, name: session, cwd: '/w', at: 1 },
+    permission: ask(`old-${session}`),
+  }))
+  const listed = withSessions(
+    emptyOverview,
+    [info('a', { status: 'waiting_approval' }), info('b', { status: 'waiting_approval' }), info('c')],
+    true,
+  )
+  const heard = reduceOverview(listed, { type: 'permission.requested', session: 'b', seq: 2, ask: ask('new') })
+  const { a, b, c } = withAsks(heard, pending).cards
+  expect(a?.asks).toEqual([ask('old-a')])
+  expect(b?.asks).toEqual([ask('new')])
+  expect(c?.asks).toEqual([])
 })
 
 it('hears of sessions that come and go, and ignores those it does not know', () => {

@@ -1,5 +1,13 @@
 import { create } from 'zustand'
-import type { AnyEvent, McpServerStatus, Metrics, PermissionAsk, Question, SessionInfo } from '@/protocol/types'
+import type {
+  AnyEvent,
+  McpServerStatus,
+  Metrics,
+  PendingAsk,
+  PermissionAsk,
+  Question,
+  SessionInfo,
+} from '@/protocol/types'
 
 /** What the dashboard knows of a session beyond its own description. */
 export interface Card {
@@ -64,6 +72,19 @@ export function withTold(state: Overview, sessions: SessionInfo[], whole: boolea
     if (card) next.cards[id] = { ...card, unlisted }
   }
   return next
+}
+
+/** What was asked before this page came, for those that wait and of whose questions nothing is known yet. */
+export function withAsks(state: Overview, pending: PendingAsk[]): Overview {
+  const cards = { ...state.cards }
+  for (const [id, card] of Object.entries(state.cards)) {
+    if (card.info.status !== 'waiting_approval' || card.asks.length + card.questions.length > 0) continue
+    const own = pending.filter(({ session }) => session === id)
+    const asks = own.flatMap(({ permission }) => permission ?? [])
+    const questions = own.flatMap(({ question }) => question ?? [])
+    if (asks.length + questions.length > 0) cards[id] = { ...card, asks, questions }
+  }
+  return { ...state, cards }
 }
 
 /** All that a session works for, the nearest first. */

@@ -59,20 +59,20 @@ function LastLine({ card }: { card: Card }) {
 /** What the session changed, and the way to look through it. */
 function Changed({ card }: { card: Card }) {
   const { id, seq } = card.info
-  const { data } = useQuery({
+  const { data, isPending } = useQuery({
     queryKey: ['session.changes', id, seq],
     queryFn: () => daemon.request('session.changes', { session: id }),
     staleTime: Number.POSITIVE_INFINITY,
   })
   const files = data?.files ?? []
-  if (files.length === 0) return null
+  if (files.length === 0) return isPending ? <div className="card-changed" /> : null
   const sum = (of: 'added' | 'removed') => files.reduce((total, file) => total + (file[of] ?? 0), 0)
   return (
     <div className="card-changed">
-      <span className="cut">
-        {files.length === 1 ? files[0]?.path : `${files.length} files`}{' '}
-        <Churn added={sum('added')} removed={sum('removed')} />
+      <span className="card-changed-path">
+        <bdi>{files.length === 1 ? files[0]?.path : `${files.length} files`}</bdi>
       </span>
+      <Churn added={sum('added')} removed={sum('removed')} />
       <Link to="/sessions/$id" params={{ id }} search={{ tab: 'review' } as object} className="card-review">
         Review
       </Link>

@@ -1,11 +1,11 @@
-import { Button, Select, TextInput } from '@mantine/core'
+import { Button, Select, Skeleton, TextInput } from '@mantine/core'
 import { IconChecks, IconPlus, IconSearch, IconSparkles } from '@tabler/icons-react'
 import { lazy, type ReactNode, useMemo, useState } from 'react'
 import { answering, folderName } from '@/lib/format'
 import { onDemand } from '@/parts/Demand'
 import { useFirstRun } from '@/parts/first-run'
 import { Page } from '@/parts/Page'
-import { EmptyState, LoadingRows } from '@/parts/states'
+import { EmptyState } from '@/parts/states'
 import { useShell } from '@/shell/shell-state'
 import { useKeys } from '@/shell/shortcuts'
 import { type ByTurn, byProject, useByTurn } from '@/state/attention'
@@ -57,10 +57,12 @@ function Sessions() {
             onChange={(event) => setQuery(event.currentTarget.value)}
           />
           <Order sort={sort} setSort={setSort} />
-          {total > 0 && (
+          {(!loaded || total > 0) && (
             <Button
               size="xs"
               variant="default"
+              className="dashboard-choose"
+              disabled={!loaded}
               leftSection={<IconChecks size={16} />}
               aria-pressed={choosing !== null}
               onClick={() => setChoosing(choosing ? null : new Set())}
@@ -77,7 +79,7 @@ function Sessions() {
     >
       <SystemPanel />
       {!loaded ? (
-        <LoadingRows count={3} height={128} />
+        <LoadingCards />
       ) : total === 0 ? (
         <Empty />
       ) : Object.values(shown).flat().length === shown.brought.length ? (
@@ -87,6 +89,17 @@ function Sessions() {
       )}
       <Theirs query={query} />
     </Page>
+  )
+}
+
+/** In the places that the cards will have. */
+function LoadingCards() {
+  return (
+    <div className="cards" role="status" aria-label="Loading">
+      {Array.from({ length: 6 }, (_, index) => (
+        <Skeleton key={index} className="card-loading" radius="md" />
+      ))}
+    </div>
   )
 }
 

@@ -15,6 +15,7 @@ import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
 import { useAgentKeys } from './agents/keys'
+import { Asks } from './asks'
 import { Chat } from './Chat'
 import { Composer } from './composer/Composer'
 import { Header } from './Header'
@@ -26,7 +27,6 @@ import { Split } from './split/Split'
 import { type Going, usePlace } from './split/use-place'
 import './session.css'
 
-const Asks = later(() => import('./asks'))
 const Rewind = later(() => import('./Rewind'))
 const ReviewTab = later(() => import('./review'))
 const FilesTab = later(() => import('./FilesTab'))
@@ -201,7 +201,7 @@ function ChatTab({ conversation, rewind, at }: ComponentProps<typeof Chat>) {
           <Chat conversation={conversation} rewind={rewind} at={at} />
         )}
         <div className="session-bottom">
-          <Suspense>{needsAnswer(conversation) && <Asks conversation={conversation} />}</Suspense>
+          <Asks conversation={conversation} />
           {!isFlow(conversation.info) && <Composer conversation={conversation} rewind={rewind} />}
         </div>
       </div>
@@ -226,10 +226,6 @@ function useLookedAt(id: string): void {
     document.addEventListener('visibilitychange', seen)
     return () => document.removeEventListener('visibilitychange', seen)
   }, [id, at])
-}
-
-function needsAnswer({ permissions, questions }: Conversation): boolean {
-  return permissions.length > 0 || questions.length > 0
 }
 
 function isUntouched({ messages, live, runs, notes }: Conversation): boolean {

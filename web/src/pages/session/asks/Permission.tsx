@@ -1,5 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
-import { Suspense, useRef, useState } from 'react'
+import { Suspense, useCallback, useRef, useState } from 'react'
 import { act } from '@/lib/ask'
 import { later } from '@/lib/later'
 import { Churn } from '@/parts/Diff'
@@ -35,7 +35,9 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
   const [why, setWhy] = useState(false)
   const [whole, setWhole] = useState(false)
   const [all, setAll] = useState(false)
-  const [seen, setSeen] = useState(false)
+  // Not known until the browser has said whether the end of it is in sight.
+  const [seen, setSeen] = useState<boolean | null>(null)
+  const tellSeen = useCallback((inSight: boolean) => setSeen((before) => before || inSight), [])
   const [denying, setDenying] = useState(false)
   const settled = useSettled()
   const { busy, answer } = useAnswer(session, ask)
@@ -69,7 +71,7 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
       {isHeld(ask) && ask.reason && <p className="ask-reason">{ask.reason}</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section ref={subject} className="ask-subject" tabIndex={0} aria-label="What it is about">
-        <Subject ask={ask} all={all} showAll={() => setAll(true)} seen={() => setSeen(true)} />
+        <Subject ask={ask} all={all} showAll={() => setAll(true)} seen={tellSeen} />
       </section>
       {why && <Why ask={ask} cwd={cwd} />}
       {denying ? (
@@ -86,6 +88,7 @@ export function Permission({ session, cwd, ask, behind, keys }: Props) {
           ways={ways}
           high={risk === 'high'}
           unread={unread}
+          below={seen === false}
           busy={busy}
           why={why}
           allow={allow}

@@ -10,13 +10,15 @@ const Highlighted = later(() => import('@/parts/Highlighted'))
 /** More lines than this are shown on request; only then is the end in sight. */
 const FIRST_LINES = 2000
 
+type Seen = (inSight: boolean) => void
+
 interface Props {
   ask: PermissionAsk
   /** Whether all of a long change is wanted, and who wants it. */
   all: boolean
   showAll: () => void
-  /** Called when the end of it is in sight. */
-  seen: () => void
+  /** Told whether the end of it is in sight. */
+  seen: Seen
 }
 
 /** All of what it is about: the exact command, or the change as it would be made. */
@@ -24,7 +26,9 @@ export function Subject({ ask, all, showAll, seen }: Props) {
   const { command, path, old, new: fresh, content } = ask.arguments
   const told = useMemo(() => filesOf(ask.diff ?? ''), [ask.diff])
   const end = <End seen={seen} />
-  const changes = (files: FileDiff[]) => <Changes ask={ask} files={files} all={all} showAll={showAll} end={end} />
+  const changes = (files: FileDiff[]) => (
+    <Changes ask={ask} files={files} all={all} showAll={showAll} end={end} below={<Below seen={seen} />} />
+  )
   if (told.length > 0) return changes(told)
   if (isHeld(ask))
     return (
@@ -78,10 +82,12 @@ const FATES = { new: 'new file', gone: 'is deleted', changed: '' }
 interface ChangesProps extends Omit<Props, 'seen'> {
   files: FileDiff[]
   end: React.ReactNode
+  /** In the place of the end while that is left out. */
+  below: React.ReactNode
 }
 
 /** What is left out is told, and leads to itself. The daemon leaves out lines too; then the call's own words say them. */
-function Changes({ ask, files, all, showAll, end }: ChangesProps) {
+function Changes({ ask, files, all, showAll, end, below }: ChangesProps) {
   const { shown, cut, lines } = all ? { shown: files, cut: 0, lines: 0 } : within(files, FIRST_LINES)
   const [moreLines, moreFiles] = [ask.more_lines ?? 0, ask.more_files ?? 0]
   return (
@@ -104,9 +110,12 @@ function Changes({ ask, files, all, showAll, end }: ChangesProps) {
         </div>
       ))}
       {!all && lines + moreLines > 0 ? (
-        <button type="button" className="diff-more" onClick={showAll}>
-          {leftOut(lines + moreLines, cut + moreFiles)}
-        </button>
+        <>
+          <button type="button" className="diff-more" onClick={showAll}>
+            {leftOut(lines + moreLines, cut + moreFiles)}
+          </button>
+          {below}
+        </>
       ) : (
         <>
           {moreLines > 0 && (
@@ -144,17 +153,19 @@ function replacement(path: string, old: string, fresh: string): FileDiff {
   return { path, fate: 'changed', lines: [...removed, ...added], added: added.length, removed: removed.length }
 }
 
+/** The end is nowhere: it has to be asked for. */
+function Below({ seen }: { seen: Seen }) {
+  useEffect(() => seen(false), [seen])
+  return null
+}
+
 /** The end of it. In sight means in sight of the person: whatever scrolls around it is taken into account. */
-function End({ seen }: { seen: () => void }) {
+function End({ seen }: { seen: Seen }) {
   const end = useRef<HTMLSpanElement>(null)
-  const latest = useRef(seen)
-  latest.current = seen
   useEffect(() => {
-    const watch = new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting)) latest.current()
-    })
+    const watch = new IntersectionObserver((entries) => seen(entries.some((entry) => entry.isIntersecting)))
     if (end.current) watch.observe(end.current)
     return () => watch.disconnect()
-  }, [])
+  }, [seen])
   return <span ref={end} className="ask-end" aria-hidden />
 }

@@ -8,6 +8,8 @@ interface Props {
   /** High risk: nothing invites to be pressed, and nothing can be before all of it was in sight. */
   high: boolean
   unread: boolean
+  /** Its end is out of sight. */
+  below: boolean
   busy: boolean
   why: boolean
   allow: (choice: PermissionChoice) => void
@@ -21,7 +23,7 @@ export function Ways(props: Props) {
   const { ways, busy, unread } = props
   return (
     <>
-      {unread && (
+      {unread && props.below && (
         <p className="ask-unread" role="status">
           High risk: read it to the end before you allow it. <kbd>j</kbd> and <kbd>k</kbd> scroll, <kbd>v</kbd> shows
           all of it.

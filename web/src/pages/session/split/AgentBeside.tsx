@@ -10,7 +10,7 @@ import { daemon } from '@/state/daemon'
 import { useOverview } from '@/state/overview'
 import { belowOf } from '../agents/SideAgents'
 import { useTree } from '../agents/use-agents'
-import Asks from '../asks'
+import { Asks } from '../asks'
 import { Chat } from '../Chat'
 import type { Going } from './use-place'
 

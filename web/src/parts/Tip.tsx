@@ -8,7 +8,8 @@ export function Tip({
   children,
 }: {
   label: string
-  side?: 'bottom' | 'right'
+  /** `end`: below, from its right edge to the left, for what stands at the edge of something that scrolls. */
+  side?: 'bottom' | 'right' | 'top' | 'end'
   children: ReactNode
 }) {
   return (

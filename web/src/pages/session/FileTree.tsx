@@ -29,6 +29,9 @@ const Marks = createContext(NO_MARKS)
 /** Folders that were opened or closed by hand, by session: the tree is as it was left. */
 const folded = new Map<string, boolean>()
 
+/** What version control and desktops keep for themselves: nobody opens it here, as in any editor. */
+const KEPT_BY_TOOLS = new Set(['.git', '.hg', '.svn', '.DS_Store'])
+
 const ACTIONS = [
   { what: 'Open by name', Icon: IconFileSearch },
   { what: 'New file', Icon: IconFilePlus },
@@ -131,7 +134,7 @@ function moveFocus(event: KeyboardEvent<HTMLDivElement>): void {
 function Directory({ session, path, depth, opened, open }: Props & { path: string; depth: number }) {
   const listed = useAsk('files.list', { session, path }, { staleTime: 0 })
   if (listed.error) return <p className="tree-problem">{listed.error.message}</p>
-  const entries = listed.data?.entries ?? []
+  const entries = (listed.data?.entries ?? []).filter(({ name }) => !KEPT_BY_TOOLS.has(name))
   return (
     <>
       {entries.map((entry) =>

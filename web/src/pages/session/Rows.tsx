@@ -128,7 +128,7 @@ function TextRow({ text, live, message }: { text: string; live: boolean; message
 /** The request that led to an answer, and the response, as they went over the wire. */
 function RawButton({ number }: { number: number }) {
   return (
-    <Tip label="As the provider saw it">
+    <Tip label="As the provider saw it" side="end">
       <ActionIcon
         size="xs"
         variant="subtle"

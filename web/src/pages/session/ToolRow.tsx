@@ -79,7 +79,7 @@ function OpenFileOf({ call, display }: { call: ToolCallPart; display: Display })
   if (!open || !place) return null
   const label = `Open ${place.path}`
   return (
-    <Tip label={label}>
+    <Tip label={label} side="end">
       <ActionIcon
         className="tool-open"
         size="sm"

@@ -174,7 +174,7 @@ export function Composer({ conversation, rewind }: Props) {
         <div className="composer-line">
           <FileButton onChange={files.add} multiple>
             {(button) => (
-              <Tip label="Attach pictures or texts">
+              <Tip label="Attach pictures or texts" side="top">
                 <ActionIcon {...button} variant="subtle" color="gray" size="lg" aria-label="Attach">
                   <IconPaperclip size={17} />
                 </ActionIcon>
@@ -205,14 +205,14 @@ export function Composer({ conversation, rewind }: Props) {
             onPaste={files.onPaste}
           />
           {running && (
-            <Tip label={asked ? 'Stop' : 'Stop (Esc). What waits is held back.'}>
+            <Tip label={asked ? 'Stop' : 'Stop (Esc). What waits is held back.'} side="top">
               <ActionIcon variant="light" color="red" size="lg" aria-label="Stop" className="stop" onClick={stop}>
                 <IconPlayerStopFilled size={15} />
               </ActionIcon>
             </Tip>
           )}
           {!again.one && (
-            <Tip label={running ? 'Queue (Enter)' : 'Send (Enter)'}>
+            <Tip label={running ? 'Queue (Enter)' : 'Send (Enter)'} side="top">
               <ActionIcon
                 size="lg"
                 aria-label={running ? 'Queue' : 'Send'}

@@ -37,7 +37,12 @@ async def answer_with_defaults(client: Client, attachment: Attachment) -> None:
 def known_as() -> McpOAuth:
     """What a scenario says about the client, or the address that the suite takes for a client's own."""
     given: dict[str, str] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
-    return McpOAuth(given.get("client_id", CLIENT_PAGE), given.get("client_secret", ""))
+    by_itself = "client-credentials" in os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    return McpOAuth(
+        given.get("client_id", CLIENT_PAGE),
+        given.get("client_secret", ""),
+        grant="client_credentials" if by_itself else "",
+    )
 
 
 async def log_in(client: Client) -> None:

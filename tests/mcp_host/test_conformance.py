@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
         "auth/scope-step-up",
         "auth/pre-registration",
         "auth/basic-cimd",
+        "auth/client-credentials-basic",
     ],
 )
 def test_the_official_suite_is_content_with_the_client(npm: Path, scenario: str) -> None:

@@ -34,10 +34,14 @@ class McpLogins:
 
     async def auth(self, definition: ServerDefinition, visit: AskToVisit) -> "httpx2.Auth | None":
         """For requests to a server somebody is logged in to. When it wants more than was granted, `visit` asks."""
+        by_itself = definition.oauth.grant == "client_credentials"
         kept = await asyncio.to_thread(self._kept, definition.name) if definition.transport != "stdio" else ""
-        if not kept:
+        if not kept and not by_itself:
             return None
         sdk = await asyncio.to_thread(import_module, "openagent.tools.mcp.oauth")
+
+        if by_itself:
+            return sdk.own_login(definition, kept, partial(self._keep, definition.name))
 
         async def show(url: str) -> None:
             if not await visit("Log in again, so that it can do what it was asked to.", url):
@@ -53,6 +57,12 @@ class McpLogins:
                 "invalid_argument",
                 f"{definition.name} is a command: there is nothing to log in to.",
                 hint="Set its keys.",
+            )
+        if definition.oauth.grant == "client_credentials":
+            raise OpenAgentError(
+                "invalid_argument",
+                f"{definition.name} lets the client in by its own id and secret: nobody logs in.",
+                hint=f"`openagent mcp test {definition.name}` tries it.",
             )
         sdk = await asyncio.to_thread(import_module, "openagent.tools.mcp.oauth")
         shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -19,6 +19,10 @@ class McpOAuth(Struct, frozen=True, omit_defaults=True):
     """What we show as proof, where the server gave us one."""
     scopes: list[str] = []
     """Asked for besides those that the server names."""
+    grant: Literal["", "client_credentials"] = ""
+    """`client_credentials`: the client itself is let in, by its id and secret, and nobody logs in."""
+    issuer: str = ""
+    """The authorization server that gave us the id: the secret is shown to no other."""
 
     def __repr__(self) -> str:
         return f"McpOAuth({self.client_id!r})"

@@ -1624,6 +1624,8 @@ export interface McpOAuth {
   client_id?: string
   client_secret?: string
   scopes?: string[]
+  grant?: "" | "client_credentials"
+  issuer?: string
 }
 
 /** A prompt of a server. */

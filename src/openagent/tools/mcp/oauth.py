@@ -1,6 +1,7 @@
 """Logins to servers, on the official SDK's client. Loads the SDK: import it only when a login is at stake."""
 
 import time
+import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
@@ -8,6 +9,7 @@ from typing import Protocol
 import httpx2
 import msgspec
 from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.auth.utils import union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -16,6 +18,7 @@ from mcp.shared.auth import (
     OAuthMetadata,
     OAuthToken,
 )
+from mcp.shared.exceptions import MCPDeprecationWarning
 from msgspec import Struct
 from pydantic import AnyUrl
 
@@ -121,6 +124,21 @@ def kept_login(
     if storage.grant.metadata:
         provider.context.oauth_metadata = OAuthMetadata.model_validate_json(storage.grant.metadata)
     return provider
+
+
+def own_login(definition: ServerDefinition, kept: str, save: Callable[[str], Awaitable[None]]) -> httpx2.Auth:
+    """The client itself is let in. Without an issuer the server says where, as it does when a person logs in."""
+    given = definition.oauth
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MCPDeprecationWarning)
+        return ClientCredentialsOAuthProvider(
+            definition.url,
+            GrantStorage(definition, kept, save),
+            given.client_id,
+            given.client_secret,
+            scope=" ".join(given.scopes) or None,
+            issuer=given.issuer or None,
+        )
 
 
 async def log_in(

@@ -23,6 +23,13 @@ const SCRIPT = {
       steps: [{ tool_calls: [call('shell', { command: 'make test -k' })] }, { text: 'The tool said: {last_result}' }],
     },
     {
+      match: 'take long',
+      steps: [
+        { tool_calls: [call('shell', { command: 'until test -e go-on; do sleep 0.1; done' })] },
+        { text: 'The tool said: {last_result}' },
+      ],
+    },
+    {
       match: 'reach it',
       steps: [
         { tool_calls: [call('shell', { command: 'curl -sS http://far.test/' })] },
@@ -134,11 +141,27 @@ it('says who wants to reach a host and that the command runs', async () => {
   const page = await house.visit(path)
   await send(page, 'reach it')
   const ask = page.getByRole('region', { name: 'Permission needed' })
+  await ask.getByText('Connect to far.test:80?').waitFor()
   await ask.getByText('The command wants to connect to far.test:80.').waitFor()
   expect(await page.getByText('wants to run').count()).toBe(0)
   await page.getByRole('img', { name: 'running', exact: true }).waitFor()
   await ask.getByRole('button', { name: /^Deny d/ }).click()
   await answers(page).getByText('the user said no').first().waitFor()
+})
+
+it('says by its command what runs: in the session, on its card, and after a reload', async () => {
+  const { path } = await house.session({ mode: 'full', name: 'a long one' })
+  const page = await house.visit(path)
+  await send(page, 'take long')
+  const doing = page.locator('.session-doing').getByText('running until test -e go-on; do sleep 0.1; done')
+  await doing.waitFor()
+  await page.reload()
+  await doing.waitFor()
+  await page.goto(house.url)
+  const card = page.getByRole('listitem').filter({ hasText: 'a long one' })
+  await card.getByText('running until test -e go-on').waitFor()
+  writeFileSync(join(house.workspace, 'go-on'), '')
+  await card.getByText('The tool said').waitFor()
 })
 
 it('denies with a reason that the model is told', async () => {

@@ -11,6 +11,7 @@ from openagent.core.session import Session
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Settings, SettingsChange, Status
+from openagent.protocol.words import call_at_work
 from openagent.safety.inherited import InheritedRules
 
 
@@ -42,7 +43,7 @@ class AgentWatch:
     def hear(self, event: e.Event) -> None:
         match event:
             case e.ToolStarted():
-                self.detail = " ".join(f"{event.tool} {event.summary}".split())[:120]
+                self.detail = call_at_work(event.tool, event.summary)
                 self._show()
             case e.StatusChanged():
                 self.status = event.status

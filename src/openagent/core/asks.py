@@ -20,6 +20,7 @@ from openagent.protocol.conversation import PendingAsk, PermissionAnswer
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import PermissionRequested, PermissionResolved, StatusChanged
 from openagent.protocol.sessions import PermissionAsk, Question
+from openagent.protocol.words import call_at_work
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -167,7 +168,8 @@ async def ask_person(
     except BaseException:
         answered.cancel()
         raise
-    going_on = _as_before(session) if aside else [StatusChanged(status="executing_tool", detail=ask.tool)]
+    detail = call_at_work(ask.tool, ask.summary) if resolved.decision == "allow" else ""
+    going_on = _as_before(session) if aside else [StatusChanged(status="executing_tool", detail=detail)]
     await session.record(resolved, *going_on, rows=Rows(audit=audit, granted=granted), op_id=op_id)
     return resolved
 

@@ -51,7 +51,7 @@ from openagent.protocol.events import (
 )
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import PermissionAsk, PlanItem, Question, Wall
-from openagent.protocol.words import DENIED, subject_of
+from openagent.protocol.words import DENIED, call_at_work, subject_of
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -124,7 +124,8 @@ async def run_user_call(
     _apart.set(apart)
     call = ToolCallPart(call_id or f"user-{uuid4().hex[:12]}", tool, arguments)
     if not session.running:
-        session.post(StatusChanged(status="executing_tool", detail=tool), op_id=op_id)
+        detail = call_at_work(tool, subject_of(tool, arguments))
+        session.post(StatusChanged(status="executing_tool", detail=detail), op_id=op_id)
     try:
         if not session.running:  # a turn keeps the tools that it began with
             await session.tools.look()

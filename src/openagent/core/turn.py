@@ -35,6 +35,7 @@ from openagent.protocol.events import (
 from openagent.protocol.messages import Message, NotePart, Part, StopReason, ToolCallPart, UserPart
 from openagent.protocol.sessions import TurnEnd
 from openagent.protocol.usage import SessionUsage, Usage
+from openagent.protocol.words import call_at_work, subject_of
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -209,7 +210,7 @@ class Turn:
                 MessageAdded(message=message),
                 UsageUpdated(usage=usage, last=used, last_cost_usd=message.cost_usd, cache_miss=cache_miss),
                 *(
-                    [StatusChanged(status="executing_tool", detail=_names(calls))]
+                    [StatusChanged(status="executing_tool", detail=_doing(calls))]
                     if (calls := message.tool_calls)
                     else ()
                 ),
@@ -322,5 +323,7 @@ class Turn:
         return records, usage
 
 
-def _names(calls: Sequence[ToolCallPart]) -> str:
-    return ", ".join(dict.fromkeys(call.name for call in calls))
+def _doing(calls: Sequence[ToolCallPart]) -> str:
+    """The first of them, and how many more there are."""
+    first = call_at_work(calls[0].name, subject_of(calls[0].name, calls[0].arguments))
+    return first if len(calls) == 1 else f"{first} and {len(calls) - 1} more"

@@ -28,6 +28,7 @@ OPENINGS = {
     "credential": About("other", ("use the credential", "using the credential", "used the credential")),
 }
 """What is asked for beside calls."""
+_LONGEST_AT_WORK = 120
 _OF_MCP = About("other", ("call", "calling", "called"))
 _SUBJECTS = ("command", "path", "file", "pattern", "query", "url", "question", "task", "code", "name", "id")
 """Arguments that may stand for a call of a tool that nothing is known of, the most telling first."""
@@ -63,6 +64,11 @@ def call_to_come(tool: str, subject: str) -> str:
 def call_going_on(tool: str, subject: str) -> str:
     """`editing app.py`"""
     return _said(tool, 1, subject)
+
+
+def call_at_work(tool: str, subject: str) -> str:
+    """`shell pytest -q`: a call on one line, for who knows what the tool is called in words."""
+    return " ".join(f"{tool} {'' if subject == tool else subject}".split())[:_LONGEST_AT_WORK]
 
 
 def call_ended(tool: str, subject: str, ended: str) -> str:

@@ -20,14 +20,10 @@ const SHAPES: Record<Status, string> = {
 }
 
 /** ● at work, ◆ waits for a person, ○ idle, ✗ failed: told by shape, not by colour alone. */
-export function StatusMark({ status = 'idle' }: { status?: Status }) {
+export function StatusMark({ status = 'idle', doing = '' }: { status?: Status; doing?: string }) {
+  const words = doing || statusWords[status]
   return (
-    <span
-      className={`status-mark status-${status}`}
-      role="img"
-      aria-label={statusWords[status]}
-      title={statusWords[status]}
-    >
+    <span className={`status-mark status-${status}`} role="img" aria-label={words} title={words}>
       {SHAPES[status]}
     </span>
   )

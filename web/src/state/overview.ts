@@ -137,7 +137,9 @@ function reduceCard(card: Card, event: AnyEvent): Card {
   })
   switch (event.type) {
     case 'status':
-      return { ...card, info: now({ status: event.status }), line: event.detail || card.line }
+      return { ...card, info: now({ status: event.status }), line: lineOf(card, event) }
+    case 'tool.started':
+      return { ...card, line: [event.tool, event.summary ?? ''].join(' ') }
     case 'turn.started':
       return {
         ...card,
@@ -178,4 +180,10 @@ function reduceCard(card: Card, event: AnyEvent): Card {
     default:
       return card
   }
+}
+
+/** What is asked stands on the card itself, and the call goes on where it was. */
+function lineOf(card: Card, { status, detail }: Extract<AnyEvent, { type: 'status' }>): string {
+  if (status === 'waiting_approval') return card.line
+  return detail || (status === 'executing_tool' ? '' : card.line)
 }

@@ -6,8 +6,9 @@ import { lastLine } from '@/lib/format'
 import { plainWords } from '@/lib/plain'
 import { wordsForEnd } from '@/lib/turn-words'
 import { doingWords } from '@/pages/session/agents/views'
+import { doingCall } from '@/pages/session/tool-words'
 import { Churn } from '@/parts/Diff'
-import type { Message } from '@/protocol/types'
+import type { Message, MessagePage } from '@/protocol/types'
 import { isRunning } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
 import type { Card } from '@/state/overview'
@@ -48,12 +49,21 @@ export const SessionCard = memo(function SessionCard({ card, agents, news, chose
 /** What it does now, or what it said last: in words, without their marks. */
 function LastLine({ card }: { card: Card }) {
   const { info } = card
-  const page = useNewest(info, !isRunning(info) && (!card.line || info.status === 'error'))
-  if (isRunning(info)) return <p className="card-line cut">{doingWords(card.line, info.status)} …</p>
+  const page = useNewest(info, !card.line || info.status === 'error')
+  if (isRunning(info)) {
+    const called = card.line || info.status !== 'executing_tool' ? '' : callIn(page)
+    return <p className="card-line cut">{called || doingWords(card.line, info.status)} …</p>
+  }
   const end = info.status === 'error' ? page?.turns?.at(-1) : undefined
   if (end) return <p className="card-line card-bad">{wordsForEnd(end).text}</p>
   const said = lastLine(plainWords(card.line)) || (page ? page.messages.map(lineOf).join('') : '')
   return <p className="card-line">{said || <span className="dim">Nothing said yet.</span>}</p>
+}
+
+/** What a session does that began with it before this page was opened. */
+function callIn(page: MessagePage | undefined): string {
+  const call = page?.messages.at(-1)?.parts.find((part) => part.type === 'tool_call')
+  return call ? doingCall(call) : ''
 }
 
 /** What the session changed, and the way to look through it. */

@@ -4,6 +4,8 @@ import { useMemo, useState } from 'react'
 import { Ago } from '@/parts/Ago'
 import { StatusMark } from '@/parts/StatusMark'
 import { useByTurn } from '@/state/attention'
+import type { Card } from '@/state/overview'
+import { doingWords } from './agents/views'
 import './session-list.css'
 
 /** The other sessions, beside the one that is open: what needs the person first, then what is at work, then what is new. */
@@ -37,7 +39,7 @@ export function SessionList({ close }: { close?: () => void }) {
               activeOptions={{ includeSearch: false }}
               onClick={close}
             >
-              <StatusMark status={card.info.status} />
+              <StatusMark status={card.info.status} doing={doingOf(card)} />
               <span className={news.has(card) ? 'cut session-link-news' : 'cut'} title={card.info.name}>
                 {card.info.name || 'Unnamed session'}
               </span>
@@ -51,4 +53,8 @@ export function SessionList({ close }: { close?: () => void }) {
       {shown.length === 0 && <p className="dim">No session is called that.</p>}
     </nav>
   )
+}
+
+function doingOf({ info, line }: Card): string {
+  return info.status === 'executing_tool' && line ? doingWords(line, info.status) : ''
 }

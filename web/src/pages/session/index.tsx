@@ -18,6 +18,7 @@ import { useAgentKeys } from './agents/keys'
 import { Asks } from './asks'
 import { Chat } from './Chat'
 import { Composer } from './composer/Composer'
+import { Doing } from './Doing'
 import { Header } from './Header'
 import { toggleThinking } from './open-rows'
 import { openPanel, showRaw, usePanel, useRaw } from './panels'
@@ -202,6 +203,7 @@ function ChatTab({ conversation, rewind, at }: ComponentProps<typeof Chat>) {
         )}
         <div className="session-bottom">
           <Asks conversation={conversation} />
+          {!isFlow(conversation.info) && <Doing conversation={conversation} />}
           {!isFlow(conversation.info) && <Composer conversation={conversation} rewind={rewind} />}
         </div>
       </div>

@@ -22,6 +22,11 @@ export function wordsFor(call: ToolCallPart, summary: string, phase: Phase): { v
   return { verb: verbFor(about, phase), object: object === call.name ? '' : firstLine(object) }
 }
 
+/** A call while it runs, in all its words: `running pytest -q`, `editing src/x.py`. */
+export function doingCall(call: ToolCallPart, summary = ''): string {
+  return `${aboutTool(call.name).words[1]} ${wordsFor(call, summary, 'running').object}`.trim()
+}
+
 function verbFor({ words: [todo, doing, done] }: ToolWords, phase: Phase): string {
   const speaksForItself = todo === 'run'
   switch (phase) {

@@ -58,7 +58,7 @@ function split(name: string): string[] {
 /** `shell pytest -q` is told as `running pytest -q`. */
 export function doingWords(detail: string, status: SessionInfo['status']): string {
   if (status === 'waiting_approval') return 'waits for you'
-  if (!detail) return 'thinking'
+  if (!detail) return status === 'executing_tool' ? 'at work' : 'thinking'
   const [tool = '', ...about] = detail.split(' ')
   return [aboutTool(tool).words[1], ...about].join(' ')
 }

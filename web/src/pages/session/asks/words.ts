@@ -3,7 +3,6 @@ import type { PermissionAsk, PermissionChoice } from '@/protocol/types'
 import { aboutTool } from '../tool-words'
 
 const TITLES: Record<string, string> = {
-  network: 'Let it connect?',
   folder: 'Let it read this folder?',
   folder_write: 'Let it write in this folder?',
   unsaved: 'Let it change what undo cannot bring back?',
@@ -22,6 +21,7 @@ export function isHeld(ask: PermissionAsk): boolean {
 export function titleOf(ask: PermissionAsk): string {
   const [todo] = aboutTool(ask.tool).words
   if (todo === 'run') return 'Run this command?'
+  if (ask.tool === 'network') return `Connect to ${ask.summary}?`
   const named = TITLES[ask.tool]
   if (named) return named
   const files = filesOf(ask.diff ?? '')

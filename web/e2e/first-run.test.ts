@@ -159,6 +159,53 @@ it('leads by keys alone from a model server that was found on this machine to it
   expect(readFileSync(join(fresh.home, 'config.toml'), 'utf8')).toContain('model = "ollama/llama3.2:latest"')
 }, 60_000)
 
+/** A house with nothing but what the first page can lead to. */
+async function withServers(): Promise<House> {
+  const servers = spawn(join(REPOSITORY, '.venv/bin/python'), [join(import.meta.dirname, 'first_run_servers.py')], {
+    cwd: REPOSITORY,
+    env: { ...process.env, PYTHONPATH: REPOSITORY },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void servers.stdin?.end())
+  const [line] = (await once(createInterface({ input: servers.stdout! }), 'line')) as [string]
+  const { config } = JSON.parse(line) as { config: string }
+  const fresh = await House.open([], `local_servers = []\n${config}[jail]\nkind = "host"\n`, { bare: true })
+  onTestFinished(() => fresh.close())
+  return fresh
+}
+
+const startHere = async (page: Page, fresh: House) => {
+  await dialog(page).getByRole('textbox', { name: 'Directory' }).fill(fresh.workspace)
+  await dialog(page).getByLabel('First message').fill('hello')
+  await dialog(page).getByRole('button', { name: 'Start' }).click()
+}
+const modelOf = (fresh: House) => /^model = "(.*)"$/m.exec(readFileSync(join(fresh.home, 'config.toml'), 'utf8'))?.[1]
+
+it('logs in from the first page, in a tab of its own, and its account answers', async () => {
+  const fresh = await withServers()
+  const page = await fresh.visit()
+  await page.getByRole('button', { name: 'Log in to mine' }).click()
+  await dialog(page).getByText('Open this address and say yes there.').waitFor()
+  expect(await violationsOn(page)).toEqual([])
+  const opening = page.context().waitForEvent('page')
+  await dialog(page).getByRole('link', { name: 'Open' }).click()
+  await (await opening).getByText('logged in').waitFor()
+  await dialog(page).getByRole('heading', { name: 'New session' }).waitFor()
+  expect(modelOf(fresh)).toMatch(/^mine\/claude/)
+  await startHere(page, fresh)
+  await page.getByRole('article', { name: 'The agent said' }).getByText('From who is logged in.').waitFor()
+}, 120_000)
+
+it('takes the tour with nothing at hand, and says that it is scripted', async () => {
+  const fresh = await withServers()
+  const page = await fresh.visit()
+  await page.getByRole('button', { name: 'Take the tour' }).click()
+  await page.waitForURL(/\/sessions\//)
+  await page.getByRole('heading', { name: 'guided tour' }).waitFor()
+  await page.getByText('The model is scripted').first().waitFor()
+  await page.getByRole('article', { name: 'The agent said' }).last().getByText('[scripted]').waitFor()
+}, 120_000)
+
 it('tries a provider of one’s own and edits settings, each with what it is for and where it comes from', async () => {
   const page = await house.visit('/auth')
   const dead = 'http://127.0.0.1:9/v1'

@@ -54,6 +54,7 @@ output = 15.0
 
 let house: House
 let authorization: ChildProcess
+let loginServer: string
 let worked: { id: string; path: string }
 
 beforeAll(async () => {
@@ -66,6 +67,7 @@ beforeAll(async () => {
     { cwd: REPOSITORY, stdio: ['ignore', 'pipe', 'inherit'] },
   )
   const [url] = (await once(createInterface({ input: authorization.stdout! }), 'line')) as [string]
+  loginServer = url
   house = await House.open(SCRIPT, settings(url))
   worked = await house.session({ name: 'fix flaky test' })
   const failed = await house.session({ name: 'docs rewrite' })
@@ -125,6 +127,15 @@ it('logs in by a pasted address, gives the login back, and logs in again through
   await opening
   await row.getByText('logged in', { exact: true }).waitFor()
   expect(await dialog(page).count()).toBe(0)
+})
+
+it('offers the usual providers and a login server of one’s own to log in to', async () => {
+  const page = await house.visit('/auth')
+  await page.getByRole('button', { name: 'Log in to a provider' }).click()
+  await dialog(page).getByRole('combobox', { name: 'Whose account' }).click()
+  for (const name of [/Google/, /Microsoft/, /GitHub/, /Hugging Face/]) await page.getByRole('option', { name }).waitFor()
+  await page.getByRole('option', { name: /login server of your own/ }).click()
+  await dialog(page).getByLabel('Login server').fill(loginServer)
 })
 
 it('makes a token, shows it once, and revokes it', async () => {

@@ -19,6 +19,7 @@ export function LoginDialog(props: {
   const [login, setLogin] = useState<LoginStarted | null>(null)
   const [answer, setAnswer] = useState('')
   const [problem, setProblem] = useState('')
+  const [mistyped, setMistyped] = useState('')
   const [busy, setBusy] = useState(false)
 
   const start = async () => {
@@ -41,10 +42,12 @@ export function LoginDialog(props: {
   const paste = async () => {
     if (!login) return
     setBusy(true)
+    setMistyped('')
     try {
       await props.finish(login.login, answer.trim())
     } catch (refused) {
-      setProblem(refused instanceof Error ? refused.message : String(refused))
+      // The login goes on waiting: the next code may be the right one.
+      setMistyped(refused instanceof Error ? refused.message : String(refused))
     }
     setBusy(false)
   }
@@ -75,6 +78,11 @@ export function LoginDialog(props: {
       <ol className="login-steps">
         <li>
           <p>Open this address and say yes there. On another device, copy it.</p>
+          {login.code && (
+            <p>
+              Enter there: <strong className="mono login-code">{login.code}</strong> <CopyButton text={login.code} />
+            </p>
+          )}
           <div className="login-address">
             <TextInput
               aria-label="Address to open"
@@ -95,26 +103,38 @@ export function LoginDialog(props: {
             </Button>
           </div>
         </li>
-        <li>
-          <p>
-            This closes by itself when the browser is on the daemon’s machine. Elsewhere, paste the code, or the whole
-            address that the browser ends at.
-          </p>
-          <div className="login-address">
-            <TextInput
-              aria-label="Code or address"
-              placeholder="Code or address"
-              value={answer}
-              onChange={(event) => setAnswer(event.currentTarget.value)}
-              classNames={{ input: 'mono' }}
-              autoComplete="off"
-            />
-            <Button type="submit" variant="default" loading={busy} disabled={!answer.trim()}>
-              Finish
-            </Button>
-          </div>
-        </li>
+        {login.code ? (
+          <li>
+            <p>This closes by itself.</p>
+          </li>
+        ) : (
+          <li>
+            <p>
+              {login.pasted
+                ? 'Paste the code that the page shows.'
+                : 'This closes by itself when the browser is on the daemon’s machine. Elsewhere, paste the code, or the whole address that the browser ends at.'}
+            </p>
+            <div className="login-address">
+              <TextInput
+                aria-label="Code or address"
+                placeholder="Code or address"
+                value={answer}
+                onChange={(event) => setAnswer(event.currentTarget.value)}
+                classNames={{ input: 'mono' }}
+                autoComplete="off"
+              />
+              <Button type="submit" variant="default" loading={busy} disabled={!answer.trim()}>
+                Finish
+              </Button>
+            </div>
+          </li>
+        )}
       </ol>
+      {mistyped && (
+        <p className="form-problem" role="alert">
+          {mistyped}
+        </p>
+      )}
       <Waiting until={login.expires_at} />
     </form>
   )

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Modal, PasswordInput, Select } from '@mantine/core'
+import { ActionIcon, Button, Modal, PasswordInput, Select, TextInput } from '@mantine/core'
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
@@ -58,6 +58,9 @@ export function ApiKeys() {
   )
 }
 
+/** `anthropic@work` is another key of `anthropic`. */
+const providerOf = (name: string) => name.split('@')[0]!
+
 const SOURCES = {
   vault: 'In the vault',
   config: 'From the configuration file',
@@ -72,14 +75,19 @@ function KeyRow({ entry }: { entry: AuthEntry }) {
   const source = entry.source ?? 'vault'
   const tryIt = async () => {
     setTest('running')
-    const answer = await act('models.test', { name: entry.name })
+    const answer = await act('models.test', { name: providerOf(entry.name) })
     setTest(answer?.tests[0] ?? null)
   }
   return (
     <Row
       name={entry.name}
-      chips={<Chip>{source}</Chip>}
-      about={<TestWords test={test} otherwise={SOURCES[source]} />}
+      chips={
+        <>
+          <Chip>{source}</Chip>
+          {entry.dead && <Chip tone="warn">no longer works</Chip>}
+        </>
+      }
+      about={<TestWords test={test} otherwise={entry.dead || SOURCES[source]} />}
       figures={
         <>
           <span className="mono auth-mask" role="img" aria-label="hidden">
@@ -169,16 +177,18 @@ function KeyForm({ replaced, taken, done }: { replaced?: string; taken: string[]
   const look = useAsk('setup.look', {}, { staleTime: 60_000 })
   const config = useAsk('config.show', {})
   const renew = useRenew('auth.list', 'models.list', 'setup.show', 'setup.look', 'daemon.status')
-  const [chosen, setChosen] = useState(replaced ?? '')
+  const [chosen, setChosen] = useState(replaced ? providerOf(replaced) : '')
   const [key, setKey] = useState('')
+  const [label, setLabel] = useState('')
   const looks = look.data?.looks ?? []
   const known = whose(looks, key)
   const provider = chosen || known?.provider || ''
   const titles = new Map(vendors(looks).map(({ value, label }) => [value, label]))
   const others = ownProviders(config.data?.values ?? []).filter(({ name }) => !titles.has(name))
-  const replaces = taken.includes(provider)
+  const name = replaced ?? (label.trim() ? `${provider}@${label.trim()}` : provider)
+  const replaces = taken.includes(name)
   const keep = async () => {
-    await daemon.request('auth.add', { name: provider, key, replace: replaces, test: true })
+    await daemon.request('auth.add', { name, key, replace: replaces, test: true })
     await renew()
     done()
   }
@@ -215,8 +225,15 @@ function KeyForm({ replaced, taken, done }: { replaced?: string; taken: string[]
         searchable
         required
       />
-      {replaces && !replaced && (
-        <p className="field-hint">There is a key for {provider} already: this one takes its place.</p>
+      {!replaced && taken.some((each) => providerOf(each) === provider) && (
+        <TextInput
+          label="Name"
+          description={`There is a key for ${provider} already. With a name this one is kept beside it, and goes on where it is refused or used up; without, it takes its place.`}
+          placeholder="work"
+          value={label}
+          onChange={(event) => setLabel(event.currentTarget.value)}
+          classNames={{ input: 'mono' }}
+        />
       )}
     </Form>
   )

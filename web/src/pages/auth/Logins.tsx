@@ -1,6 +1,5 @@
 import { ActionIcon, Button, Modal } from '@mantine/core'
-import { IconLogin2, IconRefresh, IconTrash } from '@tabler/icons-react'
-import { Link } from '@tanstack/react-router'
+import { IconLogin2, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { exactTime } from '@/lib/format'
@@ -10,18 +9,17 @@ import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
 import { Chip, Quiet, Row, Rows, Section } from '@/parts/Listing'
 import { LoginDialog } from '@/parts/LoginDialog'
+import { LoginForm, type WantedLogin } from '@/parts/LoginForm'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import { Tip } from '@/parts/Tip'
 import type { AuthEntry } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 
-const SETTINGS: string = '/settings'
-
 export function Logins() {
   const auth = useAsk('auth.list', {})
   const config = useAsk('config.show', {})
-  const [wanted, setWanted] = useState('')
-  const renew = useRenew('auth.list', 'models.list')
+  const [wanted, setWanted] = useState<WantedLogin | 'new' | null>(null)
+  const renew = useRenew('auth.list', 'models.list', 'config.show', 'setup.look')
   useLive(['login.required'], 'auth.list')
   const entries = new Map(
     (auth.data?.entries ?? []).filter(({ kind }) => kind === 'oauth').map((one) => [one.name, one]),
@@ -29,36 +27,50 @@ export function Logins() {
   const offered = (config.data?.values ?? []).flatMap(
     ({ key }) => /^providers\.([^.]+)\.oauth\.client_id$/.exec(key)?.[1] ?? [],
   )
+  const close = () => setWanted(null)
+  const add = (
+    <Button size="xs" variant="default" leftSection={<IconPlus size={16} />} onClick={() => setWanted('new')}>
+      Log in to a provider
+    </Button>
+  )
   const names = [...new Set([...entries.keys(), ...offered])].sort()
   return (
     <Section
       title="Logins"
       about="For providers that are used with an account in place of a key. The daemon renews a login before it ends."
+      actions={names.length > 0 && add}
     >
       {auth.isPending || config.isPending ? (
         <LoadingRows count={1} height={52} />
       ) : auth.error || config.error ? (
         <ErrorState problem={auth.error ?? config.error} retry={() => void auth.refetch()} />
       ) : names.length === 0 ? (
-        <Quiet>
-          No provider is set up for logging in. Where one offers it, set its <code>auth</code> to <code>oauth</code> and
-          fill in <code>oauth</code> in the <Link to={SETTINGS}>settings</Link>, and it shows up here.
-        </Quiet>
+        <Quiet>No provider is used with a login yet. {add}</Quiet>
       ) : (
         <Rows label="Logins">
           {names.map((name) => (
-            <LoginRow key={name} name={name} entry={entries.get(name)} start={() => setWanted(name)} />
+            <LoginRow key={name} name={name} entry={entries.get(name)} start={() => setWanted({ provider: name })} />
           ))}
         </Rows>
       )}
-      <Modal opened={wanted !== ''} onClose={() => setWanted('')} title={`Log in to ${wanted}`} size="lg" centered>
-        {wanted && (
-          <LoginDialog
-            begin={() => daemon.request('auth.login', { provider: wanted })}
-            finish={(login, answer) => daemon.request('auth.login.finish', { login, answer })}
-            ended={renew}
-            done={() => setWanted('')}
-          />
+      <Modal
+        opened={wanted !== null}
+        onClose={close}
+        title={wanted === 'new' || !wanted ? 'Log in to a provider' : `Log in to ${wanted.provider}`}
+        size="lg"
+        centered
+      >
+        {wanted === 'new' ? (
+          <LoginForm begin={setWanted} leave={close} />
+        ) : (
+          wanted && (
+            <LoginDialog
+              begin={() => daemon.request('auth.login', wanted)}
+              finish={(login, answer) => daemon.request('auth.login.finish', { login, answer })}
+              ended={renew}
+              done={close}
+            />
+          )
         )}
       </Modal>
     </Section>
@@ -74,14 +86,18 @@ function LoginRow({ name, entry, start }: { name: string; entry: AuthEntry | und
     <Row
       name={name}
       chips={
-        entry ? (
+        entry?.dead ? (
+          <Chip tone="warn">log in again</Chip>
+        ) : entry ? (
           <Chip tone={ended ? 'warn' : 'good'}>{ended ? 'to be renewed' : 'logged in'}</Chip>
         ) : (
           <Chip>not logged in</Chip>
         )
       }
       about={
-        entry?.expires_at ? (
+        entry?.dead ? (
+          <>The provider no longer renews it: {entry.dead}</>
+        ) : entry?.expires_at ? (
           <>
             Access until <span className="mono">{exactTime(entry.expires_at)}</span>, then renewed by itself
           </>
@@ -99,7 +115,7 @@ function LoginRow({ name, entry, start }: { name: string; entry: AuthEntry | und
         )
       }
       actions={
-        entry ? (
+        entry && !entry.dead ? (
           <>
             <Tip label="Renew now">
               <ActionIcon

@@ -1,7 +1,9 @@
 import { beforeEach, expect, it, vi } from 'vitest'
 
 const { requests, Refusal } = vi.hoisted(() => {
-  class Refusal extends Error {}
+  class Refusal extends Error {
+    readonly info = { code: 'invalid_argument' }
+  }
   return {
     Refusal,
     requests: [] as { fields: Record<string, unknown>; id: string; end: (how: 'done' | 'lost' | 'refused') => void }[],

@@ -315,7 +315,7 @@ it('hands a session out as a file in each form, which leads back in', async () =
   expect(JSON.parse(json.text).session.id).toBe(worked.id)
   const there = join(house.home, 'taken.json')
   writeFileSync(there, json.text)
-  expect(await house.run('sessions', 'import', there)).toContain('Go on with')
+  expect(await house.run('sessions', 'import', '--again', there)).toContain('Go on with')
 })
 
 it('packs a workspace into an archive, and unpacks it elsewhere', async () => {

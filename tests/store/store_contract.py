@@ -731,7 +731,7 @@ class StoreContract:
 
     async def test_templates_are_kept_by_name(self, store: Store) -> None:
         whole = Template(
-            "coder", "d", "r", "p", "a/b/c", tools=[], mcp_servers=["m"], mode="edits", max_steps=3, timeout=1.5
+            "coder", "d", "r", "p", model="a/b/c", tools=[], mcp_servers=["m"], mode="edits", max_steps=3, timeout=1.5
         )
         await store.save_template(whole, replace=False)
         await store.save_template(Template("auto", model="auto"), replace=True)

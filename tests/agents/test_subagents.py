@@ -371,6 +371,7 @@ async def test_one_that_fails_loops_or_is_misnamed_is_told_and_the_caller_goes_o
     plan = script(
         talk("fail", {"text": "x", "fault": "bad_request"}),
         talk("loop", shell("echo again"), loop=True),
+        talk("go", {"text": "gone"}),
         talk(
             "begin",
             agents(("coder", "fail"), ("coder", "loop"), ("stray", "go")),
@@ -383,12 +384,13 @@ async def test_one_that_fails_loops_or_is_misnamed_is_told_and_the_caller_goes_o
         root = await new_session(h, client)
         completed, seen = await turn(client, await client.attach(root), "begin")
         assert completed.text == "ok"
-        assert {event.reason for event in of(seen, e.SubagentFinished)} == {"error", "loop"}
+        assert {event.reason for event in of(seen, e.SubagentFinished)} == {"error", "loop", "done"}
         results = await results_of(client, root)
         assert "it did the same over and over" in results[0].text
-        assert "The template 'stray' names the model 'nowhere/m'" in results[0].text
-        assert (results[0].is_error, results[1].is_error) == (True, True)
-        assert results[1].text.startswith("There is no template 'nobody'.")
+        assert "The template 'stray' names the model 'nowhere/m', which cannot answer here" in results[0].text
+        assert "gone" in results[0].text
+        assert (results[0].is_error, results[1].is_error) == (False, True)
+        assert results[1].text.startswith("There is no template 'nobody'")
 
 
 async def test_cancelling_the_caller_ends_those_it_waits_for_and_keeps_what_they_wrote(tmp_path: Path) -> None:

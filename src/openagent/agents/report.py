@@ -46,6 +46,8 @@ class Report(Struct, frozen=True):
     """Tools that its template names and its caller has not."""
     only_read: bool = False
     """Its template writes, but its caller may not."""
+    notices: list[str] = []
+    """What its template names that is not here."""
 
     @property
     def well(self) -> bool:
@@ -87,6 +89,7 @@ def _text(report: Report, share: int) -> str:
     state = "done" if report.reason == "done" else f"NOT done, {_ENDS[report.reason]}"
     steps = f", {report.steps} steps" if report.steps else ""
     lines = [f"## {report.template} ({report.session or 'not started'}): {state}{steps}"]
+    lines += report.notices
     if report.withheld:
         lines.append(f"It worked without {', '.join(report.withheld)}, which this session does not have.")
     if report.only_read:

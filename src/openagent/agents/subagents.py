@@ -35,7 +35,7 @@ from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.events import SessionDeleted, SessionUpdated, SubagentFinished, SubagentStarted, TurnCompleted
 from openagent.protocol.messages import TextPart
 from openagent.protocol.sessions import EndedTurn, SessionCreate, SessionInfo, Settings, SettingsChange, strictest
-from openagent.protocol.templates import TemplateInfo
+from openagent.protocol.templates import Template, TemplateInfo
 from openagent.safety.inherited import InheritedRules
 from openagent.safety.service import Safety
 from openagent.tools.agent import Assignment, agent_tools, found_templates
@@ -211,7 +211,8 @@ class AgentService:
         by = Caller(parent.id, parent.info.turn_count, call_id)
         async with self._slot(parent):
             try:
-                session, copy = await self._create(parent, info, task, held or parent.info.settings)
+                usable = await self._templates.usable(info.template, parent.workspace, parent.env)
+                session, copy = await self._create(parent, usable.template, task, held or parent.info.settings)
             except OpenAgentError as problem:
                 return Report("", info.template.name, "error", error=problem.info)
             template, known_as = info.template.name, background or session.id
@@ -232,7 +233,10 @@ class AgentService:
                 only_read = info.writes and copy is None
                 missing = withheld(info.template.tools, session.info.settings)
                 text = moved(report.text, where, parent.workspace)
-                report = msgspec.structs.replace(report, text=text, withheld=missing, only_read=only_read)
+                notices = [notice.message for notice in usable.notices]
+                report = msgspec.structs.replace(
+                    report, text=text, withheld=missing, only_read=only_read, notices=notices
+                )
             except asyncio.CancelledError:
                 # Whoever cancels waits for the turn to end, and for nothing slower.
                 await session.cancel(reason="interrupted" if self._closing else "cancelled")
@@ -273,9 +277,8 @@ class AgentService:
         return slot
 
     async def _create(
-        self, parent: Session, info: TemplateInfo, task: str, held: Settings
+        self, parent: Session, template: Template, task: str, held: Settings
     ) -> tuple[Session, Copy | None]:
-        template = (await self._templates.usable(info.template, parent.workspace, parent.env)).template
         settings = self._settings_of(parent.workspace)
         if len(self._manager.elders(parent.info)) >= settings.max_depth:
             raise OpenAgentError(

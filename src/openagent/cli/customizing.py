@@ -220,10 +220,14 @@ def _bundle(bundle: c.PluginBundle) -> tuple[str, ...]:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--plugin", "wanted", default="", help="Which plugin of a marketplace.")
 @click.option("--replace", is_flag=True, help="Also where there is one of this name.")
-def plugins_install(folder: str, wanted: str, replace: bool) -> None:
+@as_json
+def plugins_install(folder: str, wanted: str, replace: bool, as_json: bool) -> None:
     """Copy a plugin of Claude Code or an extension of gemini-cli beside your config.toml. Nothing of it is run."""
     name = install_plugin(Path(folder).resolve(), wanted, replace=replace)
     (bundle,) = [each for each in ask_daemon(c.PluginsList(id="-")).bundles if each.name == name]
+    if as_json:
+        print_json(plain(bundle))
+        return
     say(clean(f"{name} is installed: {', '.join(bundle.brings) or 'nothing of it is used here'}."))
     if bundle.unused:
         say(paint(clean(f"! Not used here: {', '.join(bundle.unused)}."), YELLOW))
@@ -233,10 +237,14 @@ def plugins_install(folder: str, wanted: str, replace: bool) -> None:
 
 @command("remove", "openagent plugins remove my-plugin")
 @click.argument("name")
-def plugins_remove(name: str) -> None:
+@as_json
+def plugins_remove(name: str, as_json: bool) -> None:
     """Remove a plugin that `plugins install` copied."""
     remove_plugin(name)
-    say(clean(f"{name} is removed."))
+    if as_json:
+        print_json({"removed": name})
+    else:
+        say(clean(f"{name} is removed."))
 
 
 @command("customizing", "openagent customizing", "openagent customizing --cwd ~/project --json")

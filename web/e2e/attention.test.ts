@@ -93,6 +93,8 @@ it('sorts sessions by who has to act, counts what needs the person everywhere al
 
 it('calls back who looks elsewhere when it was asked to, and does with the palette what a session can', async () => {
   const page = await house.visit('/')
+  // What ended before the page knew of it counts as looked at.
+  await page.getByText('finished', { exact: true }).first().waitFor()
   await page.evaluate(() => {
     const told: string[] = []
     class Recorded {

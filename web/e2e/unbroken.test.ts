@@ -29,7 +29,11 @@ it('goes to pages that were loaded beforehand while the daemon is away, and fill
     await page.getByRole('heading', { name, exact: true }).first().waitFor()
   }
   await house.startDaemon()
-  await page.getByRole('button', { name: 'Try now' }).click()
+  // Unless it comes back by itself before anybody can ask for it.
+  await page
+    .getByRole('button', { name: 'Try now' })
+    .click({ timeout: 3_000 })
+    .catch(() => {})
   await page.getByText('No tasks yet').waitFor()
   expect(await page.getByText('This page broke').count()).toBe(0)
 })

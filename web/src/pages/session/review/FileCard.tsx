@@ -12,7 +12,7 @@ import { hunkName, keep, useKept, useView } from './kept'
 import { type Hunk, hunksOf } from './rows'
 
 /** More lines than this are shown on request. */
-const FIRST_LINES = 1500
+const FIRST_LINES = 600
 
 const SPLIT = ['narrow', 'asking', 'half', 'narrow', 'asking', 'half']
 const UNIFIED = ['narrow', 'narrow', 'asking', 'sign', 'half']

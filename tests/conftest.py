@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
+from openagent.jail.certificates import INHERITED
 from openagent.protocol.locations import FORWARDED_ENV
 
 # How long an example takes to think up says how busy the machine is, and nothing about the code.
@@ -23,6 +24,7 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Te
         monkeypatch.setenv(name, "1")
     for name in (
         *FORWARDED_ENV,
+        *INHERITED,
         "OPENAGENT_HOME",
         "OPENAGENT_SOCKET",
         "OPENAGENT_CONFIG",

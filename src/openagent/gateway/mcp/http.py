@@ -47,6 +47,7 @@ async def serve_http(server: SessionServer, host: str, port: int, token: str, re
     """Until it is interrupted. `ready` is told the address."""
     config = uvicorn.Config(TokenGate(http_app(server, port), token), host=host, port=port, log_level="warning")
     listening = config.bind_socket()
+    listening.listen()  # whoever is told the address may come at once
     served = uvicorn.Server(config)
     ready(f"http://{host}:{port}{PATH}")
     await served.serve(sockets=[listening])

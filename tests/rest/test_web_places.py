@@ -7,7 +7,6 @@ from openagent.protocol.ops import ALL_OPS
 
 WEB = Path(__file__).parents[2] / "web" / "src"
 REASONS = {
-    "asks.list": "the dashboard and the session hear of asks as events, with the snapshot they begin from",
     "session.get": "`session.list` and attaching tell the same of a session",
     "queue.show": "attaching tells what waits, and `queue.changed` each change of it",
     "task.get": "`tasks.list` tells all of each task",

@@ -856,7 +856,9 @@ class SessionView(Rows):
 def _changed(info: SessionInfo, change: SettingsChange) -> SessionInfo:
     given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
     settings = replace(info.settings, **given)
-    return replace(info, settings=settings, model=settings.model or info.model)
+    # Until the daemon knows the session, its own limit is the one to be told.
+    cap = settings.budget_usd if "budget_usd" in given else info.cap_usd
+    return replace(info, settings=settings, model=settings.model or info.model, cap_usd=cap)
 
 
 def _asked_at(snapshot: Snapshot) -> float:

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import shlex
+import sysconfig
 import time
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
@@ -454,3 +455,88 @@ async def test_matchers_meet_what_happened_and_where_nothing_can_be_told_apart_t
         _, _, seen = await one_turn(h, client)
         assert ("UserPromptSubmit", "done") in ran(seen)
         assert json.loads(await until_there(tmp_path / "failed"))["error_details"]
+
+
+SCRIPT = """# /// script
+# requires-python = "{needs}"
+# ///
+import json, sys
+print("not " + json.load(sys.stdin)["tool_input"]["command"], file=sys.stderr)
+sys.exit(2)
+"""
+
+
+async def trusted_hooks(h: House, client: Client, content: dict[str, Any]) -> None:
+    file = h.workspace / ".openagent" / "hooks.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(content))
+    await ask(client, TrustAdd, cwd=str(h.workspace))
+    async with asyncio.timeout(PATIENCE):
+        while not (await ask(client, HooksList, cwd=str(h.workspace))).hooks:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("needs", [">=3.11", ">=3.99"])
+async def test_a_hook_that_uv_could_not_start_has_blocked_nothing(
+    tmp_path: Path, needs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}")
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
+    async with house(tmp_path, [shell("echo fine"), {"text": "ok"}]) as h, await h.client() as client:
+        (h.workspace / "hook.py").write_text(SCRIPT.format(needs=needs))
+        await trusted_hooks(h, client, hook("PreToolUse", "uv run --offline hook.py", "Bash", 60))
+        session, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        (result,) = await results_of(client, session)
+        (told,) = [event for event in seen if isinstance(event, e.HookRan)]
+        if needs == ">=3.11":
+            assert (told.outcome, result.text) == ("blocked", "Denied: not echo fine")
+        else:
+            assert (told.outcome, result.text.strip()) == ("failed", "fine")
+            assert told.detail.startswith("It was not run, and nothing was blocked: uv: No interpreter found")
+            assert "jail" in told.detail
+
+
+NEVER_RAN = {
+    "python3 gone.py": "can't open file",
+    "bash -c 'if'": "syntax error",
+    "uv run gone.py": "uv: Failed to spawn",
+    "no-such-program-of-ours": "exit code 127",
+}
+
+
+@pytest.mark.parametrize("command", NEVER_RAN)
+async def test_what_could_not_start_a_hook_is_told_and_blocks_nothing(
+    tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}")
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        await trusted_hooks(h, client, hook("UserPromptSubmit", command, timeout=60))
+        _, completed, seen = await one_turn(h, client)
+        assert completed.reason == "done"
+        (told,) = [event for event in seen if isinstance(event, e.HookRan)]
+        assert told.outcome == "failed"
+        assert NEVER_RAN[command] in told.detail
+
+
+async def test_a_hook_run_by_uv_says_no_in_words_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}")
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        (h.workspace / "hook.py").write_text(
+            "import sys; print('error: not on Fridays', file=sys.stderr); sys.exit(2)\n"
+        )
+        await trusted_hooks(h, client, hook("UserPromptSubmit", "uv run --offline hook.py", timeout=60))
+        _, completed, seen = await one_turn(h, client)
+        assert ran(seen) == [("UserPromptSubmit", "blocked")]
+        assert completed.error is not None
+        assert "not on Fridays" in completed.error.message
+
+
+async def test_what_a_projects_hooks_fetched_is_there_at_their_next_run(tmp_path: Path) -> None:
+    keep = "cat $UV_CACHE_DIR/kept; mkdir -p $UV_CACHE_DIR; echo fetched before > $UV_CACHE_DIR/kept"
+    async with house(tmp_path, [{"text": "ok"}, {"text": "ok"}]) as h, await h.client() as client:
+        await trusted_hooks(h, client, hook("UserPromptSubmit", keep))
+        await one_turn(h, client)
+        session = await new_session(h, client, mode="plan")
+        await turn(client, await client.attach(session))
+        assert await notes_of(client, session) == ["hook:UserPromptSubmit fetched before"]

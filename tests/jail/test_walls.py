@@ -163,6 +163,19 @@ def test_links_to_installations_elsewhere_are_followed(tmp_path: Path):
     assert found.path.split(":")[-2:] == ["/usr/bin", "/bin"]
 
 
+def test_interpreters_that_uv_fetched_are_found_beside_it(tmp_path: Path):
+    home = tmp_path / "ada"
+    programs, fetched = home / ".local/bin", home / ".local/share/uv/python/cpython-3.13.1-linux"
+    for folder in (programs, fetched / "bin"):
+        folder.mkdir(parents=True)
+    (home / ".local/share/uv/python/cpython-3.13-linux").symlink_to(fetched)
+    assert str(fetched) not in find_toolchains({"PATH": str(programs)}, {home}).readable
+    (programs / "uv").touch(mode=0o755)
+    found = find_toolchains({"PATH": str(programs)}, {home})
+    assert str(fetched) in found.readable
+    assert found.path.split(":") == [str(programs), str(fetched / "bin"), "/usr/bin", "/bin"]
+
+
 @needs_bwrap
 async def test_a_process_of_its_own_runs_behind_the_same_walls(workspace: Path):
     secret = Path(os.environ["HOME"], "secret")

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from openagent.customizing.hook_forms import folders
+from openagent.customizing.hook_never_ran import why_it_never_ran
 from openagent.plugins.held_time import HeldTime
 from openagent.protocol.customizing import Hook
 from openagent.protocol.errors import OpenAgentError
@@ -27,6 +28,9 @@ MAX_TOLD = 16 * 1024
 """Characters of what a hook says that reach the model."""
 LONGEST_NAME = 80
 BLOCKS = 2
+_NOT_FOUND = (126, 127)
+"""What a shell ends with when there is no such program, or it cannot be run."""
+_IN_JAIL = "It runs in the jail, which does not show all of this machine."
 _GRACE = 0.3
 """Seconds that what a hook left running may go on holding its output."""
 _REAPED = 5.0
@@ -179,12 +183,16 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 def _judge(hook: Hook, code: int | None, stdout: str, stderr: str) -> HookRun:
     run = HookRun(hook, "done", code, stdout[:MAX_TOLD], stderr[:MAX_TOLD])
+    if code == BLOCKS and (why := why_it_never_ran(hook.command, stdout, stderr)):
+        return msgspec.structs.replace(run, outcome="failed", reason=_never_ran(hook, why))
     if code == BLOCKS:
         reason = stderr.strip()[:MAX_TOLD] or "The hook gave no reason."
         return msgspec.structs.replace(run, outcome="blocked", reason=reason, decision="deny")
     if code != 0:
         last = stderr.strip().rpartition("\n")[2][:500]
-        return msgspec.structs.replace(run, outcome="failed", reason=f"It ended with exit code {code}. {last}".strip())
+        hidden = f" {_IN_JAIL}" if code in _NOT_FOUND and hook.origin == "project" else ""
+        said = f"It ended with exit code {code}. {last}".strip()
+        return msgspec.structs.replace(run, outcome="failed", reason=said + hidden)
     if not stdout.lstrip().startswith("{"):
         speaks = hook.event in ("SessionStart", "UserPromptSubmit")
         return msgspec.structs.replace(run, context=stdout.strip()[:MAX_TOLD] if speaks else "")
@@ -193,6 +201,11 @@ def _judge(hook: Hook, code: int | None, stdout: str, stderr: str) -> HookRun:
         return _answered(run, answer)
     except (msgspec.DecodeError, RecursionError) as problem:
         return msgspec.structs.replace(run, outcome="failed", reason=f"What it printed cannot be read: {problem}")
+
+
+def _never_ran(hook: Hook, why: str) -> str:
+    where = f" {_IN_JAIL}" if hook.origin == "project" else ""
+    return f"It was not run, and nothing was blocked: {why[:500].rstrip('.')}.{where}"
 
 
 def _answered(run: HookRun, answer: _Answer) -> HookRun:

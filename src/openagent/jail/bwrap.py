@@ -351,7 +351,7 @@ class BwrapJail:
                 *self._namespaces(own_session, read_only=read_only),
                 *self._file_system(host, workspace),
                 *(each for path in places.readable for each in ("--ro-bind-try", path, path)),
-                *(("--bind", places.own, places.own) if places.own and not read_only else ()),
+                *(("--bind", places.own, places.own) if places.own else ()),
                 *mounts(openings, os.environ),
                 *(installation_inside() if beside else ()),
                 *mounted,

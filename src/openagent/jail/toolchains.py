@@ -71,6 +71,9 @@ def find_toolchains(env: Mapping[str, str], homes: Collection[Path]) -> Toolchai
             if found is not None:
                 entries.append(entry)
                 roots.update(found)
+    for entry in _fetched_by_uv(env, entries, homes):
+        entries.append(entry)
+        roots.add(_installation(entry, homes))
     variables = {name: env[name] for name in _LOCATING_VARIABLES if name in env}
     for home in homes:
         if str(home / ".cargo/bin") in entries:
@@ -83,6 +86,16 @@ def find_toolchains(env: Mapping[str, str], homes: Collection[Path]) -> Toolchai
         os.pathsep.join([*entries, *(system for system in ("/usr/bin", "/bin") if system not in entries)]),
         {name: value for name, value in variables.items() if _covered(value, (*readable, *SYSTEM))},
     )
+
+
+def _fetched_by_uv(env: Mapping[str, str], entries: Collection[str], homes: Collection[Path]) -> list[str]:
+    """uv finds the interpreters it has fetched by itself, or on PATH: the jail has another home directory."""
+    if not any(os.access(f"{entry}/uv", os.X_OK) for entry in entries):
+        return []
+    data = [Path(env["XDG_DATA_HOME"])] if env.get("XDG_DATA_HOME") else [home / ".local/share" for home in homes]
+    holders = [Path(named)] if (named := env.get("UV_PYTHON_INSTALL_DIR")) else [each / "uv/python" for each in data]
+    found = [os.path.realpath(place) for holder in holders for place in sorted(holder.glob("*/bin"), reverse=True)]
+    return [place for place in dict.fromkeys(found) if place not in entries and allowed(place, homes)]
 
 
 def _roots_of(entry: str, homes: Collection[Path]) -> set[str] | None:

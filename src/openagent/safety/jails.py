@@ -2,6 +2,8 @@
 
 import asyncio
 import functools
+import hashlib
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +20,7 @@ from openagent.policy.paths import is_secret_file
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished, Event
 from openagent.safety.jail_exit_routing import JailExits, Requester
-from openagent.safety.server_places import start_of
+from openagent.safety.server_places import kept_in, start_of
 from openagent.tools.mcp.definitions import ServerDefinition
 
 
@@ -118,9 +120,21 @@ def jailed_starter(
         workspace: Path, argv: Sequence[str], env: Mapping[str, str], requester: Requester
     ) -> asyncio.subprocess.Process:
         reads = exits.only_reads(requester.session)
-        return await start(workspace, argv, env, exits.asking(requester), read_only=reads)
+        ask = exits.asking(requester)
+        if settings.kind != "bwrap":
+            return await start(workspace, argv, env, ask, read_only=reads)
+        own = await asyncio.to_thread(_own_folder, scratch.parent / "hook-cache", workspace)
+        kept = {**kept_in(own), **env}
+        return await start(workspace, argv, kept, ask, read_only=reads, places=ProgramPlaces(own=own))
 
     return start_for
+
+
+def _own_folder(caches: Path, workspace: Path) -> str:
+    """What a project's programs fetched once need not be fetched at each of their runs, nor asked for."""
+    folder = caches / hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return str(folder)
 
 
 def _starter(settings: config.JailSettings, scratch: Path, hidden: list[Path], exits: JailExits) -> "_Start":

@@ -62,7 +62,7 @@ def start_of(definition: ServerDefinition, workspace: Path, caches: Path, hidden
     own = ""
     if fetches_program(filled):
         own = _own_folder(caches, definition)
-        env = {**_kept_in(own), **env}
+        env = {**kept_in(own), **env}
     places = ProgramPlaces(
         readable=tuple(sorted(_readable(named, workspace, hidden))),
         folders=tuple(_let_in(filled, workspace, hidden, theirs=theirs)),
@@ -193,7 +193,8 @@ def _own_folder(caches: Path, definition: ServerDefinition) -> str:
     return str(folder)
 
 
-def _kept_in(folder: str) -> Mapping[str, str]:
+def kept_in(folder: str) -> Mapping[str, str]:
+    """Where programs that fetch others put them, which would be gone with the jail elsewhere."""
     return {
         "npm_config_cache": f"{folder}/npm",
         "UV_CACHE_DIR": f"{folder}/uv",

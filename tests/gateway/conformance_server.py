@@ -1,6 +1,7 @@
 """`python -m tests.gateway.conformance_server [SCENARIO…]`: the official suite against `openagent mcp serve` over HTTP.
 
-The suite can show no token, so it meets the server without the gate that asks for one.
+The suite can show no token, so it meets the server without the gate that asks for one; and it calls tools of its own,
+which `conformance_fixture` adds to ours.
 """
 
 import asyncio
@@ -16,9 +17,11 @@ from openagent.client.bridge_connection import BridgeConnection
 from openagent.gateway.mcp.http import PATH, http_app
 from openagent.gateway.mcp.server import build
 from openagent.gateway.mcp.sessions import Sessions
+from openagent.protocol.sessions import SettingsChange
 
 from ..interaction.house import house_over
 from ..mcp_host.test_real_servers import CONFORMANCE, PACKAGE, free_port
+from .conformance_fixture import furnish
 
 PATIENCE = 600.0
 
@@ -26,10 +29,11 @@ PATIENCE = 600.0
 async def main(scenarios: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["OPENAGENT_HOME"] = str(Path(folder) / "home")
-        async with Simulator([{"text": "Hello."}]) as sim, house_over(Path(folder), sim, patience=PATIENCE):
+        async with Simulator([{"text": "Hello."}]) as sim, house_over(Path(folder), sim, patience=PATIENCE) as h:
             line = BridgeConnection()
             sessions = line.follower = Sessions(line)
-            server, port = build(sessions), free_port()
+            await sessions.start(str(h.workspace), "one to be listed", SettingsChange())
+            server, port = furnish(build(sessions)), free_port()
             web = uvicorn.Server(uvicorn.Config(http_app(server, port), port=port, log_level="error"))
             serving = asyncio.create_task(web.serve())
             try:

@@ -266,6 +266,72 @@ async def test_the_real_program_serves_over_http_who_has_the_token(home: Path) -
             assert (await stranger.post(address, headers={"Authorization": f"Bearer {token}x"})).status_code == 401
 
 
+async def test_an_answer_missed_by_a_broken_connection_is_had_after_it(home: Path) -> None:
+    """A client that lost its connection in a long turn asks for what came since, and is given nobody else's."""
+    async with daemon(home, [{"text": "Worth the wait."}]) as h, serving_http(h, home) as (address, token):
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60) as http,
+            httpx2.AsyncClient(headers=headers, timeout=60) as other,
+        ):
+            await _greet(http, address)
+            await _greet(other, address)
+            session = json.loads(said_in(await _post(http, address, 1, "start_session", cwd=str(h.workspace))))
+            begun = {"session": session["session"], "text": "hi"}
+            async with http.stream("POST", address, json=_called(2, "send_message", **begun)) as stream:
+                first = await anext(events_of(stream))
+            assert (first["id"], first["data"]) == (first["id"], "")
+            assert int(first["retry"]) > 0
+            since = {"Last-Event-ID": first["id"]}
+            assert await _missed(http, address, since) == "Worth the wait."
+            async with other.stream("GET", address, headers=since) as theirs:
+                assert theirs.status_code == 200
+                found = await anext(events_of(theirs))
+                assert "Worth the wait." not in found["data"]
+
+
+def _called(number: int, tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+
+
+async def _greet(http: httpx2.AsyncClient, address: str) -> None:
+    version = "2025-11-25"
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    greeting = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    answer = await http.post(address, json=greeting)
+    http.headers |= {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"], "Mcp-Protocol-Version": version}
+    await http.post(address, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+
+async def _post(http: httpx2.AsyncClient, address: str, number: int, tool: str, **arguments: Any) -> str:
+    async with http.stream("POST", address, json=_called(number, tool, **arguments)) as stream:
+        return [event["data"] async for event in events_of(stream)][-1]
+
+
+async def _missed(http: httpx2.AsyncClient, address: str, since: dict[str, str]) -> str:
+    """As clients do: again, until the answer is there."""
+    while True:
+        async with http.stream("GET", address, headers=since) as stream:
+            async for event in events_of(stream):
+                if '"result"' in event["data"]:
+                    return said_in(event["data"])
+
+
+def said_in(data: str) -> str:
+    return json.loads(data)["result"]["content"][0]["text"]
+
+
+async def events_of(stream: httpx2.Response) -> AsyncGenerator[dict[str, str], None]:
+    event: dict[str, str] = {}
+    async for line in stream.aiter_lines():
+        name, _, value = line.partition(": ")
+        if line:
+            event[name.strip(":")] = value
+        elif event:
+            yield {"data": "", **event}
+            event = {}
+
+
 def test_no_other_machine_is_served() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "openagent", "mcp", "serve", "--http", "0.0.0.0:7373"],

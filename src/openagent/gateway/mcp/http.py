@@ -5,14 +5,20 @@ from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from openagent.gateway.mcp.resuming import ResumingManager
 from openagent.gateway.mcp.server import SessionServer
 
 PATH = "/mcp"
+_RETRY = 1000
+"""Milliseconds after which a client whose connection ended comes back."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -40,7 +46,9 @@ def http_app(server: SessionServer, port: int) -> ASGIApp:
     """A page of another site can send a browser here: neither its name for this machine nor its origin is taken."""
     names = [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in LOOPBACK]
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
-    return server.streamable_http_app(streamable_http_path=PATH, transport_security=security)
+    manager = ResumingManager(server.protocol, security_settings=security, retry_interval=_RETRY)
+    route = Route(PATH, endpoint=StreamableHTTPASGIApp(manager))
+    return Starlette(routes=[route], lifespan=lambda _: manager.run())
 
 
 async def serve_http(server: SessionServer, host: str, port: int, token: str, ready: Callable[[str], Any]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from mcp.server import MCPServer
+from mcp.server import MCPServer, Server
 from mcp.server.mcpserver import Context
 from mcp_types import (
     CallToolResult,
@@ -50,7 +50,9 @@ Result = CallToolResult | InputRequiredResult
 
 class SessionServer(MCPServer[Any]):
     def __init__(self, sessions: Sessions) -> None:
-        super().__init__("openagent", title="OpenAgent", version=__version__, instructions=_INSTRUCTIONS)
+        super().__init__(
+            "openagent", title="OpenAgent", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+        )
         self._sessions = sessions
         self.watching = Watching(sessions)
         handle = self._lowlevel_server.add_request_handler
@@ -58,16 +60,23 @@ class SessionServer(MCPServer[Any]):
         handle("resources/subscribe", SubscribeRequestParams, self.watching.subscribe)
         handle("resources/unsubscribe", UnsubscribeRequestParams, self.watching.unsubscribe)
 
+    @property
+    def protocol(self) -> Server[Any]:
+        """For transports."""
+        return self._lowlevel_server
+
     async def list_resources(self) -> list[Resource]:
-        return [
+        transcripts = [
             Resource(
                 name=info.id,
                 title=info.name or info.id,
+                description=f"All that the session in {info.cwd} has said.",
                 uri=TRANSCRIPT.format(session=info.id),
                 mime_type="text/markdown",
             )
             for info in await self._sessions.list()
         ]
+        return [*await super().list_resources(), *transcripts]
 
 
 def build(sessions: Sessions) -> SessionServer:

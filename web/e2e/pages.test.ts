@@ -9,6 +9,7 @@ import { violationsOn } from './axe'
 import { House } from './house'
 import { ask } from './line'
 import { sameAsKept } from './pictures'
+import { watchFigures } from './vitals'
 
 const REPOSITORY = resolve(import.meta.dirname, '../..')
 const PYTHON = join(REPOSITORY, '.venv/bin/python')
@@ -341,6 +342,33 @@ it('shows every setting with where it comes from', async () => {
     .getByText(/config\.toml:\d+/)
     .first()
     .waitFor()
+})
+
+it('goes to a group of settings that is clicked while they are still being drawn', async () => {
+  const page = await house.visit('/settings')
+  await page
+    .getByRole('navigation', { name: 'Groups of settings' })
+    .getByRole('link', { name: 'Jail', exact: true })
+    .click()
+  const top = () => page.locator('#jail').evaluate((group) => Math.abs(group.getBoundingClientRect().top))
+  await expect.poll(top, { timeout: 30_000 }).toBeLessThan(120)
+  await page.getByRole('heading', { name: 'Trusted folders' }).waitFor({ timeout: 30_000 })
+  expect(await top()).toBeLessThan(120)
+})
+
+it('moves nothing that is in sight while a page fills', { timeout: 120_000 }, async () => {
+  for (const [path, last] of [
+    ['/settings', 'Trusted folders'],
+    ['/analytics', 'All agents'],
+  ] as const) {
+    const page = await house.visit('/')
+    await watchFigures(page)
+    await page.goto(house.url + path)
+    await page.getByRole('heading', { name: last, exact: true }).waitFor({ timeout: 30_000 })
+    await page.waitForLoadState('networkidle')
+    const moved = await page.evaluate(() => (window as unknown as { seen: { shift: number } }).seen.shift)
+    expect(moved, path).toBeLessThan(0.02)
+  }
 })
 
 const PAGES: { path: string; ready: string }[] = [

@@ -12,6 +12,7 @@ import { COSTS_PLACE, OTHER_AGENTS } from '@/parts/history/ways'
 import { Quiet, Section } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import type { AllUsage, UsageRow } from '@/protocol/types'
+import { ComingCharts } from './ComingCharts'
 import { startOfDay } from './days'
 
 const AgentCharts = later(() => import('./AgentCharts'))
@@ -61,7 +62,7 @@ export function AllAgents() {
           <Quiet>No agent on this machine used anything {whole ? 'that it kept' : 'in this time'}.</Quiet>
         ) : (
           <>
-            <Suspense fallback={<LoadingRows count={1} height={260} />}>
+            <Suspense fallback={<ComingCharts count={2} />}>
               <AgentCharts used={used.data} />
             </Suspense>
             <Where used={used.data} since={since} />

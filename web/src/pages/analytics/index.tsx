@@ -2,6 +2,7 @@ import { Select } from '@mantine/core'
 import { IconChartBar } from '@tabler/icons-react'
 import { Suspense, useState } from 'react'
 import { useAsk } from '@/lib/ask'
+import { usePainted } from '@/lib/by-and-by'
 import { cost, duration, leftOut, modelName, money, spend, tokens } from '@/lib/format'
 import { later } from '@/lib/later'
 import { useLive } from '@/lib/live'
@@ -13,7 +14,8 @@ import type { CostAnalysis, FailureRow, UsageRow } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
 import { Agents } from './Agents'
 import { AllAgents } from './AllAgents'
-import { daysOf, fromFirst, startOfDay } from './days'
+import { ComingCharts } from './ComingCharts'
+import { type Day, daysOf, fromFirst, startOfDay } from './days'
 import './analytics.css'
 
 const Charts = later(() => import('./Charts'), true)
@@ -35,13 +37,15 @@ export default function Analytics() {
   // Today and what is to come: the daemon's figures, the same in every client.
   const spent = useAsk('metrics.cost', { days: 1 })
   const total = byDay.data?.total
+  // All of them together: what came later would push down what is there.
+  const pending = byDay.isPending || failures.isPending || spent.isPending
   return (
     <Page
       title="Analytics"
       wide
       actions={<Choice label="How far back" value={length} choose={setLength} choices={PERIODS} />}
     >
-      {byDay.isPending || failures.isPending ? (
+      {pending ? (
         <LoadingRows count={3} height={160} />
       ) : byDay.error || failures.error ? (
         <ErrorState
@@ -55,18 +59,28 @@ export default function Analytics() {
       ) : (
         <>
           <Figures spent={spent.data} total={byDay.data.total} failures={failures.data.rows} />
-          <Suspense fallback={<LoadingRows count={2} height={260} />}>
-            <Charts
-              unpriced={byDay.data.total.unpriced ?? 0}
-              days={fromFirst(daysOf(byDay.data.rows, failures.data.rows, Number(length)))}
-            />
-          </Suspense>
+          <ChartsOverDays
+            unpriced={byDay.data.total.unpriced ?? 0}
+            days={fromFirst(daysOf(byDay.data.rows, failures.data.rows, Number(length)))}
+          />
           <Breakdown since={since} />
           <Agents />
         </>
       )}
-      <AllAgents />
+      {!pending && <AllAgents />}
     </Page>
+  )
+}
+
+/** The charts are the heaviest of the page: they are fetched when the figures are in sight. */
+function ChartsOverDays(props: { unpriced: number; days: Day[] }) {
+  const coming = <ComingCharts count={5} />
+  return usePainted() ? (
+    <Suspense fallback={coming}>
+      <Charts {...props} />
+    </Suspense>
+  ) : (
+    coming
   )
 }
 

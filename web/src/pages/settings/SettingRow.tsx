@@ -1,6 +1,6 @@
 import { ActionIcon } from '@mantine/core'
 import { IconArrowBackUp } from '@tabler/icons-react'
-import { useState } from 'react'
+import { memo, useState } from 'react'
 import { Refusal } from '@/connection/connection'
 import { messageOf } from '@/lib/ask'
 import { folderName } from '@/lib/format'
@@ -13,7 +13,7 @@ import { Control } from './Control'
 import { defaultWords, dotted, type Entry, parts, written } from './groups'
 
 /** A setting: what it is for, what it is and where that comes from, and a field to change it. */
-export function SettingRow({ entry, fixed }: { entry: Entry; fixed: boolean }) {
+export const SettingRow = memo(function SettingRow({ entry, fixed }: { entry: Entry; fixed: boolean }) {
   const renew = useRenew('config.show', 'setup.show', 'daemon.status', 'models.list', 'tools.list')
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState('')
@@ -98,4 +98,4 @@ export function SettingRow({ entry, fixed }: { entry: Entry; fixed: boolean }) {
       </div>
     </li>
   )
-}
+})

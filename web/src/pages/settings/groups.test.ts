@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SettingInfo, SettingTable } from '@/protocol/types'
-import { dotted, grouped, matching, parts } from './groups'
+import { dotted, firstOf, grouped, lengthOf, matching, parts } from './groups'
 
 const info = (name: string, more: Partial<SettingInfo> = {}): SettingInfo => ({
   name,
@@ -52,4 +52,16 @@ test('a search looks into explanations and values, and can leave the defaults ou
   expect(keys('about timeout', false)).toEqual(['providers."my.own".timeout'])
   expect(keys('10.0.0.1', false)).toEqual(['jail.names'])
   expect(keys('', true)).toEqual(['model', 'providers."my.own".kind', 'jail.names'])
+})
+
+test('the first few stand in the groups they would stand in', () => {
+  const groups = grouped(TABLES, VALUES)
+  expect(lengthOf(groups)).toBe(5)
+  expect(
+    firstOf(groups, 2).map(({ title, blocks }) => [title, blocks.map(({ entries }) => entries.map(({ key }) => key))]),
+  ).toEqual([
+    ['General', [['model']]],
+    ['Models and providers', [['providers."my.own".kind']]],
+  ])
+  expect(lengthOf(firstOf(groups, 5))).toBe(5)
 })

@@ -98,6 +98,24 @@ export function matching(groups: Group[], query: string, changed: boolean): Grou
     .filter(({ blocks }) => blocks.length > 0)
 }
 
+export function lengthOf(groups: Group[]): number {
+  return groups.flatMap(({ blocks }) => blocks).reduce((sum, { entries }) => sum + entries.length, 0)
+}
+
+/** The first so many settings, in the groups and tables they stand in. */
+export function firstOf(groups: Group[], count: number): Group[] {
+  let left = count
+  const first = (block: Block) => {
+    const entries = block.entries.slice(0, left)
+    left -= entries.length
+    return entries.length > 0 ? [{ ...block, entries }] : []
+  }
+  return groups.flatMap((group) => {
+    const blocks = group.blocks.flatMap(first)
+    return blocks.length > 0 ? [{ ...group, blocks }] : []
+  })
+}
+
 /** A value as it would stand in the file. */
 export function written(value: unknown): string {
   return JSON.stringify(value)

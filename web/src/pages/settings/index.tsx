@@ -1,21 +1,26 @@
 import { Select } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { useAsk } from '@/lib/ask'
+import { useByAndBy } from '@/lib/by-and-by'
 import { bytes, duration } from '@/lib/format'
 import { useNow } from '@/lib/time'
 import { Choice } from '@/parts/Choice'
-import { Filter, Quiet, Section } from '@/parts/Listing'
+import { Filter, Notices, Quiet, Section } from '@/parts/Listing'
 import { Page } from '@/parts/Page'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import { WithCode } from '@/parts/WithCode'
 import { useOverview } from '@/state/overview'
-import { type Group, grouped, matching } from './groups'
+import { firstOf, type Group, grouped, lengthOf, matching } from './groups'
 import { SettingRow } from './SettingRow'
 import './settings.css'
 import { TrustedFolders } from './TrustedFolders'
 
 type Show = 'all' | 'set'
+
+/** What a screen holds: few enough that drawing them is not felt. */
+const AT_ONCE = 8
 
 export default function Settings() {
   const [cwd, setCwd] = useState('')
@@ -30,6 +35,8 @@ export default function Settings() {
     [described.data, config.data],
   )
   const shown = matching(groups, query, show === 'set')
+  const length = lengthOf(shown)
+  const { drawn, all } = useByAndBy(`${cwd} ${show} ${query}`, length, AT_ONCE)
   const searching = query.trim() !== '' || show === 'set'
   return (
     <Page
@@ -59,17 +66,8 @@ export default function Settings() {
         </>
       }
     >
-      {config.data?.notes && config.data.notes.length > 0 && (
-        <ul className="notices">
-          {config.data.notes.map((note) => (
-            <li key={note}>{note}</li>
-          ))}
-        </ul>
-      )}
-      <Where files={config.data?.files ?? []} cwd={cwd} />
-      {!searching && <Contents groups={shown} />}
       {config.isPending || described.isPending ? (
-        <LoadingRows count={10} height={56} />
+        <LoadingRows count={12} height={56} />
       ) : config.error || described.error ? (
         <ErrorState
           problem={config.error ?? described.error}
@@ -78,15 +76,21 @@ export default function Settings() {
             void described.refetch()
           }}
         />
-      ) : shown.length === 0 ? (
-        <Quiet>No setting matches.</Quiet>
       ) : (
-        shown.map((group) => <GroupOf key={group.title} group={group} fixed={cwd !== ''} />)
-      )}
-      {!searching && (
         <>
-          <TrustedFolders />
-          {!cwd && <Daemon />}
+          <Notices notices={config.data.notes} />
+          <Where files={config.data.files ?? []} cwd={cwd} />
+          {!searching && <Contents groups={shown} drawAll={all} />}
+          {firstOf(shown, drawn).map((group) => (
+            <GroupOf key={group.title} group={group} fixed={cwd !== ''} />
+          ))}
+          {length === 0 && <Quiet>No setting matches.</Quiet>}
+          {!searching && drawn >= length && (
+            <>
+              <TrustedFolders />
+              {!cwd && <Daemon />}
+            </>
+          )}
         </>
       )}
     </Page>
@@ -112,11 +116,12 @@ function Where({ files, cwd }: { files: string[]; cwd: string }) {
 
 const idOf = (title: string) => title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
 
-function Contents({ groups }: { groups: Group[] }) {
+function Contents({ groups, drawAll }: { groups: Group[]; drawAll: () => void }) {
   return (
     <nav className="settings-contents" aria-label="Groups of settings">
       {groups.map(({ title }) => (
-        <a key={title} href={`#${idOf(title)}`}>
+        // The browser goes to what is there when it was clicked.
+        <a key={title} href={`#${idOf(title)}`} onClick={() => flushSync(drawAll)}>
           {title}
         </a>
       ))}

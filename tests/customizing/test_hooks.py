@@ -540,3 +540,56 @@ async def test_what_a_projects_hooks_fetched_is_there_at_their_next_run(tmp_path
         session = await new_session(h, client, mode="plan")
         await turn(client, await client.attach(session))
         assert await notes_of(client, session) == ["hook:UserPromptSubmit fetched before"]
+
+
+CONDITIONS = {
+    "Bash(git push *)": ["git push", "git push origin x", "cd a && FORCE=1 git push -f", "echo $(date)"],
+    "Bash(npm run test:*)": ["npm run test", "npm run test -- -k a"],
+    "Bash(*--force*)": ["rm --force x"],
+    "Edit(src/**/*.{ts,tsx})": ["src/a/b.ts"],
+    "Write": ["src/a/b.ts", "notes.md"],
+    "Read": [],
+}
+CALLS = [*dict.fromkeys(each for met in CONDITIONS.values() for each in met), "git pull", "npm run tests"]
+
+
+async def test_a_hooks_if_says_which_calls_it_runs_for(tmp_path: Path) -> None:
+    hooks = [{"type": "command", "command": f"echo {shlex.quote(each)}", "if": each} for each in CONDITIONS]
+    async with house(tmp_path, []) as h, await h.client() as client:
+        own_hooks(h, {"hooks": {"PreToolUse": [{"hooks": hooks}]}})
+        met: dict[str, list[str]] = {each: [] for each in CONDITIONS}
+        for each in CALLS:
+            tool, given = ("Write", {"path": each}) if "." in each else ("Bash", {"command": each})
+            tried = await ask(client, HooksTest, cwd=str(h.workspace), event="PreToolUse", tool=tool, input=given)
+            for run in tried.tried:
+                met[run.stdout.strip()].append(each)
+        unclear = {each for each in CONDITIONS if each.startswith("Bash")}
+        expected = {each: [*calls] for each, calls in CONDITIONS.items()}
+        for each in unclear - {"Bash(git push *)"}:
+            expected[each].append("echo $(date)")
+        assert {each: set(calls) for each, calls in met.items()} == {each: set(c) for each, c in expected.items()}
+
+
+async def test_a_hooks_if_holds_in_a_turn_and_is_named_where_it_cannot(tmp_path: Path) -> None:
+    guarded = {"type": "command", "command": "echo no >&2; exit 2", "if": "Bash(touch *)"}
+    misplaced = {"type": "command", "command": "exit 2", "if": "Bash(touch *)"}
+    script = [shell("echo fine"), shell("true && touch made"), {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        own_hooks(h, {"hooks": {"PreToolUse": [{"hooks": [guarded]}], "UserPromptSubmit": [{"hooks": [misplaced]}]}})
+        session, _, _ = await one_turn(h, client)
+        assert [result.text.strip() for result in await results_of(client, session)] == ["fine", "Denied: no"]
+        found = await ask(client, HooksList, cwd=str(h.workspace))
+        assert [each.only_if for each in found.hooks] == ["Bash(touch *)"]
+        assert any("a hook with an `if` is left out" in notice for notice in found.notices)
+
+
+async def test_a_hook_that_runs_once_runs_once_in_each_session(tmp_path: Path) -> None:
+    greeting = {"type": "command", "command": "echo welcome", "once": True}
+    async with house(tmp_path, [{"text": "ok"}] * 3) as h, await h.client() as client:
+        own_hooks(h, {"hooks": {"UserPromptSubmit": [{"hooks": [greeting]}]}})
+        for turns in (2, 1):
+            session = await new_session(h, client)
+            attachment = await client.attach(session)
+            for _ in range(turns):
+                await turn(client, attachment)
+            assert await notes_of(client, session) == ["hook:UserPromptSubmit welcome"]

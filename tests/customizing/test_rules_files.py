@@ -60,6 +60,30 @@ async def test_copilots_instructions_are_rules_where_there_are_no_others(tmp_pat
         assert "Answer in rhyme." in "\n".join(texts(requests(h)[0]))
 
 
+async def test_instructions_for_some_files_are_told_when_one_of_them_is_worked_on(tmp_path: Path) -> None:
+    script = [call("read_file", path="notes.md"), call("read_file", path="src/a.tsx"), {"text": "done"}, {"text": "ok"}]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        folder = h.workspace / ".github" / "instructions"
+        (folder / "web").mkdir(parents=True)
+        (h.workspace / "src").mkdir()
+        for name in ("notes.md", "src/a.tsx", "AGENTS.md"):
+            (h.workspace / name).write_text("Use tabs.")
+        (folder / "all.instructions.md").write_text('---\napplyTo: "**"\n---\nBe brief.')
+        (folder / "web" / "ts.instructions.md").write_text(
+            '---\ndescription: x\napplyTo: "lib/*.py,src/**/*.{ts,tsx}"\n---\nNo default exports.'
+        )
+        (folder / "asked.instructions.md").write_text("Only where somebody asks.")
+        session, _, seen = await one_turn(h, client)
+        sent = ["\n".join(texts(request)) for request in requests(h)]
+        assert all("Be brief." in said and "applyTo" not in said and "asks" not in said for said in sent)
+        assert [said.count("No default exports.") for said in sent] == [0, 0, 1]
+        told = [event.error.message for event in seen if isinstance(event, e.ErrorRaised)]
+        assert [("asked.instructions.md" in each, "applyTo" in each) for each in told] == [(True, True)]
+        (folder / "web" / "ts.instructions.md").write_text('---\napplyTo: "src/**"\n---\nDefault exports.')
+        await turn(client, await client.attach(session), "again")
+        assert "takes the place of what you were told from it before" in "\n".join(texts(requests(h)[-1]))
+
+
 async def test_agents_md_counts_before_its_fallback_names(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         (h.workspace / "AGENTS.md").write_text("the first name")

@@ -129,7 +129,10 @@ def hooks_list(cwd: str, as_json: bool) -> None:
         print_json(plain(found))
         return
     if found.hooks:
-        rows = [(h.event, h.matcher or "*", f"{h.timeout:g} s", h.origin, one_line(h.command)) for h in found.hooks]
+        rows = [
+            (h.event, h.only_if or h.matcher or "*", f"{h.timeout:g} s", h.origin, one_line(h.command))
+            for h in found.hooks
+        ]
         say(table(("EVENT", "MATCHER", "TIMEOUT", "FROM", "COMMAND"), rows))
     else:
         say("There are no hooks here. `openagent help customizing` shows how to write one.")

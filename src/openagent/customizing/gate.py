@@ -15,7 +15,7 @@ from openagent.core.calls import facts_of
 from openagent.core.runtime import ModelResolver
 from openagent.core.session import Session
 from openagent.customizing.commands import Called, CommandFiles, Expanded
-from openagent.customizing.hook_files import HookFiles, meets
+from openagent.customizing.hook_files import HookFiles, concerns
 from openagent.customizing.hook_forms import NOTIFY, told
 from openagent.customizing.hook_runs import HookRun, StartInJail, run_hook
 from openagent.customizing.rules import RuleTexts
@@ -80,6 +80,8 @@ class CustomGate:
         self._loaded = loaded
         self._begun: set[str] = set()
         """Sessions whose SessionStart hooks have run."""
+        self._ran_once: dict[str, set[Hook]] = {}
+        """By session, the hooks that run in each but once."""
         self._workspaces: dict[str, Path] = {}
         self._beside: set[asyncio.Task[object]] = set()
         bus.subscribe(PermissionRequested, self._asked_permission)
@@ -188,6 +190,7 @@ class CustomGate:
     def _remember(self, scene: Scene) -> None:
         if len(self._begun) >= MAX_REMEMBERED:
             self._begun.clear()
+            self._ran_once.clear()
             self._workspaces.clear()
         self._begun.add(scene.info.id)
         self._workspaces[scene.info.id] = scene.workspace
@@ -269,6 +272,7 @@ class CustomGate:
     def _deleted(self, event: SessionDeleted) -> None:
         self._aside("SessionEnd", event.session, {"reason": "other"})
         self._begun.discard(event.session)
+        self._ran_once.pop(event.session, None)
         self._workspaces.pop(event.session, None)
 
     def _notify(self, session: str, kind: str, message: str) -> None:
@@ -311,7 +315,8 @@ class CustomGate:
         self, event: str, session: str, workspace: Path, facts: dict[str, Any], call: ToolCallPart | None = None
     ) -> list[HookRun]:
         subject = call.name if call else next((str(facts[name]) for name in _SUBJECTS if facts.get(name)), "")
-        hooks = [hook for hook in self._hooks.of(event, workspace) if meets(hook, subject)]
+        hooks = [hook for hook in self._hooks.of(event, workspace) if concerns(hook, subject, facts, workspace)]
+        hooks = [hook for hook in hooks if not hook.once or self._is_first(session, hook)]
         for hook in [hook for hook in hooks if not hook.waits]:
             task = asyncio.create_task(self.try_all([hook], workspace, facts, session, call))
             self._beside.add(task)
@@ -322,6 +327,12 @@ class CustomGate:
             return await self.try_all(hooks, workspace, facts, session, call)
         async with loaded.undo.window(call.id if call else event):  # what a hook writes is taken back with the turn
             return await self.try_all(hooks, workspace, facts, session, call)
+
+    def _is_first(self, session: str, hook: Hook) -> bool:
+        ran = self._ran_once.setdefault(session, set())
+        first = hook not in ran
+        ran.add(hook)
+        return first
 
     async def try_all(
         self,

@@ -7,7 +7,7 @@ import re
 import shlex
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from msgspec import Struct
 from openagent.config.cache import RECHECK_SECONDS, stamp_of
 from openagent.config.settings import HookSettings
 from openagent.config.untrusted import distrust
+from openagent.customizing import hook_conditions
 from openagent.customizing.files import read_text
 from openagent.customizing.folders import CustomFolders
 from openagent.customizing.hook_forms import EVENTS, NOTIFY, Group, groups_of, known_tool, our_event, written
@@ -170,6 +171,10 @@ class HookFiles:
             if found.unused:
                 keys = ", ".join(f"`{key[:40]}`" for key in found.unused)
                 problems.append(f"{file.path}: {event}: {keys} {'is' if len(found.unused) == 1 else 'are'} not used.")
+            if found.only_if and (problem := _condition_problem(found.only_if, ours)):
+                problems.append(f"{file.path}: {event}: {problem}")
+                if ours not in hook_conditions.EVENTS:
+                    continue
             timeout = found.timeout if 0 < found.timeout <= MAX_TIMEOUT else MAX_TIMEOUT
             hooks.append(
                 Hook(
@@ -183,6 +188,8 @@ class HookFiles:
                     told_as="" if event == ours else event,
                     waits=found.waits,
                     root=file.root,
+                    only_if=found.only_if,
+                    once=found.once,
                 )
             )
         return hooks
@@ -218,6 +225,24 @@ def _notify(file: _File, text: str, problems: list[str]) -> list[Hook]:
     if not argv:
         return []
     return [Hook(NOTIFY, shlex.join(argv), "", USUAL_TIMEOUT, file.origin, str(file.path), form="codex", waits=False)]
+
+
+def _condition_problem(condition: str, event: str) -> str:
+    if event not in hook_conditions.EVENTS:
+        return f"a hook with an `if` is left out: {condition[:60]!r} is about calls, and this event is not."
+    if not hook_conditions.is_understood(condition):
+        return f"the `if` {condition[:60]!r} is not understood: its hook runs for all calls."
+    return ""
+
+
+def concerns(hook: Hook, subject: str, facts: Mapping[str, Any], workspace: Path) -> bool:
+    """Whether it is to run for what happened. A call's arguments are among the facts."""
+    if not meets(hook, subject):
+        return False
+    if not hook.only_if or not subject:
+        return not hook.only_if
+    known = known_tool(subject, hook.form, theirs(subject))
+    return hook_conditions.holds(hook.only_if, subject, known, facts.get("tool_input", {}), str(workspace))
 
 
 def meets(hook: Hook, subject: str) -> bool:

@@ -57,7 +57,7 @@ _GEMINI_TOOLS = {
     "todo": "write_todos",
     "skill": "activate_skill",
 }
-_USED = frozenset({"type", "command", "args", "timeout", "async", "name", "description", "statusMessage"})
+_USED = frozenset({"type", "command", "args", "timeout", "async", "name", "description", "statusMessage", "if", "once"})
 
 
 class Group(Struct, frozen=True):
@@ -73,6 +73,8 @@ class Written(Struct, frozen=True):
     command: str
     timeout: float
     waits: bool = True
+    only_if: str = ""
+    once: bool = False
     unused: list[str] = []
 
 
@@ -108,7 +110,8 @@ def written(hook: Mapping[str, Any], form: HookForm, usual: float) -> Written | 
     given = msgspec.convert(hook.get("timeout") or 0, float, strict=False)
     timeout = (given / 1000 if form == "gemini" else given) or usual
     unused = [key for key in hook if key not in _USED]
-    return Written(command, timeout, not hook.get("async", False), unused)
+    only_if = msgspec.convert(hook.get("if") or "", str).strip()
+    return Written(command, timeout, not hook.get("async", False), only_if, hook.get("once") is True, unused)
 
 
 def known_tool(tool: str, form: HookForm, usual: str) -> str:

@@ -6,7 +6,7 @@ of again; what was said before stays as it was, so that a request always begins 
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from msgspec import Struct
 from openagent.config.settings import RulesSettings
 from openagent.customizing.files import read_text
 from openagent.customizing.folders import CustomFolders
+from openagent.customizing.instructions import Instructions, body_of, instructions_in
 from openagent.policy.paths import names_credentials
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
 from openagent.protocol.messages import NotePart
@@ -69,18 +70,28 @@ class RuleTexts:
                 notes.append(_note(file, text, changed=True) if text else _gone(file))
         return notes
 
-    def nested(self, workspace: Path, paths: Iterable[str], told: Mapping[str, str]) -> list[NotePart]:
+    def nested(self, workspace: Path, paths: Sequence[str], told: Mapping[str, str]) -> list[NotePart]:
         """Of the folders between the workspace and files that an agent has just worked on."""
         notes: list[NotePart] = []
         for folder in dict.fromkeys(folder for path in paths for folder in _between(workspace, path)):
             file = self._in(folder, self._top(workspace))
             if file is not None and SOURCE + str(file.path) not in told and (text := self._read(file, workspace).text):
                 notes.append(_note(file, text))
+        return notes + self._instructed(workspace, paths, told)
+
+    def _instructed(self, workspace: Path, paths: Sequence[str], told: Mapping[str, str]) -> list[NotePart]:
+        notes: list[NotePart] = []
+        for each in self._instructions(workspace) if paths else ():
+            file = RulesFile(each.path, False, self._top(workspace))
+            wanted = SOURCE + str(each.path) not in told and any(each.concerns(workspace / path) for path in paths)
+            if wanted and (text := self._read(file, workspace).text):
+                notes.append(_note(file, text))
         return notes
 
     def notices(self, workspace: Path) -> list[ErrorInfo]:
         """What a person should know about these files."""
         problems = [self._read(file, workspace).problem for file in self._files(workspace)]
+        problems += [each.problem for each in self._instructions(workspace)]
         return [ErrorInfo("config_error", problem) for problem in problems if problem]
 
     def _files(self, workspace: Path) -> list[RulesFile]:
@@ -90,7 +101,12 @@ class RuleTexts:
         found = [RulesFile(own, True, None)] if own else []
         top = self._top(workspace)
         nearer = [self._in(folder, top) for folder in reversed(self._folders.upwards(workspace))]
-        return [*found, *(file for file in nearer if file is not None and file.path != own)]
+        always = [RulesFile(each.path, False, top) for each in self._instructions(workspace) if each.always]
+        return [*found, *(file for file in nearer if file is not None and file.path != own), *always]
+
+    def _instructions(self, workspace: Path) -> list[Instructions]:
+        folders = reversed(self._folders.upwards(workspace))
+        return [each for folder in folders for each in instructions_in(folder)]
 
     def _in(self, folder: Path, top: Path) -> RulesFile | None:
         for name in self._settings(folder).files:
@@ -117,7 +133,7 @@ class RuleTexts:
             read = read_text(file.path, within=file.within, limit=limit)
         except OpenAgentError as problem:
             return _Found("", problem.info.message)
-        text = self._with_imports(read.text, file, frozenset({file.path}))
+        text = self._with_imports(body_of(file.path, read.text), file, frozenset({file.path}))
         size = max(read.size, len(text.encode(errors="replace")))
         if size <= limit:
             return _Found(text.strip())

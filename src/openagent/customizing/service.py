@@ -9,7 +9,7 @@ from openagent.core.runtime import ModelResolver
 from openagent.customizing.commands import CommandFiles, ServerPrompts
 from openagent.customizing.folders import CustomFolders
 from openagent.customizing.gate import CustomGate
-from openagent.customizing.hook_files import HookFiles, meets
+from openagent.customizing.hook_files import HookFiles, concerns
 from openagent.customizing.hook_forms import EVENTS
 from openagent.customizing.hook_runs import HookRun, StartInJail
 from openagent.customizing.rules import RuleTexts
@@ -148,7 +148,11 @@ class Customizing:
             facts |= {"tool_name": theirs(subject), "tool_input": input_for_hooks(call, op.cwd), "tool_use_id": "test"}
         else:
             facts |= op.input
-        hooks = [hook for hook in found.by_event.get(op.event, []) if not subject or meets(hook, subject)]
+        hooks = [
+            hook
+            for hook in found.by_event.get(op.event, [])
+            if not subject or concerns(hook, subject, facts, workspace)
+        ]
         runs = await self.gate.try_all(hooks, workspace, facts)
         return c.HooksTried([_tried(run) for run in runs], found.problems)
 

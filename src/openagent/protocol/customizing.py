@@ -96,6 +96,10 @@ class Hook(Struct, frozen=True, omit_defaults=True):
     """Whether what happens waits for it."""
     root: str = ""
     """The plugin's folder, where one brings it."""
+    only_if: str = ""
+    """Only for calls that this means, such as `Bash(git push *)`."""
+    once: bool = False
+    """Once in each session."""
 
 
 class Hooks(Struct, frozen=True, omit_defaults=True):

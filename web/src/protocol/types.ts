@@ -1198,6 +1198,8 @@ export interface Hook {
   told_as?: string
   waits?: boolean
   root?: string
+  only_if?: string
+  once?: boolean
 }
 
 /** A command of the person's ran because something happened. */

@@ -89,6 +89,8 @@ function HookRow({ hook }: { hook: Hook }) {
       chips={
         <>
           {hook.matcher && <Chip tone="accent">only {hook.matcher}</Chip>}
+          {hook.only_if && <Chip tone="accent">only {hook.only_if}</Chip>}
+          {hook.once && <Chip>once in a session</Chip>}
           <Chip>{ORIGINS[hook.origin ?? 'user']}</Chip>
         </>
       }

@@ -65,6 +65,7 @@ const SCRIPT = {
         { text: 'You chose {last_result}.' },
       ],
     },
+    { match: 'in Rust', steps: [{ text: '```rust\nfn main() {}\n```\n\n```nonesuch\nfn main() {}\n```' }] },
     { match: 'evil', steps: [{ text: readFileSync(join(import.meta.dirname, 'hostile.md'), 'utf8') }] },
     { steps: [{ text: 'From {model}: {last_user}' }], loop: true },
   ],
@@ -356,6 +357,16 @@ it('survives a restart of the daemon: says so, comes back, and goes on', async (
     expect.stringContaining('From one: before'),
     expect.stringContaining('From one: after'),
   ])
+})
+
+it('colours code in a language that is loaded when it is first seen, and leaves an unknown one plain', async () => {
+  const { path } = await house.session()
+  const page = await house.visit(path)
+  await send(page, 'in Rust')
+  const blocks = answers(page).locator('.code-block')
+  await blocks.first().locator('.hljs-keyword').getByText('fn').waitFor({ timeout: 30_000 })
+  expect(await blocks.last().locator('code').textContent()).toContain('fn main() {}')
+  expect(await blocks.last().locator('.hljs-keyword').count()).toBe(0)
 })
 
 it('shows hostile content as text and nothing else', async () => {

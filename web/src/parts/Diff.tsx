@@ -112,15 +112,14 @@ export function useColours(lines: Line[], path: string): Map<number, Piece[]> | 
   useEffect(() => {
     if (!language || lines.length > MOST_COLOURED) return
     let wanted = true
-    void import('./code-lines').then(({ colouredLines }) => {
-      if (!wanted) return
+    void import('./code-lines').then(async ({ colouredLines }) => {
       const found = new Map<number, Piece[]>()
       for (const side of ['removed', 'added'] as const) {
         const own = [...lines.entries()].filter(([, line]) => line.kind === side || line.kind === 'same')
-        const read = colouredLines(own.map(([, line]) => line.text).join('\n'), language)
+        const read = await colouredLines(own.map(([, line]) => line.text).join('\n'), language)
         for (const [nth, [place]] of own.entries()) if (read?.[nth]) found.set(place, read[nth])
       }
-      setColours(found)
+      if (wanted) setColours(found)
     })
     return () => {
       wanted = false

@@ -1,11 +1,13 @@
-import { memo, type ReactNode } from 'react'
+import { memo, type ReactNode, use } from 'react'
 import './highlighted.css'
-import { lowlight } from './lowlight'
+import { awaited, lowlight } from './lowlight'
 
 type Tree = ReturnType<typeof lowlight.highlight>
 
 /** Code with its words coloured by what they are. Loaded when the first code block is shown. */
 export default memo(function Highlighted({ code, language }: { code: string; language: string }) {
+  const still = awaited(language)
+  if (still) use(still)
   if (!lowlight.registered(language)) return code
   return lowlight.highlight(language, code).children.map(coloured)
 })

@@ -1,5 +1,5 @@
 import './highlighted.css'
-import { lowlight } from './lowlight'
+import { awaited, lowlight } from './lowlight'
 
 export interface Piece {
   text: string
@@ -15,7 +15,8 @@ interface Node {
 }
 
 /** Code as lines of coloured pieces; null where the language is not known. */
-export function colouredLines(code: string, language: string): Piece[][] | null {
+export async function colouredLines(code: string, language: string): Promise<Piece[][] | null> {
+  await awaited(language)
   if (!lowlight.registered(language)) return null
   const lines: Piece[][] = [[]]
   const walk = (node: Node, kind: string) => {

@@ -1,0 +1,1 @@
+export { common as default } from 'lowlight'

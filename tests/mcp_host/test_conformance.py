@@ -28,6 +28,8 @@ ROOT = Path(__file__).parents[2]
         "auth/pre-registration",
         "auth/basic-cimd",
         "auth/client-credentials-basic",
+        "auth/client-credentials-jwt",
+        "auth/cross-app-access-complete-flow",
     ],
 )
 def test_the_official_suite_is_content_with_the_client(npm: Path, scenario: str) -> None:

@@ -17,6 +17,7 @@ from openagent.protocol.mcp import (
     McpAdd,
     McpImport,
     McpList,
+    McpOAuth,
     McpRemove,
     McpServerEntry,
     McpShow,
@@ -398,15 +399,17 @@ def processes_with(mark: str) -> list[str]:
 async def test_variables_and_headers_of_added_servers_are_in_the_vault_alone(tmp_path: Path) -> None:
     plant(tmp_path)
     secret, bearer = "a-key-that-nobody-may-read", "Bearer of-a-token-of-nobody"
+    proofs = "a-secret-of-the-client", "a-private-key-of-the-client", "a-token-of-the-person"
     async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
         env = {"KEY": secret, "EMPTY": "", "PLAIN": "${NOWHERE:-there}"}
         start = f'test "$KEY$EMPTY$PLAIN" = {secret[:-4]}"{secret[-4:]}there" && exec python3 scripted_server.py good'
         entry = McpServerEntry(command="bash", args=["-c", start], env=env)
-        far = McpServerEntry(url="http://127.0.0.1:9/mcp", headers={"Authorization": bearer})
+        known = McpOAuth("me", proofs[0], private_key=proofs[1], identity_token=proofs[2])
+        far = McpServerEntry(url="http://127.0.0.1:9/mcp", headers={"Authorization": bearer}, oauth=known)
         await ask(client, McpAdd, name="mine", server=entry)
         await ask(client, McpAdd, name="far", server=far)
         await ask(client, McpSwitch, name="far", on=False)
-        assert not holding(h.home, secret, bearer)
+        assert not holding(h.home, secret, bearer, *proofs)
         await one_turn(h, client)
         assert "echo" in offered(h)
     # As an earlier version stored it.

@@ -34,7 +34,7 @@ class McpLogins:
 
     async def auth(self, definition: ServerDefinition, visit: AskToVisit) -> "httpx2.Auth | None":
         """For requests to a server somebody is logged in to. When it wants more than was granted, `visit` asks."""
-        by_itself = definition.oauth.grant == "client_credentials"
+        by_itself = bool(definition.oauth.grant)
         kept = await asyncio.to_thread(self._kept, definition.name) if definition.transport != "stdio" else ""
         if not kept and not by_itself:
             return None
@@ -58,10 +58,11 @@ class McpLogins:
                 f"{definition.name} is a command: there is nothing to log in to.",
                 hint="Set its keys.",
             )
-        if definition.oauth.grant == "client_credentials":
+        if definition.oauth.grant:
+            by_what = "what an identity provider says" if definition.oauth.identity_url else "its own id and secret"
             raise OpenAgentError(
                 "invalid_argument",
-                f"{definition.name} lets the client in by its own id and secret: nobody logs in.",
+                f"{definition.name} lets the client in by {by_what}: nobody logs in.",
                 hint=f"`openagent mcp test {definition.name}` tries it.",
             )
         sdk = await asyncio.to_thread(import_module, "openagent.tools.mcp.oauth")

@@ -9,19 +9,23 @@ from msgspec import Struct
 
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.mcp import McpServerEntry
+from openagent.protocol.mcp import McpOAuth, McpServerEntry
 from openagent.vault.entries import ApiKey
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault
 
 _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 _BEGINNING = "mcp-server:"
+_PROOFS = ("client_secret", "private_key", "identity_token")
+"""Of an entry's `oauth`."""
 
 
 class _Values(Struct, frozen=True, omit_defaults=True):
     env: dict[str, str] = {}
     headers: dict[str, str] = {}
     client_secret: str = ""
+    private_key: str = ""
+    identity_token: str = ""
 
     def __repr__(self) -> str:
         return "_Values(…)"
@@ -39,9 +43,7 @@ class McpSecrets:
     async def seal(self, record: McpServerRecord) -> McpServerRecord:
         """The record as it may be stored."""
         entry = record.server
-        values = _Values(
-            _secret(entry.env), _secret(entry.headers), _secret({"": entry.oauth.client_secret}).get("", "")
-        )
+        values = _values_of(entry)
         if values == _Values():
             await self.forget(record.name)
             return record
@@ -67,8 +69,7 @@ class McpSecrets:
     async def seal_what_is_stored(self, store: Store) -> None:
         """What was added before values were kept here."""
         for record in await store.mcp_servers():
-            entry = record.server
-            if _secret(entry.env) or _secret(entry.headers) or _secret({"": entry.oauth.client_secret}):
+            if _values_of(record.server) != _Values():
                 # Some may be sealed already, where a change of the entry was cut off.
                 await store.put_mcp_server(await self.seal(await self.open(record)))
 
@@ -88,28 +89,39 @@ def _secret(values: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value and not _REFERENCE.fullmatch(value)}
 
 
+def _values_of(entry: McpServerEntry) -> _Values:
+    proofs = _secret({name: getattr(entry.oauth, name) for name in _PROOFS})
+    return _Values(_secret(entry.env), _secret(entry.headers), **proofs)
+
+
 def _has_gaps(entry: McpServerEntry) -> bool:
     return "" in (*entry.env.values(), *entry.headers.values()) or bool(entry.oauth.client_id)
 
 
 def _emptied(values: _Values) -> _Values:
-    return _Values(dict.fromkeys(values.env, ""), dict.fromkeys(values.headers, ""), "")
+    return _Values(dict.fromkeys(values.env, ""), dict.fromkeys(values.headers, ""))
 
 
 def _merged(entry: McpServerEntry, values: _Values) -> McpServerEntry:
-    oauth = msgspec.structs.replace(entry.oauth, client_secret=values.client_secret)
+    proofs = {name: getattr(values, name) for name in _PROOFS if not _REFERENCE.fullmatch(getattr(entry.oauth, name))}
     return msgspec.structs.replace(
         entry,
         env={**entry.env, **values.env},
         headers={**entry.headers, **values.headers},
-        oauth=oauth if not _REFERENCE.fullmatch(entry.oauth.client_secret) else entry.oauth,
+        oauth=msgspec.structs.replace(entry.oauth, **proofs),
     )
 
 
 def without_secrets(entry: McpServerEntry) -> McpServerEntry:
     """As it may be shown to whoever edits it."""
-    values = _Values(_secret(entry.env), _secret(entry.headers), "")
-    return _merged(entry, _emptied(values))
+    return _merged(entry, _emptied(_values_of(entry)))
+
+
+def with_kept_proofs(given: McpOAuth, kept: McpOAuth) -> McpOAuth:
+    """Whoever edits an entry never saw them; another client's are not its own."""
+    if given.client_id != kept.client_id:
+        return given
+    return msgspec.structs.replace(given, **{name: getattr(given, name) or getattr(kept, name) for name in _PROOFS})
 
 
 def cannot_open(name: str, problem: OpenAgentError) -> str:

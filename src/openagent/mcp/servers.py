@@ -12,7 +12,7 @@ from openagent.config.cache import ConfigCache
 from openagent.config.expand import expand
 from openagent.filesystem.atomic_files import replace_file
 from openagent.filesystem.json_with_comments import plain_json
-from openagent.mcp.secrets import McpSecrets, cannot_open, without_secrets
+from openagent.mcp.secrets import McpSecrets, cannot_open, with_kept_proofs, without_secrets
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
@@ -112,7 +112,8 @@ class ServerBook:
 
     def _keep_secret(self, servers: dict[str, ServerDefinition]) -> None:
         for each in servers.values():
-            for value in (*each.env.values(), *each.headers.values(), each.oauth.client_secret):
+            proofs = (each.oauth.client_secret, each.oauth.private_key, each.oauth.identity_token)
+            for value in (*each.env.values(), *each.headers.values(), *proofs):
                 if len(value) >= 12:
                     self._redactor.register(value)
 
@@ -137,7 +138,7 @@ class ServerBook:
 
     async def completed(self, name: str, server: McpServerEntry) -> McpServerEntry:
         """With the values kept under this name, where the entry has them empty: whoever edits it never saw them."""
-        if "" not in (*server.env.values(), *server.headers.values()):
+        if "" not in (*server.env.values(), *server.headers.values()) and not server.oauth.client_id:
             return server
         kept = await self._kept(name)
         if kept is None:
@@ -146,6 +147,7 @@ class ServerBook:
             server,
             env={key: value or kept.env.get(key, "") for key, value in server.env.items()},
             headers={key: value or kept.headers.get(key, "") for key, value in server.headers.items()},
+            oauth=with_kept_proofs(server.oauth, kept.oauth),
         )
 
     async def shown(self, name: str) -> McpKept:

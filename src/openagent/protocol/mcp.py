@@ -19,10 +19,19 @@ class McpOAuth(Struct, frozen=True, omit_defaults=True):
     """What we show as proof, where the server gave us one."""
     scopes: list[str] = []
     """Asked for besides those that the server names."""
-    grant: Literal["", "client_credentials"] = ""
-    """`client_credentials`: the client itself is let in, by its id and secret, and nobody logs in."""
+    grant: Literal["", "client_credentials", "identity_assertion"] = ""
+    """`client_credentials`: the client itself is let in, by its id and its secret or key, and nobody logs in.
+    `identity_assertion`: a company's identity provider says who the person is, and nobody logs in here."""
     issuer: str = ""
-    """The authorization server that gave us the id: the secret is shown to no other."""
+    """The authorization server that gave us the id: the secret is shown to no other. `identity_assertion` needs it."""
+    private_key: str = ""
+    """For `client_credentials`, instead of a secret: a key in PEM that signs what proves us."""
+    identity_url: str = ""
+    """For `identity_assertion`: where the identity provider exchanges tokens."""
+    identity_client: str = ""
+    """The id we have there."""
+    identity_token: str = ""
+    """The ID token that says who the person is; mostly a `${VARIABLE}`, for it does not last."""
 
     def __repr__(self) -> str:
         return f"McpOAuth({self.client_id!r})"

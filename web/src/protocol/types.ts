@@ -1626,8 +1626,12 @@ export interface McpOAuth {
   client_id?: string
   client_secret?: string
   scopes?: string[]
-  grant?: "" | "client_credentials"
+  grant?: "" | "client_credentials" | "identity_assertion"
   issuer?: string
+  private_key?: string
+  identity_url?: string
+  identity_client?: string
+  identity_token?: string
 }
 
 /** A prompt of a server. */

@@ -97,6 +97,9 @@ def read_servers(text: bytes, source: str, expand: Callable[[str], str]) -> Foun
     return FoundServers(servers, problems, file.off)
 
 
+_FILLED_IN_OAUTH = ("client_id", "client_secret", "private_key", "identity_token")
+
+
 def define(name: str, entry: McpServerEntry, source: str, expand: Callable[[str], str]) -> ServerDefinition:
     """Raises OpenAgentError('config_error') for what cannot be a server. One that lacks a variable is one all the same,
     and says what is missing."""
@@ -111,6 +114,8 @@ def define(name: str, entry: McpServerEntry, source: str, expand: Callable[[str]
         raise _unfit(name, "its url is no http address")
     if not 0 < entry.timeout <= 86_400 or not 0 <= entry.start_timeout <= 86_400:
         raise _unfit(name, "its timeout is not between 0 and 86400 seconds")
+    if entry.oauth.grant == "identity_assertion" and not (entry.oauth.issuer and entry.oauth.identity_url):
+        raise _unfit(name, "its oauth names no `issuer`, or no `identity_url`")
     problems: dict[str, None] = {}
 
     def filled(text: str) -> str:
@@ -139,7 +144,7 @@ def define(name: str, entry: McpServerEntry, source: str, expand: Callable[[str]
         source=source,
         description=entry.description,
         oauth=msgspec.structs.replace(
-            entry.oauth, client_id=filled(entry.oauth.client_id), client_secret=filled(entry.oauth.client_secret)
+            entry.oauth, **{name: filled(getattr(entry.oauth, name)) for name in _FILLED_IN_OAUTH}
         ),
     )
     return msgspec.structs.replace(defined, problem=" ".join(problems)) if problems else defined

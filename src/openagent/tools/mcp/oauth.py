@@ -4,12 +4,22 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Protocol
 
 import httpx2
 import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from mcp.client.auth import OAuthClientProvider
-from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.client.auth.extensions.client_credentials import (
+    ClientCredentialsOAuthProvider,
+    PrivateKeyJWTOAuthProvider,
+    SignedJWTParameters,
+)
+from mcp.client.auth.extensions.identity_assertion import IdentityAssertionOAuthProvider
 from mcp.client.auth.utils import union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -27,6 +37,7 @@ from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.guarded import guarded_client
 
 _VERSION = "2025-11-25"
+_ASSERTION = "urn:ietf:params:oauth:token-type:id-jag"
 
 
 class Grant(Struct, omit_defaults=True):
@@ -39,6 +50,16 @@ class Grant(Struct, omit_defaults=True):
 
     def __repr__(self) -> str:
         return "Grant(…)"
+
+
+class _Exchanged(Struct):
+    access_token: str = ""
+    issued_token_type: str = ""
+    error: str = ""
+    error_description: str = ""
+
+    def __repr__(self) -> str:
+        return "_Exchanged(…)"
 
 
 class Browser(Protocol):
@@ -127,18 +148,82 @@ def kept_login(
 
 
 def own_login(definition: ServerDefinition, kept: str, save: Callable[[str], Awaitable[None]]) -> httpx2.Auth:
-    """The client itself is let in. Without an issuer the server says where, as it does when a person logs in."""
-    given = definition.oauth
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MCPDeprecationWarning)
-        return ClientCredentialsOAuthProvider(
+    """Nobody logs in. Without an issuer the server says where the client proves itself, as it does for a person."""
+    given, storage = definition.oauth, GrantStorage(definition, kept, save)
+    scope = " ".join(given.scopes) or None
+    if given.grant == "identity_assertion":
+        return IdentityAssertionOAuthProvider(
             definition.url,
-            GrantStorage(definition, kept, save),
+            storage,
             given.client_id,
             given.client_secret,
-            scope=" ".join(given.scopes) or None,
-            issuer=given.issuer or None,
+            given.issuer,
+            partial(_identity_assertion, definition),
+            scope=scope,
+            token_endpoint_auth_method="client_secret_basic",  # noqa: S106
         )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MCPDeprecationWarning)
+        if given.private_key:
+            signed = SignedJWTParameters(
+                issuer=given.client_id,
+                subject=given.client_id,
+                signing_key=given.private_key,
+                signing_algorithm=_algorithm_of(given.private_key),
+            )
+            return PrivateKeyJWTOAuthProvider(
+                definition.url,
+                storage,
+                given.client_id,
+                signed.create_assertion_provider(),
+                scope=scope,
+                issuer=given.issuer or None,
+            )
+        return ClientCredentialsOAuthProvider(
+            definition.url, storage, given.client_id, given.client_secret, scope=scope, issuer=given.issuer or None
+        )
+
+
+def _algorithm_of(pem: str) -> str:
+    try:
+        key = load_pem_private_key(pem.encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise OpenAgentError(
+            "config_error",
+            "The `private_key` of its oauth is no key in PEM without a passphrase.",
+            hint="Give it as the authorization server did, from BEGIN to END.",
+        ) from None
+    if isinstance(key, EllipticCurvePrivateKey):
+        return {256: "ES256", 384: "ES384"}.get(key.key_size, "ES512")
+    return "EdDSA" if isinstance(key, Ed25519PrivateKey) else "RS256"
+
+
+async def _identity_assertion(definition: ServerDefinition, audience: str, resource: str) -> str:
+    """What the identity provider gives for the person's token (RFC 8693), meant for one authorization server."""
+    given = definition.oauth
+    asked = {
+        "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+        "requested_token_type": _ASSERTION,
+        "subject_token": given.identity_token,
+        "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+        "audience": audience,
+        "resource": resource,
+        "client_id": given.identity_client or given.client_id,
+    }
+    async with httpx2.AsyncClient(timeout=30) as client:  # its address is from a person's entry
+        answer = await client.post(given.identity_url, data=asked)
+    try:
+        said = msgspec.json.decode(answer.content, type=_Exchanged)
+    except msgspec.DecodeError:
+        said = _Exchanged()
+    if not answer.is_success or not said.access_token or said.issued_token_type != _ASSERTION:
+        why = said.error_description or said.error or f"status {answer.status_code}"
+        raise OpenAgentError(
+            "auth_failed",
+            f"The identity provider at {httpx2.URL(given.identity_url).host} did not vouch for you: {why}.",
+            hint="`identity_token` may have ended: get a new one.",
+        )
+    return said.access_token
 
 
 async def log_in(

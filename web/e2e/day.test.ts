@@ -8,7 +8,6 @@ import type { Mode } from '../src/lib/modes'
 import { House, photograph, type Script } from './house'
 import { Hands, has, hasFocus } from './keyboard'
 import { ask } from './line'
-import { serveNextBuild } from './next-build'
 
 // One working day in one tab, by keys alone, chapter after chapter: each goes on where the one before ended.
 
@@ -444,7 +443,7 @@ it('loses nothing when the daemon is killed while messages wait', async () => {
 it('takes a new version under the open tab, with what is being written', async () => {
   away = true
   await house.stopDaemon()
-  await serveNextBuild(page)
+  house.upgrade()
   await house.startDaemon()
   await page.getByText('OpenAgent was updated').waitFor()
   expect(await input().inputValue()).toBe('a draft of Fir')
@@ -452,11 +451,9 @@ it('takes a new version under the open tab, with what is being written', async (
   await page.waitForFunction(() => [...document.scripts].some(({ src }) => src.includes('-next')))
   await page.getByRole('heading', { name: 'Tasks', exact: true }).first().waitFor()
   expect(await page.getByText('OpenAgent was updated').count()).toBe(0)
-  // The browser lets no page that a test put in its way reach this machine (ERR_BLOCKED_BY_LOCAL_NETWORK_ACCESS_CHECKS).
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await page.goto(`${house.url}/sessions/${ids.get('Fir')}`)
-  await answers().getByText('Well said: the second that waits').waitFor()
   away = false
+  await open('Fir')
+  await answers().getByText('Well said: the second that waits').waitFor()
   expect(await input().inputValue()).toBe('a draft of Fir')
 })
 

@@ -8,6 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import type { Mode } from '../src/lib/modes'
+import { installNext } from './next-build'
 
 const REPOSITORY = resolve(import.meta.dirname, '../..')
 const PYTHON = join(REPOSITORY, '.venv/bin/python')
@@ -156,6 +157,11 @@ export class House {
 
   async startDaemon(): Promise<void> {
     this.daemon = await serve(this.env, this.port)
+  }
+
+  /** From the next start on, the daemon is of the next version. */
+  upgrade(): void {
+    Object.assign(this.env, installNext(join(this.home, 'next')))
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { violationsOn } from './axe'
 import { House } from './house'
-import { serveNextBuild } from './next-build'
 import { WHOLE } from './whole-markdown'
 
 let house: House
@@ -67,18 +66,23 @@ it('waits for a page that was not loaded yet, says so, and opens it when the dae
 it('takes the new version with the next page after an upgrade, and keeps what is being written', async () => {
   const { path } = await house.session({ name: 'through an upgrade' })
   const page = await house.visit(path)
-  await page.getByLabel('Message', { exact: true }).fill('half a thought')
+  const message = page.getByLabel('Message', { exact: true })
+  await message.fill('half a thought')
   await house.stopDaemon()
-  await serveNextBuild(page)
+  house.upgrade()
   await house.startDaemon()
   await page.getByText('OpenAgent was updated').waitFor()
-  expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('half a thought')
+  expect(await message.inputValue()).toBe('half a thought')
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks', exact: true }).click()
-  await page.getByRole('heading', { name: 'Tasks', exact: true }).first().waitFor()
-  const scripts = () => page.evaluate(() => [...document.scripts].some(({ src }) => src.includes('-next')))
   await page.waitForFunction(() => [...document.scripts].some(({ src }) => src.includes('-next')))
-  expect(await scripts()).toBe(true)
+  // The new version is at work: it has a line to the daemon, and no word of an update is left.
+  await page.getByText('No tasks yet').waitFor()
   expect(await page.getByText('OpenAgent was updated').count()).toBe(0)
+  await page.goBack()
+  await message.waitFor()
+  expect(await message.inputValue()).toBe('half a thought')
+  await message.press('Enter')
+  await page.getByRole('article', { name: 'The agent said' }).getByText('The end.').waitFor()
 })
 
 it('draws all of Markdown, inert, and fits it on a phone', async () => {

@@ -49,7 +49,9 @@ export const router = createRouter({
 // The first step to another page after an update loads the new version there, unless something unsaved would go with it.
 router.subscribe('onBeforeNavigate', ({ toLocation, pathChanged }) => {
   const { newer } = useVersion.getState()
-  if (newer && pathChanged && useLink.getState().link.state === 'open' && canLeave()) loadAgain(toLocation.href)
+  if (!newer || !pathChanged || useLink.getState().link.state !== 'open' || !canLeave()) return
+  router.history.flush() // what is loaded is then the step that was made, and no second one after it
+  loadAgain(toLocation.href)
 })
 
 declare module '@tanstack/react-router' {

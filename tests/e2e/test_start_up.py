@@ -3,6 +3,27 @@
 import subprocess
 import sys
 
+ASKING = """
+import asyncio, sys
+from openagent.providers.chat import ChatProvider
+from openagent.providers.http import Endpoint
+
+LISTED = b'{"data":[{"id":"some","max_model_len":8192}]}'
+
+async def answer(reader, writer):
+    asked = await reader.readuntil(b"\\r\\n\\r\\n")
+    assert asked.startswith(b"GET /v1/models HTTP/1.1\\r\\n"), asked
+    writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(LISTED) + LISTED)
+
+async def main():
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    there = Endpoint(name="compatible", base_url=f"http://127.0.0.1:{port}/v1", needs_key=False)
+    told = await ChatProvider(there).describe("some")
+    print(told.context_window, "httpx2" in sys.modules)
+
+asyncio.run(main())
+"""
 HEAVY = ("asyncio", "msgspec", "click", "json", "re", "socket", "subprocess", "typing", "sqlalchemy", "httpx2")
 
 
@@ -32,4 +53,10 @@ def test_what_no_first_answer_needs_is_not_loaded_before_it() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     later = ("httpx2", "genai_prices", "pydantic", "alembic", "mcp", "uvicorn", "openagent.policy.analysis")
-    assert [name for name in later if name in loaded] == []
+    ours = ("openagent.history", "openagent.workbench.repository", "openagent.workbench.review")
+    assert [name for name in (*later, *ours) if name in loaded] == []
+
+
+def test_a_server_is_asked_about_its_model_without_the_general_client() -> None:
+    done = subprocess.run([sys.executable, "-c", ASKING], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["8192", "False"]

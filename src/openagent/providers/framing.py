@@ -30,11 +30,11 @@ class Unsendable(LineProblem):
     """The request would not be HTTP. Says nothing about its content: a key may be in it."""
 
 
-def request_head(target: str, headers: Sequence[tuple[str, str]], length: int) -> bytes:
-    """The headers go out as they are given: their case and order are the caller's."""
+def request_head(target: str, headers: Sequence[tuple[str, str]], length: int | None) -> bytes:
+    """The headers go out as they are given: their case and order are the caller's. Without a length it is a GET."""
     if not _TARGET.fullmatch(target):
         raise Unsendable
-    lines = [f"POST {target} HTTP/1.1"]
+    lines = [f"{'GET' if length is None else 'POST'} {target} HTTP/1.1"]
     for name, value in headers:
         if not (_NAME.fullmatch(name) and _VALUE.fullmatch(value)):
             raise Unsendable

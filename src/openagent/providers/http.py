@@ -143,7 +143,7 @@ class HttpProvider(ABC):
         body = self.encode(tongue.request(request))
         reader = self.reader(who)
         received: list[bytes] = []
-        async with self._post(self.path(request), body, request.model, who) as chunks:
+        async with self._asked(self.path(request), body, request.model, who) as chunks:
             parser = EventParser()
             kept = size = 0
             async for chunk in chunks:
@@ -176,9 +176,8 @@ class HttpProvider(ABC):
     async def get(self, path: str, shape: type[Shape], *, asked: bytes | None = None, beside_v1: bool = False) -> Shape:
         """A small answer, whole. `asked` is posted; `beside_v1` asks a server in its own way, not in OpenAI's."""
         who = self.endpoint.who()
-        base = self._base_url.removesuffix("/v1") if beside_v1 else self._base_url
-        async with self._send("GET" if asked is None else "POST", path, asked, "", who, base=base) as response:
-            body = await _bounded(response.aiter_bytes(), MAX_LIST)
+        async with self._asked(path, asked, "", who, beside_v1=beside_v1) as chunks:
+            body = await _bounded(chunks, MAX_LIST)
         try:
             return msgspec.json.decode(body, type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as problem:
@@ -192,15 +191,20 @@ class HttpProvider(ABC):
         return credential if isinstance(credential, str) else await credential()
 
     @asynccontextmanager
-    async def _post(self, path: str, body: bytes, model: str, who: Who) -> AsyncGenerator[AsyncIterator[bytes]]:
+    async def _asked(
+        self, path: str, body: bytes | None, model: str, who: Who, *, beside_v1: bool = False
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """What came back, a piece at a time. Without a body it is a GET."""
         line = self._line if self._line_sought else await self._open_line()
         if line is None:
-            async with self._send("POST", path, body, model, who) as response:
+            base = self._base_url.removesuffix("/v1") if beside_v1 else self._base_url
+            async with self._send(base + path, body, model, who) as response:
                 yield response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
             return
-        headers = await self._headers(len(body), model, who)
+        headers = await self._headers(None if body is None else len(body), model, who)
+        base = self._base_path.removesuffix("/v1") if beside_v1 else self._base_path
         try:
-            async with line.post(self._base_path + quote(path, safe=_NOT_QUOTED), headers, body) as response:
+            async with line.ask(base + quote(path, safe=_NOT_QUOTED), headers, body) as response:
                 if response.status >= 300:
                     raise from_response(who, response.status, response.headers, await _bounded(response))
                 yield response
@@ -224,17 +228,15 @@ class HttpProvider(ABC):
         )
 
     @asynccontextmanager
-    async def _send(
-        self, method: str, path: str, body: bytes | None, model: str, who: Who, *, base: str = ""
-    ) -> AsyncGenerator["httpx2.Response"]:
+    async def _send(self, url: str, body: bytes | None, model: str, who: Who) -> AsyncGenerator["httpx2.Response"]:
         import httpx2
 
         headers = await self._headers(None if body is None else len(body), model, who)
         timeout = httpx2.Timeout(self.endpoint.stall_timeout, connect=self.endpoint.connect_timeout)
         try:
             request = httpx2.Request(
-                method,
-                (base or self._base_url) + path,
+                "GET" if body is None else "POST",
+                url,
                 headers=headers,
                 content=body,
                 extensions={"timeout": timeout.as_dict()},

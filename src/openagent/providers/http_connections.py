@@ -1,4 +1,4 @@
-"""HTTP/1.1 for model requests and nothing else: one POST, one streamed answer, connections kept for the next.
+"""HTTP/1.1 for model requests and nothing else: one question, one streamed answer, connections kept for the next.
 
 A general client spends more time on a request than the rest of the harness does on a step; this spends a fifth of it.
 Whoever asks gets a `LineProblem` when the transport fails, and answers of every status as they are.
@@ -52,9 +52,11 @@ class HttpConnections:
         """The one used last is at the end, and is used first."""
 
     @asynccontextmanager
-    async def post(self, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> AsyncGenerator[Response]:
-        """Leaving before the answer's end closes its connection."""
-        message = request_head(target, headers, len(body)) + body
+    async def ask(
+        self, target: str, headers: Sequence[tuple[str, str]], body: bytes | None
+    ) -> AsyncGenerator[Response]:
+        """A POST, or a GET where there is no body. Leaving before the answer's end closes its connection."""
+        message = request_head(target, headers, None if body is None else len(body)) + (body or b"")
         async with self._free:
             connection, response = self._kept(), None
             if connection is not None:

@@ -38,9 +38,9 @@ from openagent.daemon.heap import Heap
 from openagent.daemon.idle_sessions import IdleSessions
 from openagent.daemon.late_binding import Late
 from openagent.daemon.loaded_sessions import LoadedSessions
+from openagent.daemon.loaded_when_asked import LoadedWhenAsked, Service
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.store_lease import StoreLease
-from openagent.history.service import HistoryService
 from openagent.index.code_index import CodeIndex
 from openagent.mcp.servers import own_file
 from openagent.mcp.service import McpService
@@ -51,6 +51,9 @@ from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.places import Places
 from openagent.protocol import locations
 from openagent.protocol.events import McpServerStatus
+from openagent.protocol.history import HistoryFind, HistoryImport, UsageAll
+from openagent.protocol.repository import GitBranch, GitCommit, GitPullRequest, GitPush, GitStatus
+from openagent.protocol.review import ReviewRevert, ReviewShow
 from openagent.providers.transcript import forget_session
 from openagent.providers.vendors import SETTINGS as VENDOR_SETTINGS
 from openagent.safety.git_watch import GitGate, GitWatch
@@ -67,7 +70,6 @@ from openagent.sessions.settings_check import SettingsCheck
 from openagent.sessions.tool_switch import ToolSwitch
 from openagent.store import open_store
 from openagent.store.access import SqlAccess
-from openagent.store.history import SqlHistory
 from openagent.store.tasks import SqlTasks
 from openagent.telemetry.cache_misses import CacheWatch
 from openagent.telemetry.ledger import BudgetLedger
@@ -82,8 +84,6 @@ from openagent.vault.redact import Redactor
 from openagent.workbench.files import FileService
 from openagent.workbench.folders import FolderService
 from openagent.workbench.quota_gate import QuotaGate
-from openagent.workbench.repository.service import RepositoryService
-from openagent.workbench.review import ReviewService
 from openagent.workbench.tasks import TaskService
 from openagent.workbench.terminals import TerminalService
 from openagent.workbench.workspaces import WorkspaceService
@@ -312,15 +312,26 @@ def assemble(
     grants = GrantService(manager, safety.rules, safety.workspaces)
     terminals = TerminalService(manager, bus)
     search = SearchService(store, home)
-    history = HistoryService(
-        SqlHistory(store, platform.node()),
-        manager,
-        bus,
-        prices,
-        search,
-        env=lambda: configs.environment({}),
-        scratch=home / "history",
-    )
+
+    def history() -> Service:
+        from openagent.history.service import HistoryService
+        from openagent.store.history import SqlHistory
+
+        found = SqlHistory(store, platform.node())
+        scratch = home / "history"
+        return HistoryService(found, manager, bus, prices, search, env=lambda: configs.environment({}), scratch=scratch)
+
+    def review() -> Service:
+        from openagent.workbench.review import ReviewService
+
+        return ReviewService(manager, safety)
+
+    def repository() -> Service:
+        from openagent.workbench.repository.service import RepositoryService
+
+        return RepositoryService(manager)
+
+    others_history = LoadedWhenAsked((HistoryFind, HistoryImport, UsageAll), history)
     handlers: list[Handler] = [
         *models.handlers(),
         *UsageService(store).handlers(),
@@ -331,13 +342,13 @@ def assemble(
         *access.handlers(),
         *FileService(manager, safety, hidden, copies=home / "copies").handlers(),
         *FolderService(Path(configs.environment({}).get("HOME") or Path.home())).handlers(),
-        *ReviewService(manager, safety).handlers(),
-        *RepositoryService(manager).handlers(),
+        *LoadedWhenAsked((ReviewShow, ReviewRevert), review).handlers(),
+        *LoadedWhenAsked((GitStatus, GitCommit, GitBranch, GitPush, GitPullRequest), repository).handlers(),
         *terminals.handlers(),
         *WorkspaceService(safety.workspaces, store).handlers(),
         *tasks.handlers(),
         *search.handlers(),
-        *history.handlers(),
+        *others_history.handlers(),
         *QueueService(manager).handlers(),
         *ConfigChange(configs).handlers(),
         *ToolSwitch(configs, manager, team.own_tools).handlers(),
@@ -368,7 +379,7 @@ def assemble(
         closing=[
             custom.gate.close,
             terminals.close,
-            history.close,
+            others_history.close,
             search.close,
             mcp.close,
             exits.close,

@@ -34,14 +34,13 @@ def read_environment(env: Mapping[str, str]) -> EnvironmentLayer:
     if database := env.get(_DATABASE):
         layer.values["store", "url"] = database if "://" in database else sqlite_url(database)
         layer.sources["store", "url"] = Source(variable=_DATABASE)
-    variables = _variables()
-    names = [name.removeprefix(_PREFIX) for name in variables]
     for variable in sorted(env):
-        if not variable.startswith(_PREFIX) or not env[variable]:
+        if not variable.startswith(_PREFIX) or not env[variable] or variable in _NOT_SETTINGS:
             continue
+        variables = _variables()
         if variable in variables:
             _take(layer, variable, env[variable], *variables[variable])
-        elif variable not in _NOT_SETTINGS and (near := did_you_mean(variable[len(_PREFIX) :], names)):
+        elif near := did_you_mean(variable[len(_PREFIX) :], [name.removeprefix(_PREFIX) for name in variables]):
             layer.notes.append(f"${variable} is not a setting; did you mean ${_PREFIX}{near}?")
     return layer
 

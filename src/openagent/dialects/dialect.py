@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -44,10 +45,19 @@ class Dialect:
             self._by_tool.setdefault(term.tool, []).append(term)
         names = {tool: said for tool in self._by_tool if (said := self.name_of(tool)) != tool}
         self._renamed = {**names, **{tool: self.name_of(by[0]) for tool, by in self.covered.items()}}
-        self._quoted = re.compile(f"`({_any_of(self._renamed)})`")
-        # Without quotes, only names that are no words of their own.
-        self._named = re.compile(rf"\b({_any_of(name for name in self._renamed if '_' in name)})\b")
-        self._pointed_at = re.compile(rf"\b({_any_of(self._renamed)})(?= output:)")
+
+    @cached_property
+    def _quoted(self) -> re.Pattern[str]:
+        return re.compile(f"`({_any_of(self._renamed)})`")
+
+    @cached_property
+    def _named(self) -> re.Pattern[str]:
+        """Without quotes, only names that are no words of their own."""
+        return re.compile(rf"\b({_any_of(name for name in self._renamed if '_' in name)})\b")
+
+    @cached_property
+    def _pointed_at(self) -> re.Pattern[str]:
+        return re.compile(rf"\b({_any_of(self._renamed)})(?= output:)")
 
     def name_of(self, tool: str) -> str:
         """What one of our tools is offered as."""

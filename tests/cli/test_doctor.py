@@ -122,3 +122,13 @@ def test_the_demo_repairs_a_bug_and_says_how_to_go_on(machine: Machine) -> None:
 @pytest.mark.parametrize("arguments", [("--nonsense",), ("extra",)])
 def test_a_wrong_command_line_is_exit_code_2(machine: Machine, arguments: tuple[str, ...]) -> None:
     assert machine.run("doctor", *arguments).returncode == 2
+
+
+def test_a_stored_key_is_among_the_keys_and_none_at_all_is_said(fresh: Machine) -> None:
+    bare = replace(fresh, extra={"OPENAI_API_KEY": "", "OPENAGENT_MODEL": ""})
+    assert checks(bare)["keys"]["state"] == "missing"
+    assert "the vault" in checks(bare)["keys"]["detail"]
+    added = bare.run("auth", "add", "anthropic", "--no-test", given="sk-ant-of-the-test-0123456789")
+    assert added.returncode == 0, added.stderr
+    keys = checks(bare)["keys"]
+    assert (keys["state"], keys["detail"]) == ("ok", "Anthropic (stored)")

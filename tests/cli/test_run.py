@@ -216,6 +216,27 @@ def test_ctrl_c_cancels_the_turn_and_is_exit_code_130(machine: Machine) -> None:
     assert machine.json("sessions", "show", result["session"])["session"]["status"] == "idle"
 
 
+def test_what_had_come_of_a_stopped_answer_is_in_its_end(machine: Machine) -> None:
+    stalled = {"chunks": ["Once", " upon", " a time."], "fault": {"name": "stall", "after": 2, "times": 1}}
+    machine.sim.reset([stalled])
+    with machine.start("run", "--output", "stream-json", "go") as process:
+        assert process.stdout is not None
+        said = ""
+        while said != "Once upon":
+            event = json.loads(process.stdout.readline())
+            said += event["text"] if event["type"] == "text.delta" else ""
+        process.send_signal(signal.SIGINT)
+        *_, last = [json.loads(line) for line in process.stdout if b"turn.completed" in line]
+    assert process.wait(PATIENCE) == 130
+    assert (last["reason"], last["text"]) == ("cancelled", "Once upon")
+
+
+def test_a_cost_that_is_not_known_is_null_in_json(machine: Machine) -> None:
+    machine.sim.reset([{"text": "ok"}])
+    result = json.loads(machine.run("run", "--json", "go").stdout)
+    assert (result["cost_usd"], result["unpriced"]) == (None, 1)
+
+
 def test_a_reader_that_leaves_early_gets_no_traceback(machine: Machine) -> None:
     machine.sim.reset([{"text": "word " * 50_000}])
     with machine.start("run", "--output", "stream-json", "go") as process:

@@ -30,6 +30,7 @@ OLDEST_PYTHON = (3, 11)
 KEYS = tuple(name for name in locations.FORWARDED_ENV if name.endswith(("_KEY", "_TOKEN", "_CREDENTIALS", "_HOST")))
 _FILES_NAMED = 8
 State = Literal["ok", "missing", "broken"]
+_PLACES = {"vault": "stored", "config": "in the configuration"}
 _MARKS = {"ok": ("✓", GREEN), "missing": ("–", YELLOW), "broken": ("✗", RED)}
 _INSTALLERS = {
     "apt-get": "sudo apt-get install {}",
@@ -55,7 +56,7 @@ class Check(Struct, frozen=True):
 def doctor(as_json: bool) -> int:
     """Check what is here, what is missing and how to get it. Exit code 1 only when something required is missing."""
     os.environ.pop(elsewhere.CONNECT, None)  # it is this machine that is looked at
-    checks = [_python(), *_programs(), _data_home(), *_daemon(), _keys()]
+    checks = [_python(), *_programs(), _data_home(), *_daemon()]
     failed = any(check.required and check.state != "ok" for check in checks)
     if as_json:
         print_json({"ok": not failed, "checks": plain(checks)})
@@ -141,6 +142,7 @@ def _daemon() -> Iterable[Check]:
         info, settings, notices, plugins, extras, sources, folder = complete(_ask_daemon())
     except (OpenAgentError, OSError) as problem:
         yield _refusal(problem)
+        yield _keys(None, "")
         return
     if before is None and info.clients == 1:
         end_daemon()
@@ -166,6 +168,7 @@ def _daemon() -> Iterable[Check]:
         advice = "Run `openagent` and choose what answers, or set a key such as ANTHROPIC_API_KEY."
         yield Check("model", "missing", "none is set up", advice)
     yield from _found(sources)
+    yield _keys(sources, info.model)
 
 
 def _trust(folder: FolderTrust | None) -> Iterable[Check]:
@@ -189,9 +192,6 @@ def _found(sources: ModelSources | None) -> Iterable[Check]:
         models = ", ".join(model.name for model in server.models[:3]) or "no model yet"
         more = f" and {len(server.models) - 3} more" if len(server.models) > 3 else ""
         yield Check("server", "ok" if server.models else "missing", f"{server.title} at {server.url}: {models}{more}")
-    for key in sources.keys:
-        if key.source == "vault":
-            yield Check("vault", "ok", f"a key of {key.title}")
     for login in sources.logins:
         advice = "" if login.done else f"Log in with `openagent auth login {login.provider}`."
         yield Check("login", "ok" if login.done else "missing", login.provider, advice)
@@ -241,8 +241,16 @@ async def _ask_daemon() -> _Told:
         return _Told(info, settings, notices, broken, extras, sources, folder)
 
 
-def _keys() -> Check:
-    present = [name for name in KEYS if os.environ.get(name)]
-    if present:
-        return Check("keys", "ok", ", ".join(present))
-    return Check("keys", "missing", "no provider's key in the environment")
+def _keys(sources: ModelSources | None, model: str) -> Check:
+    """Wherever they are."""
+    here = [name for name in KEYS if os.environ.get(name)]
+    for key in sources.keys if sources else ():
+        if key.variable not in here:
+            here.append(f"{key.title} ({_PLACES[key.source]})" if key.source != "environment" else key.variable)
+    here += [f"{login.provider} (login)" for login in (sources.logins if sources else ()) if login.done]
+    if here:
+        return Check("keys", "ok", ", ".join(here))
+    if model:
+        return Check("keys", "ok", f"none, and {model} needs none")
+    where = "the environment, the vault or the configuration" if sources else "the environment"
+    return Check("keys", "missing", f"no provider's key in {where}")

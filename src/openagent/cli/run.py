@@ -484,8 +484,10 @@ class Run:
         reason = event["reason"]
         text = event.get("text", "")
         if self._arguments.output == "json":
-            fields = ("turn", "reason", "text", "steps", "usage", "cost_usd", "duration_ms", "by", "error")
+            fields = ("turn", "reason", "text", "steps", "usage", "cost_usd", "unpriced", "duration_ms", "by", "error")
             result = {"session": self._session, **{name: event[name] for name in fields if name in event}}
+            if event.get("unpriced") and not event.get("cost_usd"):
+                result["cost_usd"] = None
             if self._refused:
                 result["refused"] = self._refused
             if self._needs_approval:

@@ -124,9 +124,11 @@ def _end(turn: int, messages: Sequence[Message], owed: Sequence[UsageRecord]) ->
     return TurnCompleted(
         turn=turn,
         reason="interrupted",
+        text=answers[-1].text if answers and answers[-1].stop_reason == "interrupted" else "",
         steps=len(answers) + bool(owed),
         usage=usage,
         cost_usd=sum(paid.cost_usd or 0.0 for paid in (*answers, *owed)),
+        unpriced=sum(paid.cost_usd is None for paid in (*answers, *owed)),
         duration_ms=round((messages[-1].created_at - messages[0].created_at) * 1000, 3) if messages else 0.0,
     )
 

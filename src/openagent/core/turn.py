@@ -74,6 +74,7 @@ class Turn:
         self._model_call: ModelCall | None = None
         self._usage = Usage()
         self._cost_usd = 0.0
+        self._unpriced = 0
         self._final_text = ""
         self._silent = False
         self._started = time.monotonic()
@@ -251,6 +252,7 @@ class Turn:
 
         if recorder.draft is not None and (partial := recorder.draft.parts):
             add("assistant", partial, _CUT_SHORT.get(reason, "error"))
+            self._final_text = messages[-1].text
         closed = session.open_calls.stopped(reason, self._stopped_by)
         for _, result in closed:
             add("tool", [result])
@@ -274,6 +276,7 @@ class Turn:
                 steps=self._steps,
                 usage=self._usage,
                 cost_usd=self._cost_usd,
+                unpriced=self._unpriced,
                 duration_ms=round((time.monotonic() - self._started) * 1000, 3),
                 by=self._stopped_by,
                 error=error,
@@ -314,6 +317,7 @@ class Turn:
             cost_usd += paid.cost_usd or 0.0
             self._usage += paid.usage
             self._cost_usd += paid.cost_usd or 0.0
+            self._unpriced += paid.cost_usd is None
         records = [
             UsageRecord(message_number, paid.model, paid.usage, paid.cost_usd, self._activity, time.time())
             for paid in spent

@@ -107,13 +107,15 @@ class TurnCompleted(Event, frozen=True, kw_only=True, tag="turn.completed"):
     reason: TurnEnd
     """How it ended."""
     text: str = ""
-    """The final answer."""
+    """The final answer; of a turn that was cut short, what had come of it."""
     steps: int = 0
     """Steps it took."""
     usage: Usage = Usage()
     """Tokens it used."""
     cost_usd: float = 0.0
-    """What it cost, in dollars."""
+    """What it cost, in dollars, as far as prices are known."""
+    unpriced: int = 0
+    """Requests whose price is not known."""
     duration_ms: float = 0.0
     """How long it took, in milliseconds."""
     by: str = ""

@@ -3728,6 +3728,7 @@ export interface TurnCompleted {
   steps?: number
   usage?: Usage
   cost_usd?: number
+  unpriced?: number
   duration_ms?: number
   by?: string
   error?: ErrorInfo | null

@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.plugin_manifests import CLAUDE, read_manifest_file, read_plugin_manifest
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 
-CLAUDE = Path(".claude-plugin", "plugin.json")
 MARKET = Path(".claude-plugin", "marketplace.json")
-GEMINI = Path("gemini-extension.json")
 MAX_FILES = 5000
 MAX_BYTES = 100 << 20
 _LEFT = (".git", "node_modules", "__pycache__", ".venv")
@@ -23,12 +22,10 @@ def install_plugin(folder: Path, wanted: str = "", *, replace: bool = False) -> 
     """Its name. Raises OpenAgentError."""
     if (folder / MARKET).is_file() and (wanted or not (folder / CLAUDE).is_file()):
         folder = _of_market(folder, wanted)
-    manifest = next((folder / path for path in (CLAUDE, GEMINI) if (folder / path).is_file()), None)
-    if manifest is None:
-        raise _wrong(f"{folder} is no plugin: there is neither {CLAUDE} nor {GEMINI}.", "Name its folder.")
-    name = _read(manifest).get("name")
-    if not isinstance(name, str) or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise _wrong(f"{manifest}: {name!r} is no name for a plugin.", "Use letters, digits, - and _.")
+    try:
+        name = read_plugin_manifest(folder).name
+    except ValueError as problem:
+        raise _wrong(str(problem), "Name the folder of a plugin, or correct it.") from None
     _check(folder)
     target = _place(name)
     if target.exists():
@@ -59,9 +56,9 @@ class _Listed(Struct, frozen=True):
 def _of_market(folder: Path, wanted: str) -> Path:
     """A marketplace's plugin that lies in the same folder: what lies elsewhere is fetched by whoever wants it."""
     try:
-        listed = msgspec.convert(_read(folder / MARKET).get("plugins", []), list[_Listed])
-    except msgspec.ValidationError as problem:
-        raise _wrong(f"{folder / MARKET}: {problem}.", "Correct it.") from None
+        listed = msgspec.convert(read_manifest_file(folder / MARKET).get("plugins", []), list[_Listed])
+    except ValueError as problem:
+        raise _wrong(f"{folder / MARKET}: {problem}.".replace("..", "."), "Correct it.") from None
     sources = {each.name: each.source for each in listed}
     if wanted not in sources:
         raise _wrong(f"It is a marketplace of {len(sources)} plugins.", f"Choose: --plugin {', '.join(sources)}")
@@ -86,13 +83,6 @@ def _check(folder: Path) -> None:
             raise _wrong(
                 f"{folder} has more than {MAX_FILES} files or {MAX_BYTES >> 20} MB.", "Is it the right folder?"
             )
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError) as problem:
-        raise _wrong(f"{file} cannot be read: {problem}.", "Correct it.") from None
 
 
 def _wrong(what: str, hint: str) -> OpenAgentError:

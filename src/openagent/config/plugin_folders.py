@@ -12,13 +12,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.plugin_manifests import read_plugin_manifest
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 
 FOLDER = "plugins"
-CLAUDE = Path(".claude-plugin", "plugin.json")
-GEMINI = Path("gemini-extension.json")
-MAX_MANIFEST = 1 << 20
 KINDS = ("agents", "skills", "commands")
 _ABOUT = frozenset(
     {"name", "version", "description", "author", "homepage", "repository", "license", "keywords", "$schema", "category"}
@@ -76,22 +74,9 @@ def installed(env: Mapping[str, str], problems: list[str] | None = None) -> Iter
 
 def read_plugin(folder: Path) -> PluginFolder:
     """Raises OpenAgentError('config_error')."""
-    forms: dict[Path, Literal["claude", "gemini"]] = {CLAUDE: "claude", GEMINI: "gemini"}
-    for path, form in forms.items():
-        if (folder / path).is_file():
-            manifest = read_manifest(folder / path)
-            name = manifest.get("name")
-            if not isinstance(name, str) or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-                raise OpenAgentError("config_error", f"{folder / path}: {name!r} is no name for a plugin.")
-            said = {key: str(manifest[key]) for key in ("version", "description") if key in manifest}
-            return PluginFolder(name, folder, form, manifest=manifest, **said)
-    raise OpenAgentError("config_error", f"{folder}: there is neither {CLAUDE} nor {GEMINI}.")
-
-
-def read_manifest(file: Path) -> dict[str, Any]:
     try:
-        if file.stat().st_size > MAX_MANIFEST:
-            raise OpenAgentError("config_error", f"{file} is larger than {MAX_MANIFEST >> 20} MB.")
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError, RecursionError) as problem:
-        raise OpenAgentError("config_error", f"{file} cannot be read: {problem}.") from None
+        name, form, manifest = read_plugin_manifest(folder)
+    except ValueError as problem:
+        raise OpenAgentError("config_error", str(problem)) from None
+    said = {key: str(manifest[key]) for key in ("version", "description") if key in manifest}
+    return PluginFolder(name, folder, form, manifest=manifest, **said)

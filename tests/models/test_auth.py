@@ -20,6 +20,7 @@ from openagent.protocol.auth import (
     LoginStarted,
 )
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.mcp import McpAdd, McpServerEntry
 
 from ..providers_oauth.authorization_server import AuthorizationServer
 from .browser import visit
@@ -103,6 +104,16 @@ async def test_the_config_comes_before_the_vault_and_the_vault_before_the_enviro
             assert {("anthropic", "vault"), ("anthropic", "environment"), ("own", "config")} <= set(
                 await listed(client)
             )
+
+
+async def test_what_is_kept_for_mcp_servers_is_listed_apart(tmp_path: Path) -> None:
+    async with Simulator(AGAIN) as sim, place(tmp_path, sim, "") as house, await house.client() as client:
+        await add(client, "anthropic", KEY)
+        server = McpServerEntry(command="true", env={"TRACKER_TOKEN": "a-secret-of-the-tracker"})
+        await client.request(McpAdd(id=client.next_id(), name="tracker", server=server))
+        answer = await client.request(AuthList(id=client.next_id()))
+        assert [entry.name for entry in answer.entries if entry.source == "vault"] == ["anthropic"]
+        assert [(entry.name, entry.kind) for entry in answer.servers] == [("tracker", "api_key")]
 
 
 @pytest.mark.parametrize("key", ["", "   ", "two words", "ключ", "a\nb"])

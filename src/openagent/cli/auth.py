@@ -123,6 +123,13 @@ def list_entries(as_json: bool) -> None:
                 say(f"\n{entry.name} no longer works: {entry.dead}. Mend it with `{entry.mend}`.".replace("..", "."))
     else:
         say("Nothing is stored. `openagent login PROVIDER` stores a key.")
+    if answer.servers and not as_json:
+        say("\nFor MCP servers, which `openagent mcp` sets up:")
+        say(table(("SERVER", "KIND", "ADDED"), [_server_row(entry, time.time()) for entry in answer.servers]))
+
+
+def _server_row(entry: AuthEntry, now: float) -> tuple[str, ...]:
+    return entry.name, "login" if entry.kind == "oauth" else "values", ago(entry.created_at, now)
 
 
 def _row(entry: AuthEntry, now: float) -> tuple[str, ...]:

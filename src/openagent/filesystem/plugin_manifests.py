@@ -1,9 +1,8 @@
 """The file in a folder that says which plugin of Claude Code, or which extension of gemini-cli, it is."""
 
+import json
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import msgspec
+from typing import Any, Literal, NamedTuple, cast
 
 CLAUDE = Path(".claude-plugin", "plugin.json")
 GEMINI = Path("gemini-extension.json")
@@ -35,6 +34,9 @@ def read_manifest_file(file: Path) -> dict[str, Any]:
     try:
         if file.stat().st_size > MAX_MANIFEST:
             raise ValueError(f"{file} is larger than {MAX_MANIFEST >> 20} MB.")
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError, RecursionError) as problem:
+        content = json.loads(file.read_bytes())
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise ValueError(f"{file} cannot be read: {problem}.") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{file} cannot be read: it is no object.")
+    return cast("dict[str, Any]", content)

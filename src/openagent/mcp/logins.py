@@ -13,7 +13,7 @@ from openagent.protocol.auth import LoginStarted
 from openagent.protocol.errors import OpenAgentError
 from openagent.tools.mcp.definitions import ServerDefinition
 from openagent.tools.mcp.server import AskToVisit
-from openagent.vault.entries import ApiKey
+from openagent.vault.entries import MCP_LOGIN, ApiKey
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault
 
@@ -130,7 +130,7 @@ class McpLogins:
 
 
 def _entry(name: str) -> str:
-    return f"mcp:{name}"
+    return f"{MCP_LOGIN}{name}"
 
 
 class _Callback:

@@ -10,12 +10,11 @@ from msgspec import Struct
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.mcp import McpOAuth, McpServerEntry
-from openagent.vault.entries import ApiKey
+from openagent.vault.entries import MCP_VALUES, ApiKey
 from openagent.vault.secret import Secret
 from openagent.vault.vault import Vault
 
 _REFERENCE = re.compile(r"\$\{[^{}]*\}")
-_BEGINNING = "mcp-server:"
 _PROOFS = ("client_secret", "private_key", "identity_token")
 """Of an entry's `oauth`."""
 
@@ -48,7 +47,7 @@ class McpSecrets:
             await self.forget(record.name)
             return record
         kept = ApiKey(Secret(msgspec.json.encode(values).decode()))
-        await asyncio.to_thread(self._vault.add, f"{_BEGINNING}{record.name}", kept, {}, replace=True)
+        await asyncio.to_thread(self._vault.add, f"{MCP_VALUES}{record.name}", kept, {}, replace=True)
         self._known[record.name] = record.updated_at, values
         return msgspec.structs.replace(record, server=_merged(entry, _emptied(values)))
 
@@ -64,7 +63,7 @@ class McpSecrets:
 
     async def forget(self, name: str) -> None:
         self._known.pop(name, None)
-        await asyncio.to_thread(self._remove, f"{_BEGINNING}{name}")
+        await asyncio.to_thread(self._remove, f"{MCP_VALUES}{name}")
 
     async def seal_what_is_stored(self, store: Store) -> None:
         """What was added before values were kept here."""
@@ -74,9 +73,9 @@ class McpSecrets:
                 await store.put_mcp_server(await self.seal(await self.open(record)))
 
     def _kept(self, name: str) -> _Values:
-        if f"{_BEGINNING}{name}" not in {info.name for info in self._vault.list()}:
+        if f"{MCP_VALUES}{name}" not in {info.name for info in self._vault.list()}:
             return _Values()  # empty ones were given
-        kept = self._vault.get(f"{_BEGINNING}{name}")
+        kept = self._vault.get(f"{MCP_VALUES}{name}")
         return _values.decode(kept.key.reveal()) if isinstance(kept, ApiKey) else _Values()
 
     def _remove(self, entry: str) -> None:

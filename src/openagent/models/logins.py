@@ -39,13 +39,14 @@ from openagent.providers.build import DEFAULT_SETTINGS, key_variables_of
 from openagent.providers.device_login import DeviceLogin
 from openagent.providers.login_templates import TEMPLATES, can_log_in, login_settings
 from openagent.providers.oauth import BrowserLogin, OAuthSettings
-from openagent.vault.entries import ApiKey, EntryInfo
+from openagent.vault.entries import MCP_LOGIN, MCP_VALUES, ApiKey, EntryInfo
 from openagent.vault.secret import Secret
 
 LOGIN_PATIENCE = 900.0
 """Seconds a person has to log in."""
 REMEMBERED = 60.0
 """Seconds for which a login that ended can be asked about."""
+_FOR_SERVERS = (MCP_LOGIN, MCP_VALUES)
 _log = logging.getLogger(__name__)
 
 _MENDS = {"oauth": "login {}", "api_key": "add {} --replace"}
@@ -105,7 +106,9 @@ class AuthService:
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="config"))
             elif any(env.get(variable) for variable in key_variables_of(known.kind, name)):
                 elsewhere.append(AuthEntry(name=name, kind=kind, source="environment"))
-        return AuthEntries([*kept, *elsewhere], _TEMPLATES)
+        servers = [_of_server(entry) for entry in kept if entry.name.startswith(_FOR_SERVERS)]
+        own = [entry for entry in kept if not entry.name.startswith(_FOR_SERVERS)]
+        return AuthEntries([*own, *elsewhere], servers, _TEMPLATES)
 
     async def _remove(self, connection: Connection, op: AuthRemove) -> Done:
         kinds = {info.name: info.kind for info in await asyncio.to_thread(self._book.vault.list)}
@@ -274,3 +277,8 @@ def _with_device(settings: OAuthSettings) -> OAuthSettings:
             hint=f"Log in with a browser, or set device_url under [providers.{settings.provider}.oauth].",
         )
     return settings
+
+
+def _of_server(entry: AuthEntry) -> AuthEntry:
+    kind = "oauth" if entry.name.startswith(MCP_LOGIN) else "api_key"
+    return msgspec.structs.replace(entry, name=entry.name.partition(":")[2], kind=kind)

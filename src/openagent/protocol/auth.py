@@ -52,7 +52,9 @@ class AuthEntries(Struct, frozen=True):
     """Credentials."""
 
     entries: list[AuthEntry]
-    """One for each key and login."""
+    """One for each key and login of a provider."""
+    servers: list[AuthEntry] = []
+    """What is kept for MCP servers, by the server's name: logins, and values of their entries."""
     templates: list[LoginTemplate] = []
     """Providers that one can log in to with nothing but a client id."""
 

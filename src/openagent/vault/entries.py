@@ -7,6 +7,9 @@ from msgspec import Struct
 from openagent.vault.secret import Secret
 
 EntryKind = Literal["api_key", "oauth"]
+MCP_LOGIN = "mcp:"
+MCP_VALUES = "mcp-server:"
+"""What the names of entries begin with that belong to an MCP server, and to no provider."""
 
 
 class ApiKey(Struct, frozen=True):

@@ -154,6 +154,7 @@ export interface AuthAdd {
 /** Credentials. */
 export interface AuthEntries {
   entries: AuthEntry[]
+  servers?: AuthEntry[]
   templates?: LoginTemplate[]
 }
 

@@ -53,7 +53,7 @@ def test_four_hundred_half_open_connections_lock_nobody_out(tmp_path: Path) -> N
             line.send((b"", HALF_A_HEAD, HALF_A_BODY)[number % 3])
         token = (machine.home / "token").read_text()
         request = urllib.request.Request(f"{url}/api/status", headers={"Authorization": f"Bearer {token}"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             assert json.load(answer)["pid"] == machine.json("status")["pid"]
         assert machine.turn("go", script=[{"text": "Hello."}])
 
@@ -63,7 +63,7 @@ async def to_the_end(h: House, said: bytes) -> bytes:
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
     try:
         writer.write(said)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await reader.read()
     finally:
         writer.close()

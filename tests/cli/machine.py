@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from devtools.simulator import ThreadedSimulator
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 MODEL = "compatible/scripted"
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH")
 

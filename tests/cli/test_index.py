@@ -38,7 +38,7 @@ def test_watching_notices_what_changes(machine: Machine, tmp_path: Path) -> None
             assert b"2 files: 1 read" in process.stdout.readline()
         finally:
             process.terminate()
-            process.communicate(timeout=10)
+            process.communicate(timeout=60)
     assert machine.json("index", "search", *here, "banana")["hits"][0]["path"] == "b.py"
 
 

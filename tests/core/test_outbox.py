@@ -67,7 +67,7 @@ def test_each_batch_is_stored_once_and_in_order(luck: list[Luck], count: int) ->
                 # Whoever comes back now hears what is on its way, too.
                 told = await outbox.events(after=seq - 1, limit=5) if not outbox.is_empty else []
                 assert [event.seq for event in told] in ([], [seq])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not await outbox.stored_within(0.1):
                 pass
         assert store.stored == list(range(1, count + 1))
@@ -89,7 +89,7 @@ async def test_a_batch_that_the_store_refuses_for_good_does_not_hold_up_the_othe
     outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)
     for seq in (1, 2, 3):
         await outbox.store(numbered(seq))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await outbox.stored_within(0.1):
             pass
     assert store.stored[-2:] == [2, 3]
@@ -142,7 +142,7 @@ async def test_what_can_not_be_stored_in_time_is_told_once() -> None:
     outbox = Outbox("s", cast("Store", cast("Any", store)), lambda: None)
     for seq in (1, 2):
         await outbox.store(numbered(seq), lambda seq=seq: told.append(seq))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await outbox.stored_within(0.1):
             pass
     assert (store.stored, told) == ([1, 2], [1, 2])

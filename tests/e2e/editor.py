@@ -15,7 +15,7 @@ from openagent.acp import serve
 
 from .binary import Binary
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 Update = Any
 Answer = Callable[[s.ToolCallUpdate], Awaitable[str]]
 """Which option a person chooses for a call; empty when the person turns away."""

@@ -53,7 +53,7 @@ class RawClient:
             await self.writer.drain()
 
     async def event(self) -> e.AnyEvent | None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             try:
                 size = int.from_bytes(await self._reader.readexactly(4), "big")
                 return decode_event(await self._reader.readexactly(size))

@@ -14,7 +14,7 @@ from openagent.daemon.daemon import Daemon
 from openagent.gateway.inprocess import InProcessLine
 from openagent.protocol.events import AnyEvent, Event
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 MODEL = "compatible/scripted"
 
 

@@ -33,7 +33,7 @@ async def explained(h: House, client: Client, command: str, **fields: object) ->
 
 async def until_decided(h: House, client: Client, command: str, wanted: str) -> PolicyExplanation:
     """The daemon looks at files once a second at most."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (found := await explained(h, client, command)).ruling.decision != wanted:
             await asyncio.sleep(0.05)
     return found

@@ -32,6 +32,6 @@ async def gone_within(marker: str, seconds: float) -> bool:
 
 
 async def appears(marker: str, count: int = 1) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(alive_with(marker)) < count:
             await asyncio.sleep(0.005)

@@ -49,12 +49,12 @@ async def served_port() -> AsyncIterator[int]:
 
 
 def fetch(url: str) -> str:
-    return f"python3 -c \"import urllib.request as u; print(u.urlopen('{url}', timeout=10).read()[:10].decode())\""
+    return f"python3 -c \"import urllib.request as u; print(u.urlopen('{url}', timeout=60).read()[:10].decode())\""
 
 
 def tunnel_to(host: str, port: int) -> str:
     return (
-        "python3 -c \"import http.client as h; c=h.HTTPConnection('127.0.0.1',3128,timeout=10); "
+        "python3 -c \"import http.client as h; c=h.HTTPConnection('127.0.0.1',3128,timeout=60); "
         f"c.set_tunnel('{host}',{port}); c.request('GET','/tunnelled'); print(c.getresponse().read()[:14].decode())\""
     )
 

@@ -102,10 +102,10 @@ async def test_a_command_that_ends_the_shell_has_its_exit_code_and_the_next_find
 async def test_odd_commands_keep_their_exit_code_and_leave_the_shell_usable(
     shell: Shell, command: str, exit_code: int, stdout: str
 ):
-    result = await shell.run(command, timeout=10)
+    result = await shell.run(command, timeout=60)
     assert (result.exit_code, result.stdout) == (exit_code, stdout)
-    await shell.run("set +xve +o noglob; trap - DEBUG ERR", timeout=10)
-    after = await shell.run("echo still here; (exit 11)", timeout=10)
+    await shell.run("set +xve +o noglob; trap - DEBUG ERR", timeout=60)
+    after = await shell.run("echo still here; (exit 11)", timeout=60)
     assert (after.stdout, after.exit_code) == ("still here\n", 11)
 
 
@@ -138,8 +138,8 @@ async def test_output_that_imitates_reports_is_only_output(shell: Shell):
 async def test_reports_written_to_the_control_pipe_without_its_token_are_ignored(shell: Shell):
     forged = f"{'0' * 32} R 0 /tmp"
     write_everywhere = f"for fd in /proc/$$/fd/*; do printf '%s\\0' '{forged}' > $fd; done 2>/dev/null; (exit 8)"
-    assert (await shell.run(write_everywhere, timeout=10)).exit_code == 8
-    assert (await shell.run("echo on", timeout=10)).stdout == "on\n"
+    assert (await shell.run(write_everywhere, timeout=60)).exit_code == 8
+    assert (await shell.run("echo on", timeout=60)).stdout == "on\n"
 
 
 async def test_a_command_sees_only_its_three_streams_and_no_token(shell: Shell):
@@ -155,15 +155,15 @@ async def test_a_background_child_neither_delays_its_command_nor_prints_into_the
     )
     assert started.stdout == "started\n"
     assert started.duration_ms < 5000
-    result = await shell.run("touch go; until [ -e done ]; do sleep 0.01; done; echo mine", timeout=10)
+    result = await shell.run("touch go; until [ -e done ]; do sleep 0.01; done; echo mine", timeout=60)
     assert (result.stdout, result.stderr) == ("mine\n", "")
 
 
 async def test_many_background_children_that_print_forever_do_not_stop_the_next_command(shell: Shell):
-    result = await shell.run("yes & yes >&2 & echo started", timeout=10)
+    result = await shell.run("yes & yes >&2 & echo started", timeout=60)
     assert result.exit_code == 0
     assert (
-        await shell.run("echo on; kill %1 %2 2>/dev/null; kill $(jobs -p) 2>/dev/null; (exit 2)", timeout=10)
+        await shell.run("echo on; kill %1 %2 2>/dev/null; kill $(jobs -p) 2>/dev/null; (exit 2)", timeout=60)
     ).exit_code == 2
 
 
@@ -189,7 +189,7 @@ async def test_output_is_shown_while_the_command_runs_with_characters_kept_whole
         (workspace / f"seen{len(pieces)}").touch()
 
     command = "printf '\\xc3'; sleep 0.05; printf '\\xa9'; until [ -e seen1 ]; do sleep 0.01; done; printf e >&2"
-    result = await shell.run(command, timeout=10, on_output=on_output)
+    result = await shell.run(command, timeout=60, on_output=on_output)
     assert pieces == [("stdout", "é"), ("stderr", "e")]
     assert result.stdout == "é"
 
@@ -210,9 +210,9 @@ async def test_an_interactive_command_reads_what_is_sent_to_it(shell: Shell):
             shell.close_input()
 
     command = "echo 'name?'; read name; echo \"hello $name\"; echo 'more?'; cat; echo end"
-    result = await shell.run(command, timeout=10, on_output=answer, interactive=True)
+    result = await shell.run(command, timeout=60, on_output=answer, interactive=True)
     assert result.stdout == "name?\nhello Ada\nmore?\nend\n"
-    assert (await shell.run("cat; echo empty again", timeout=10)).stdout == "empty again\n"
+    assert (await shell.run("cat; echo empty again", timeout=60)).stdout == "empty again\n"
 
 
 async def test_commands_sent_together_run_one_after_another(shell: Shell):
@@ -229,7 +229,7 @@ def test_any_text_passes_through_unchanged_as_data(workspace: Path):
     @given(text=printable, code=st.integers(0, 255))
     def check(text: str, code: int) -> None:
         quoted = text.replace("'", "'\\''")
-        result = shell.run(f"printf %s '{quoted}'; (exit {code})", timeout=10)
+        result = shell.run(f"printf %s '{quoted}'; (exit {code})", timeout=60)
         assert (result.stdout, result.stderr, result.exit_code) == (text, "", code)
 
     with JailedShell(workspace, HostJail()) as shell:

@@ -107,7 +107,7 @@ async def test_closing_while_a_command_runs_ends_the_command(jail: Jail, workspa
     running = asyncio.create_task(shell.run(f"bash -c 'sleep 1000; true' {marker}"))
     await appears(marker)
     await shell.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert (await running).exit_code == 137
     assert await gone_within(marker, 0.2)
 
@@ -122,7 +122,7 @@ async def test_killing_bubblewrap_leaves_no_orphan_and_the_session_goes_on(works
         inner = _parent(inner)
     assert parent
     os.kill(_parent(inner), signal.SIGKILL)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         result = await running
     assert result.exit_code == 137
     assert await gone_within(marker, 0.2)
@@ -157,7 +157,7 @@ async def test_when_the_daemon_dies_its_jails_die_with_it(
 
 async def test_a_command_cannot_take_the_daemon_down_with_it(workspace: Path):
     shell = await HostJail().open("session", workspace)
-    result = await shell.run("kill -9 -$$; kill -9 0; sleep 5", timeout=10)
+    result = await shell.run("kill -9 -$$; kill -9 0; sleep 5", timeout=60)
     assert result.exit_code == 137
     assert (await shell.run("echo on")).stdout == "on\n"
     await shell.close()
@@ -166,7 +166,7 @@ async def test_a_command_cannot_take_the_daemon_down_with_it(workspace: Path):
 @needs_bwrap
 async def test_killing_every_process_inside_ends_that_jail_only(workspace: Path):
     shell = await BwrapJail().open("session", workspace)
-    result = await shell.run("kill -9 -1; sleep 5", timeout=10)
+    result = await shell.run("kill -9 -1; sleep 5", timeout=60)
     assert result.exit_code == 137
     assert (await shell.run("echo on")).stdout == "on\n"
     await shell.close()
@@ -189,6 +189,6 @@ async def test_processes_are_found_where_the_kernel_does_not_list_children(
 async def test_a_hundred_servers_left_running_do_not_use_up_the_daemons_files(shell: Shell):
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(100):
-        await shell.run("sleep 1000 &", timeout=10)
+        await shell.run("sleep 1000 &", timeout=60)
     assert len(os.listdir("/proc/self/fd")) - before < 80
-    assert (await shell.run("jobs -r | wc -l", timeout=10)).stdout.strip() == "100"
+    assert (await shell.run("jobs -r | wc -l", timeout=60)).stdout.strip() == "100"

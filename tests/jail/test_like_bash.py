@@ -42,8 +42,8 @@ kinds = pytest.mark.parametrize("kind", [HostJail, pytest.param(BwrapJail, marks
     ],
 )
 async def test_a_command_finds_what_the_one_before_left(shell: Shell, first: str, second: str, printed: str):
-    await shell.run(first, timeout=10)
-    assert (await shell.run(second, timeout=10)).stdout == printed
+    await shell.run(first, timeout=60)
+    assert (await shell.run(second, timeout=60)).stdout == printed
 
 
 async def test_a_search_between_two_commands_leaves_no_trace(shell: Shell, workspace: Path):
@@ -66,9 +66,9 @@ async def test_a_search_between_two_commands_leaves_no_trace(shell: Shell, works
 )
 async def test_process_substitutions_and_coprocesses_leave_the_shell_whole(shell: Shell, command: str):
     await shell.run("kept=yes")
-    result = await shell.run(command, timeout=10)
+    result = await shell.run(command, timeout=60)
     assert (result.exit_code, result.notes) == (1, ())
-    after = await shell.run("echo $kept", timeout=10)
+    after = await shell.run("echo $kept", timeout=60)
     assert (after.stdout, after.notes) == ("yes\n", ())
 
 
@@ -86,10 +86,10 @@ async def test_process_substitutions_and_coprocesses_leave_the_shell_whole(shell
 )
 async def test_text_that_is_not_whole_leaves_the_shell_whole(shell: Shell, command: str, exit_code: int):
     await shell.run("kept=yes")
-    result = await shell.run(command, timeout=10, merged=True)
+    result = await shell.run(command, timeout=60, merged=True)
     assert (result.exit_code, result.notes) == (exit_code, ())
     assert "_oa" not in result.stdout
-    after = await shell.run("echo $? $kept $LINENO", timeout=10)
+    after = await shell.run("echo $? $kept $LINENO", timeout=60)
     assert (after.stdout, after.notes) == (f"{exit_code} yes 1\n", ())
 
 

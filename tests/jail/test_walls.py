@@ -191,7 +191,7 @@ async def test_a_process_of_its_own_runs_behind_the_same_walls(workspace: Path):
 @needs_bwrap
 async def test_a_repository_made_inside_is_walled_when_the_jail_starts_again(workspace: Path):
     shell = await BwrapJail().open("session", workspace)
-    await shell.run("git init -q .; kill -9 -1; sleep 5", timeout=10)
+    await shell.run("git init -q .; kill -9 -1; sleep 5", timeout=60)
     planted = await shell.run("echo x > .git/hooks/pre-commit")
     await shell.close()
     assert "Read-only" in planted.stderr

@@ -8,7 +8,7 @@ async def visit(url: str) -> str:
     """Follows redirects, and returns the page."""
 
     def get() -> str:
-        with build_opener(ProxyHandler({})).open(url, timeout=10) as answer:
+        with build_opener(ProxyHandler({})).open(url, timeout=60) as answer:
             return answer.read().decode()
 
     return await asyncio.to_thread(get)

@@ -115,11 +115,11 @@ async def test_a_login_that_was_never_made_ended_or_was_revoked_is_asked_for_and
                 assert completed.error.code == "auth_failed"
                 assert completed.error.message == "The login to mine has ended (invalid_grant)."
                 assert "openagent auth login mine" in completed.error.hint
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(60):
                     while not isinstance(event := await heard.get(), e.LoginRequired):
                         pass
                 assert (event.provider, event.reason) == ("mine", "invalid_grant")
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(60):
                     async for told in attachment.events():
                         if isinstance(told, e.LoginRequired):
                             assert told.session == one

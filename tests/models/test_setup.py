@@ -179,7 +179,7 @@ async def test_what_is_no_model_server_is_passed_over_in_time(tmp_path: Path) ->
             place(tmp_path, sim, "", OPENAGENT_LOCAL_SERVERS=servers) as house,
             await house.client() as client,
         ):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 assert (await ask(client, SetupLook)).servers == []
 
 

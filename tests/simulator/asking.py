@@ -28,7 +28,7 @@ async def complaint(path: str, body: Json, headers: dict[str, str] | None = None
 
 def client(sim: Simulator) -> httpx2.AsyncClient:
     # Nothing here speaks TLS, and loading certificates takes longer than most tests.
-    return httpx2.AsyncClient(base_url=sim.base_url, verify=False, timeout=10)
+    return httpx2.AsyncClient(base_url=sim.base_url, verify=False, timeout=60)
 
 
 async def exchange(sim: Simulator, sent: bytes) -> bytes:

@@ -18,7 +18,7 @@ from rich.cells import cell_len
 
 from ..cli.machine import Machine
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 _SEQUENCE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()].|[=>78cMDE])")
 _ON_THE_TERMINAL = """
 import fcntl, os, sys, termios

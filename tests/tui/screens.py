@@ -19,7 +19,7 @@ from openagent.tui.session_view import SessionView
 
 from ..interaction.house import MODEL, House, house
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 NAMES = {" ": "space", "?": "question_mark", "/": "slash", "@": "at", "!": "exclamation_mark", ".": "full_stop"}
 

@@ -17,7 +17,7 @@ from devtools.simulator import ThreadedSimulator
 from ..cli.machine import Machine
 from .snapshots import compare, fits
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 
 

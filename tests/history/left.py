@@ -1,4 +1,4 @@
-"""What six agents leave in a home: as they wrote it, with a scripted model; goose's as its sources say."""
+"""What six agents leave in a home: as they wrote it, with a scripted model; an older goose's as its sources say."""
 
 import json
 import shutil
@@ -38,12 +38,21 @@ def lay(home: Path) -> None:
 
 
 def lay_opencode(home: Path) -> Path:
-    place = home / ".local" / "share" / "opencode"
-    place.mkdir(parents=True)
-    recorded = RECORDED / "opencode" / ".local" / "share" / "opencode"
-    database = sqlite3.connect(place / "opencode.db")
-    database.executescript((recorded / "opencode.schema.sql").read_text())
-    tables: dict[str, list[dict[str, Any]]] = json.loads((recorded / "opencode.rows.json").read_text())
+    return lay_database(home, "opencode", ".local/share/opencode/opencode")
+
+
+def lay_newer_goose(home: Path) -> Path:
+    """As goose 1.50 wrote it: one session with GPT, one with Claude, and what that one gave away."""
+    return lay_database(home, "goose", ".local/share/goose/sessions/sessions")
+
+
+def lay_database(home: Path, agent: str, path: str) -> Path:
+    recorded = RECORDED / agent / path
+    place = home / f"{path}.db"
+    place.parent.mkdir(parents=True)
+    database = sqlite3.connect(place)
+    database.executescript(recorded.with_suffix(".schema.sql").read_text())
+    tables: dict[str, list[dict[str, Any]]] = json.loads(recorded.with_suffix(".rows.json").read_text())
     for table, rows in tables.items():
         for row in rows:
             columns = ", ".join(f'"{name}"' for name in row)
@@ -51,7 +60,7 @@ def lay_opencode(home: Path) -> Path:
             database.execute(f'INSERT INTO "{table}" ({columns}) VALUES ({marks})', list(row.values()))
     database.commit()
     database.close()
-    return place / "opencode.db"
+    return place
 
 
 def lay_goose(home: Path) -> Path:

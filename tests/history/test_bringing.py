@@ -23,7 +23,7 @@ from openagent.protocol.sessions import (
 
 from ..interaction.doing import ask, messages_of, turn
 from ..interaction.house import MODEL, house, house_over
-from .left import lay, lay_goose
+from .left import lay, lay_goose, lay_newer_goose
 
 pytestmark = pytest.mark.anyio
 
@@ -186,6 +186,46 @@ async def test_calls_have_our_names_and_diffs_and_every_call_its_result(tmp_path
         shown = await ask(client, SessionAttach, session=session_id("claude", CLAUDE))
         assert shown.snapshot is not None
         assert [(end.turn, end.reason, end.steps) for end in shown.snapshot.turns] == [(1, "done", 4)]
+
+
+async def test_what_goose_wrote_is_brought_with_its_helpers_and_priced_by_request(tmp_path: Path) -> None:
+    """Goose 1.50: what it tells the model itself is no person's word, and what was read from a cache costs less."""
+    file = lay_newer_goose(tmp_path)
+    before = file.read_bytes()
+    gpt = (4694 + 4769 + 4841 + 4916 + 4983) * 2.5 + (21 + 13 + 13 + 6 + 4) * 10
+    fresh, cached, written, received = 3000 + 1000 + 1000, 4000 + 8000 + 9000, 2000 + 500, 30 + 20 + 10
+    claude = fresh * 3 + cached * 0.3 + written * 3.75 + received * 15
+    helper = 500 * 3 + 9 * 15
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        said = await ask(client, UsageAll, by="model")
+        assert {row.key: (row.requests, round(row.cost_usd, 9)) for row in said.rows} == {
+            "openai/gpt-4o": (5, round(gpt * PER_MILLION, 9)),
+            "anthropic/claude-sonnet-4-5": (4, round((claude + helper) * PER_MILLION, 9)),
+        }
+        brought = await bring(client)
+        assert brought.left_out == []
+        (cost,) = [
+            info.origin.usage.cost_usd
+            for info in await brought_sessions(client)
+            if info.id == session_id("goose", "20261118_1") and info.origin
+        ]
+        assert cost == pytest.approx(gpt * PER_MILLION)
+        first = await messages_of(client, session_id("goose", "20261118_1"))
+        asked = [each.text for each in first if each.role == "user" and each.text]
+        assert asked == ["How many lines has notes.txt?"]
+        calls = [part for each in first for part in each.tool_calls]
+        assert [each.name for each in calls] == ["shell", "write_file", "edit_file", "shell"]
+        results = [part for each in first for part in each.parts if isinstance(part, ToolResultPart)]
+        assert [each.is_error for each in results] == [False, False, False, True]
+        assert "-two\n+zwei\n" in results[2].display.diff
+        second = await messages_of(client, session_id("goose", "20261118_2"))
+        (delegated, _) = [part for each in second for part in each.parts if isinstance(part, ToolResultPart)]
+        (run,) = delegated.display.agents
+        assert run.session == session_id("goose", "20261118_3")
+        helped = await messages_of(client, run.session)
+        assert helped[-1].text == "There are three words, says the helper."
+        assert (await bring(client)).messages == 0
+    assert file.read_bytes() == before
 
 
 async def test_they_are_searched_and_continued_with_another_providers_wire_format(tmp_path: Path) -> None:

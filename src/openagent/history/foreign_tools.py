@@ -114,7 +114,12 @@ _TOOLS: dict[ForeignAgent, dict[str, Known]] = {
     },
     "goose": {
         "developer__shell": Known("shell"),
-        "shell": Known("shell"),
+        "shell": Known("shell", {"timeout_secs": "timeout"}),
+        "write": Known("write_file"),
+        "edit": Known("edit_file", {"before": "old", "after": "new"}),
+        "tree": Known("list_dir"),
+        "delegate": Known("agent", {"instructions": "task", "source": "template"}),
+        "load_skill": Known("skill"),
         "todo__todo_write": Known("todo"),
     },
     "aider": {},

@@ -76,7 +76,7 @@ PLAIN = frozenset(
             "title",
         ),
         *("patience", "test", "token", "tool", "turn", "undo", "until", "uri", "url", "base_url", "value", "version"),
-        *("again", "changed", "created_at", "origin", "picture", "rewound", "turns", "usage"),
+        *("again", "changed", "created_at", "origin", "picture", "rewound", "start", "turns", "usage"),
         *(
             "agent",
             "agents",

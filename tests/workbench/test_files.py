@@ -129,6 +129,31 @@ async def test_a_picture_is_told_whole_when_asked_for(tmp_path: Path) -> None:
         assert (other.binary, other.media_type, other.data) == (True, "", "")
 
 
+async def test_any_file_is_told_byte_by_byte_however_large_and_whether_it_changed_meanwhile(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
+        file, whole = h.workspace / "large.bin", bytes(range(256)) * 40_000
+        file.write_bytes(whole)
+        session = await new_session(h, client)
+
+        async def piece(start: int) -> FileContent:
+            op = FilesRead(id=client.next_id(), session=session, path="large.bin", start=start)
+            return await client.request(op)
+
+        got, versions = b"", set[str]()
+        while len(got) < len(whole):
+            found = await piece(len(got))
+            assert found.size == len(whole)
+            got += base64.b64decode(found.data)
+            versions.add(found.version)
+        assert got == whole
+        assert len(versions) == 1
+        assert (await piece(len(whole))).data == ""
+        file.write_bytes(whole + b"more")
+        assert (await piece(0)).version not in versions
+        with pytest.raises(OpenAgentError):
+            await piece(-1)
+
+
 async def test_an_edit_of_an_older_version_is_refused(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client:
         file = h.workspace / "a.txt"

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { violationsOn } from './axe'
 import { House } from './house'
 
 let house: House
@@ -35,6 +36,31 @@ it('opens, edits and saves a file, and minds what changed meanwhile', async () =
   await page.getByRole('button', { name: 'Take theirs' }).click()
   await page.locator('.view-line').getByText('theirs').waitFor()
   expect(readFileSync(file, 'utf8')).toBe('theirs = 1\n')
+})
+
+it('downloads a file as it is: a text, one that is no text, a picture, and one too large to be shown', async () => {
+  const contents: Record<string, Buffer> = {
+    'notes.txt': Buffer.from('as it is, ümlauts too\n'),
+    'data.bin': Buffer.from([0, 255, 1, 254, 10, 13]),
+    'dot.png': Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    ),
+    'large.log': Buffer.alloc(9 * 1024 * 1024 + 7, 'all of it\n'),
+  }
+  const { path } = await house.session()
+  for (const [name, content] of Object.entries(contents)) writeFileSync(join(house.workspace, name), content)
+  const page = await house.visit(`${path}?tab=files`)
+  for (const [name, content] of Object.entries(contents)) {
+    await page.getByRole('treeitem', { name }).click()
+    const downloading = page.waitForEvent('download', { timeout: 30_000 })
+    await page.getByRole('button', { name: `Download ${name}` }).click({ timeout: 30_000 })
+    const given = await downloading
+    expect(given.suggestedFilename()).toBe(name)
+    expect(content.equals(readFileSync(await given.path())), name).toBe(true)
+    expect(await violationsOn(page)).toEqual([])
+    if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `download-${name}.png`) })
+  }
 })
 
 it("gives a shell in the session's jail that lives on while another tab is looked at", async () => {

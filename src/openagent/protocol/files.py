@@ -1,14 +1,15 @@
 """A workspace's files, as a person reads and edits them."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.routes import GET, PUT
 
 FileKind = Literal["file", "directory", "link", "other"]
 FileMark = Literal["", "modified", "new", "deleted", "conflict"]
+FromByte = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class FileEntry(Struct, frozen=True, omit_defaults=True):
@@ -47,7 +48,7 @@ class FileContent(Struct, frozen=True, omit_defaults=True):
     size: int
     """How large it is, in bytes."""
     version: str = ""
-    """What an edit names, so that it replaces only this."""
+    """What an edit names, so that it replaces only this; of bytes, the same until somebody changes the file."""
     text: str = ""
     """What it holds."""
     binary: bool = False
@@ -55,7 +56,7 @@ class FileContent(Struct, frozen=True, omit_defaults=True):
     media_type: str = ""
     """What kind of picture it is, such as `image/png`; empty: none that every browser shows."""
     data: str = ""
-    """The picture in base64."""
+    """The picture, or the bytes that were asked for, in base64."""
 
 
 class FileWritten(Struct, frozen=True):
@@ -159,6 +160,8 @@ class FilesRead(
     """Where it is, from the workspace's root."""
     picture: bool = False
     """Of a picture, tell what it shows."""
+    start: FromByte | None = None
+    """Its bytes from here on instead, a mebibyte at most, whatever it holds and however large it is."""
 
 
 class FilesWrite(

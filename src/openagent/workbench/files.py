@@ -8,10 +8,11 @@ import base64
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from openagent.core.audit import entry
 from openagent.daemon.connection import Connection
@@ -39,11 +40,12 @@ from openagent.protocol.sessions import strictest
 from openagent.safety.service import Safety
 from openagent.tools.beneath import Root
 from openagent.tools.changeset import Change, carry_out
-from openagent.tools.files import WHOLE_FILE, open_directory, open_file, stamp_of
+from openagent.tools.files import WHOLE_FILE, Opened, open_directory, open_file, stamp_of
 from openagent.tools.read_file import image_type
 from openagent.workbench.git_marks import git_marks
 
 MOST_ENTRIES = 5000
+PIECE = 1024 * 1024
 _TOOLS: dict[Effect, str] = {"read": "read_file", "write": "write_file"}
 
 
@@ -84,6 +86,8 @@ class FileService:
     async def _read(self, connection: Connection, op: FilesRead) -> FileContent:
         workspace = await self._workspace(op)
         await self._judge(connection, op, workspace, "read")
+        if op.start is not None:
+            return await asyncio.to_thread(self._piece, workspace, op.path, op.start)
         return await asyncio.to_thread(self._content, workspace, op.path, picture=op.picture)
 
     async def _write(self, connection: Connection, op: FilesWrite) -> FileWritten:
@@ -165,14 +169,28 @@ class FileService:
         entries = list(islice(found, MOST_ENTRIES))
         return FileEntries(real, entries, sum(1 for _ in islice(found, MOST_ENTRIES)))
 
-    def _content(self, workspace: Path, path: str, *, picture: bool) -> FileContent:
+    @contextmanager
+    def _opened(self, workspace: Path, path: str) -> Generator[tuple[Opened, BinaryIO]]:
         with Root(workspace) as root:
             opened = open_file(root, path)
         with os.fdopen(opened.fd, "rb") as file:
             self._refuse_hidden(workspace, opened.real)
+            yield opened, file
+
+    def _piece(self, workspace: Path, path: str, start: int) -> FileContent:
+        with self._opened(workspace, path) as (opened, file):
+            stamp = stamp_of(os.fstat(file.fileno()))
+            file.seek(start)
+            data = base64.b64encode(file.read(PIECE)).decode()
+        return FileContent(opened.real, stamp.size, _version(repr(stamp).encode()), binary=True, data=data)
+
+    def _content(self, workspace: Path, path: str, *, picture: bool) -> FileContent:
+        with self._opened(workspace, path) as (opened, file):
             if opened.size > WHOLE_FILE:
                 raise OpenAgentError(
-                    "invalid_argument", f"{path} has {opened.size} bytes, too many to be shown.", hint="Use a terminal."
+                    "invalid_argument",
+                    f"{path} has {opened.size} bytes, too many to be shown.",
+                    hint="Download it, or use a terminal.",
                 )
             content = file.read(WHOLE_FILE + 1)
         try:

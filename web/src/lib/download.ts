@@ -1,5 +1,5 @@
-/** Hands the person a file made here. */
-export function download(name: string, content: string, type: string): void {
+/** Hands the person a file. */
+export function download(name: string, content: string | Blob, type = 'application/octet-stream'): void {
   const address = URL.createObjectURL(new Blob([content], { type }))
   const link = document.createElement('a')
   link.href = address

@@ -832,6 +832,7 @@ export interface FilesRead {
   copy?: string
   path: string
   picture?: boolean
+  start?: number | null
 }
 
 /** Create or replace a file; parent directories are made. */

@@ -4,6 +4,7 @@ import { later } from '@/lib/later'
 import { Ago } from '@/parts/Ago'
 import { Choice } from '@/parts/Choice'
 import { useKeys } from '@/shell/shortcuts'
+import { DownloadFile } from './DownloadFile'
 import { useDrafts, writeDrafts } from './drafts'
 import type { Standing } from './editing'
 import { PictureOf } from './PictureFile'
@@ -66,6 +67,7 @@ export function EditFile({ session, path, line, standing, lead }: Props) {
               choose={(chosen) => setIsPicture(chosen === 'picture')}
             />
           )}
+          {!standing.gone && <DownloadFile session={session} path={path} />}
           <Button
             size="compact-xs"
             disabled={edit.editing !== 'edited'}

@@ -6,6 +6,7 @@ import { bytes } from '@/lib/format'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import { daemon } from '@/state/daemon'
 import { useLink } from '@/state/link'
+import { DownloadFile } from './DownloadFile'
 import { keyOf, useDrafts } from './drafts'
 import { EditFile } from './EditFile'
 import { Elsewhere } from './Elsewhere'
@@ -37,6 +38,17 @@ export function OpenFile({ session, path, line, open, lead }: Props) {
   )
   if (gone && kept) return edit({ text: '', version: '', gone: true })
   if (gone) return <Elsewhere session={session} path={path} line={line} open={open} />
+  // Too large to be shown is not too large to be had.
+  if (error instanceof Refusal && error.info.code === 'invalid_argument')
+    return (
+      <EmptyState
+        icon={<IconFile size={24} />}
+        title="Not shown here"
+        action={<DownloadFile session={session} path={path} wide />}
+      >
+        {error.message}
+      </EmptyState>
+    )
   if (error) return <ErrorState problem={error} retry={() => void content.refetch()} />
   if (!data)
     return (
@@ -44,10 +56,14 @@ export function OpenFile({ session, path, line, open, lead }: Props) {
         <LoadingRows count={12} height={14} />
       </div>
     )
-  if (data.media_type && data.data) return <PictureFile content={data} lead={lead} />
+  if (data.media_type && data.data) return <PictureFile session={session} content={data} lead={lead} />
   if (data.binary)
     return (
-      <EmptyState icon={<IconFile size={24} />} title="Neither text nor picture">
+      <EmptyState
+        icon={<IconFile size={24} />}
+        title="Neither text nor picture"
+        action={<DownloadFile session={session} path={path} wide />}
+      >
         {path} has {bytes(data.size)}. A terminal can show more of it.
       </EmptyState>
     )

@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react'
 import { bytes } from '@/lib/format'
 import type { FileContent } from '@/protocol/types'
+import { DownloadFile } from './DownloadFile'
 
-export function PictureFile({ content, lead }: { content: FileContent; lead: ReactNode }) {
+export function PictureFile(props: { session: string; content: FileContent; lead: ReactNode }) {
+  const { session, content, lead } = props
   return (
     <>
       <header className="files-head">
@@ -12,6 +14,7 @@ export function PictureFile({ content, lead }: { content: FileContent; lead: Rea
         </span>
         <span className="dim files-actions">
           {content.media_type?.replace('image/', '').toUpperCase()}, {bytes(content.size)}
+          <DownloadFile session={session} path={content.path} />
         </span>
       </header>
       <PictureOf path={content.path} source={`data:${content.media_type};base64,${content.data}`} />

@@ -2,7 +2,7 @@
 
 `python -m tests.lived.mcp_servers [--catalogue] [NAME…]` fetches them from the registries, so `make test` does not run
 it. Each is declared by `openagent mcp add`, started in the jail, its network asked for host by host, and a tool of it
-called by a scripted model. Prints the table of docs/mcp.md.
+called by a scripted model. Prints the table of docs/mcp.md, and with `--write` puts it there.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +55,8 @@ class Server(Struct, frozen=True):
     pypi: bool = False
     also: str = ""
     """What it was written for and no longer asks for itself."""
+    fails_here: bool = False
+    """It says so without an error where its service cannot be reached."""
     known: str = ""
     """Its name in the catalogue: then `openagent mcp add` is told no command."""
 
@@ -70,41 +73,50 @@ SERVERS = (
     Server(f"{_MODEL_CONTEXT}/server-sequential-thinking", "", "npx", "sequentialthinking",
            {"thought": "One.", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1},
            expects="thoughtNumber"),
-    Server("@upstash/context7-mcp", "", "npx", "resolve-library-id", {"query": "routing", "libraryName": "react"}),
-    Server("@playwright/mcp", "", "npx", "browser_tabs", {"action": "list"}, ["--headless", "--isolated"]),
+    Server("@upstash/context7-mcp", "", "npx", "resolve-library-id", {"query": "routing", "libraryName": "react"},
+           fails_here=True),
+    Server("@playwright/mcp", "", "npx", "browser_tabs", {"action": "list"},
+           ["--headless", "--isolated", "--executable-path", CHROMIUM, "--no-sandbox"], expects="about:blank"),
     Server("mcp-mermaid", "", "npx", "generate_mermaid_diagram",
-           {"mermaid": "graph TD; A-->B", "outputType": "mermaid"}, expects="A-->B"),
+           {"mermaid": "graph TD; A-->B", "outputType": "mermaid"},
+           env={"npm_config_ignore_scripts": "true"}),
     Server("@antv/mcp-server-chart", "", "npx", "generate_pie_chart", {"data": [{"category": "a", "value": 1}]}),
-    Server("chrome-devtools-mcp", "", "npx", "list_pages", {}, ["--headless", "--isolated"]),
+    Server("chrome-devtools-mcp", "", "npx", "list_pages", {},
+           ["--headless", "--isolated", "--executablePath", CHROMIUM, "--chromeArg=--no-sandbox"],
+           expects="about:blank"),
     # npm install -g
     Server(f"{_MODEL_CONTEXT}/server-memory", "mcp-server-memory", "global", "create_entities",
            {"entities": [{"name": "Ada", "entityType": "person", "observations": ["counts"]}]},
            env={"MEMORY_FILE_PATH": "${workspaceFolder}/memory.jsonl"}, expects="Ada"),
-    Server("@cyanheads/git-mcp-server", "git-mcp-server", "global", "git_status", {"path": "${workspace}"}),
+    Server("@cyanheads/git-mcp-server", "git-mcp-server", "global", "git_status", {"path": "${workspace}"},
+           expects="currentBranch"),
     Server("tavily-mcp", "tavily-mcp", "global", "tavily_search", {"query": "tides"},
            env={"TAVILY_API_KEY": "tvly-none"}),
-    Server("mongodb-mcp-server", "mongodb-mcp-server", "global", "list-connections"),
+    Server("mongodb-mcp-server", "mongodb-mcp-server", "global", "list-connections", expects="no active"),
     Server(f"{_MODEL_CONTEXT}/server-postgres", "mcp-server-postgres", "global", "query", {"sql": "select 1"},
            ["postgresql://127.0.0.1:1/none"]),
     Server("@notionhq/notion-mcp-server", "notion-mcp-server", "global", "API-get-self", {},
-           env={"NOTION_TOKEN": "ntn_none"}),
+           env={"NOTION_TOKEN": "ntn_none"}, fails_here=True),
     # npm install, in the project
     Server(f"{_MODEL_CONTEXT}/server-filesystem", "mcp-server-filesystem", "project", "list_directory", {"path": "."},
            ["."], expects="node_modules"),
-    Server("@eslint/mcp", "node_modules/.bin/mcp", "project", "lint-files", {"filePaths": ["${workspace}/a.js"]}),
-    Server("@mui/mcp", "node_modules/.bin/mcp", "project", "useMuiDocs",
-           {"urlList": ["https://llms.mui.com/material-ui/7.2.0/llms.txt"]}),
-    Server("mcp-server-kubernetes", "mcp-server-kubernetes", "project", "kubectl_context", {"operation": "list"}),
+    Server("@eslint/mcp", "node_modules/.bin/mcp", "project", "lint-files", {"filePaths": ["${workspace}/a.js"]},
+           expects="results of running ESLint"),
+    Server("@mui/mcp", "node_modules/.bin/mcp", "project", "fetchDocs",
+           {"urls": ["https://mui.com/material-ui/llms.txt"]}, fails_here=True),
+    Server("mcp-server-kubernetes", "mcp-server-kubernetes", "project", "kubectl_context", {"operation": "list"},
+           expects="contexts"),
     # uvx
     Server("mcp-server-time", "", "uvx", "get_current_time", {"timezone": "UTC"}, expects="UTC", pypi=True),
     Server("mcp-server-fetch", "", "uvx", "fetch", {"url": "https://example.com"}, pypi=True),
     Server("mcp-server-calculator", "", "uvx", "calculate", {"expression": "6*7"}, expects="42", pypi=True),
     Server("markitdown-mcp", "", "uvx", "convert_to_markdown", {"uri": "data:text/html,<h1>Tides</h1>"},
            expects="Tides", pypi=True),
-    Server("duckduckgo-mcp-server", "", "uvx", "search", {"query": "tides"}, pypi=True),
+    Server("duckduckgo-mcp-server", "", "uvx", "search", {"query": "tides"}, pypi=True, fails_here=True),
     Server("awslabs.aws-documentation-mcp-server", "", "uvx", "search_documentation", {"search_phrase": "s3"},
-           pypi=True),
-    Server("excel-mcp-server", "", "uvx", "create_workbook", {"path": "${workspace}/a.xlsx"}, ["stdio"], pypi=True),
+           pypi=True, fails_here=True),
+    Server("excel-mcp-server", "", "uvx", "create_workbook", {"path": "${workspace}/a.xlsx"}, ["stdio"],
+           expects="a.xlsx", pypi=True),
     # uv tool install
     Server("mcp-server-sqlite", "mcp-server-sqlite", "global", "read_query", {"query": "select 6*7 as answer"},
            ["--db-path", "${workspaceFolder}/a.db"], expects="42", pypi=True, also="mcp<2"),
@@ -114,9 +126,10 @@ SERVERS = (
     # a virtual environment in the project
     Server("mcp-server-git", "mcp-server-git", "project", "git_status", {"repo_path": "."}, expects="branch",
            pypi=True),
-    Server("wikipedia-mcp", "wikipedia-mcp", "project", "search_wikipedia", {"query": "tide"}, pypi=True),
+    Server("wikipedia-mcp", "wikipedia-mcp", "project", "search_wikipedia", {"query": "tide"}, pypi=True,
+           fails_here=True),
     Server("office-word-mcp-server", "word_mcp_server", "project", "create_document", {"filename": "a.docx"},
-           pypi=True),
+           expects="created", pypi=True),
 )  # fmt: skip
 
 
@@ -145,21 +158,59 @@ CATALOGUE = (
 
 class Tried(Struct):
     server: Server
+    version: str = ""
     started: bool = False
     called: bool = False
+    answered: bool = False
+    """The tool did what it is for; otherwise the server refused with an error of its own."""
     seconds: float = 0.0
     hosts: list[str] = []
     said: str = ""
 
     @property
     def row(self) -> str:
-        registry = "PyPI" if self.server.pypi else "npm"
-        yes = ("no", "yes")
-        words = " ".join(self.said.split()).replace("|", "\\|")[:160]
+        words = " ".join(self.said.split()).replace("|", "\\|").replace("<", "&lt;")[:100]
+        result = f"`{self.server.tool}` " if self.started else ""
+        result += "answered" if self.answered else "refused" if self.called else "was not called"
+        said = "" if self.answered and self.server.expects else f": {words}"
         return (
-            f"| `{self.server.package}` ({registry}) | {self.server.way} | {yes[self.started]} | {yes[self.called]}: "
-            f"`{self.server.tool}` | {words} |"
+            f"| `{self.server.package}` | {self.version} | {installed_by(self.server)} | {_YES[self.started]} | "
+            f"{result}{said} |"
         )
+
+
+_YES = ("**no**", "yes")
+HEAD = "| server | version | installed by | started | tool called |\n|---|---|---|---|---|\n"
+MARKS = ("<!-- sweep of real servers: made by tests/lived/mcp_servers.py -->\n", "<!-- end of the sweep -->\n")
+
+
+def installed_by(server: Server) -> str:
+    match server.way:
+        case "global":
+            named = "uv tool" if server.pypi else "npm -g"
+        case "project":
+            named = "pip, project" if server.pypi else "npm, project"
+        case way:
+            named = way
+    return f"{named}, with `{server.also}`" if server.also else named
+
+
+def told(results: list[Tried]) -> str:
+    started, called = sum(each.started for each in results), sum(each.called for each in results)
+    answered = sum(each.answered for each in results)
+    today = datetime.now(UTC).strftime("%d %B %Y").lstrip("0")
+    rows = "".join(f"{each.row}\n" for each in results)
+    return (
+        f"{HEAD}{rows}\n{today}: {len(results)} tried, {started} started, a tool of {called} called; {answered} "
+        f"answered, {called - answered} refused.\n"
+    )
+
+
+def write_down(results: list[Tried]) -> None:
+    page = ROOT / "docs/mcp.md"
+    before, _, rest = page.read_text().partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    page.write_text(f"{before}{MARKS[0]}{told(results)}{MARKS[1]}{after}")
 
 
 # Installing
@@ -188,10 +239,20 @@ def command_of(server: Server, person: Path, workspace: Path) -> list[str]:
     return [server.program, *server.args]
 
 
-def _run(command: list[str], cwd: Path) -> None:
+def version_of(server: Server, workspace: Path) -> str:
+    """What the registry gives today."""
+    if not server.pypi:
+        return _run(["npm", "view", server.package, "version"], workspace).strip()
+    (workspace / "wanted.in").write_text(f"{server.package}\n")
+    found = _run(["uv", "pip", "compile", "-q", "--no-deps", "--no-annotate", "--no-header", "wanted.in"], workspace)
+    return found.strip().partition("==")[2]
+
+
+def _run(command: list[str], cwd: Path) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=INSTALL_PATIENCE, check=False)
     if done.returncode:
         raise RuntimeError(f"`{' '.join(command[:3])}` failed: {(done.stderr or done.stdout)[-600:]}")
+    return done.stdout
 
 
 @contextmanager
@@ -228,8 +289,10 @@ async def try_server(h: House, client: Client, server: Server, person: Path, wor
     began = time.monotonic()
     workspace.mkdir()
     (workspace / "a.js").write_text("export const answer = 42\n")
+    (workspace / "eslint.config.mjs").write_text("export default [{ rules: { semi: 'error' } }]\n")
     subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
     try:
+        tried.version = await asyncio.to_thread(version_of, server, workspace)
         command = await asyncio.to_thread(command_of, server, person, workspace)
         variables = [each for key, value in server.env.items() for each in ("--env", f"{key}={value}")]
         what = () if server.known else ("--", *command)
@@ -288,11 +351,12 @@ async def _call(client: Client, attachment: Attachment, server: Server, tried: T
         await attachment.until_turn_ends()
     (result,) = await results_of(client, attachment.session)
     tried.said = result.text
-    answered = "answered with an error" in result.text  # by the server, which was asked
-    theirs = answered or not any(
+    by_server = "answered with an error" in result.text
+    theirs = by_server or not any(
         ours in result.text for ours in ("The MCP server ", "There is no tool", "Nothing was run")
     )
     tried.called = theirs and server.expects in result.text and not (server.expects and result.is_error)
+    tried.answered = tried.called and not result.is_error and not server.fails_here
 
 
 def conversations(servers: list[Server], root: Path) -> dict[str, Any]:
@@ -316,7 +380,7 @@ def conversations(servers: list[Server], root: Path) -> dict[str, Any]:
     }
 
 
-async def main(wanted: list[str], catalogue: bool) -> int:
+async def main(wanted: list[str], catalogue: bool, write: bool) -> int:
     servers = [
         each
         for each in (CATALOGUE if catalogue else SERVERS)
@@ -340,16 +404,16 @@ async def main(wanted: list[str], catalogue: bool) -> int:
                 tried = results[-1]
                 sys.stderr.write(f"{tried.seconds:5.0f} s {tried.hosts} {tried.row}\n")
                 shutil.rmtree(root / server.name, ignore_errors=True)
-    sys.stdout.write("| server | installed by | started | tool called | what it said |\n|---|---|---|---|---|\n")
-    sys.stdout.write("".join(f"{tried.row}\n" for tried in results))
-    called = sum(tried.called for tried in results)
-    sys.stdout.write(f"\n{len(results)} tried, {sum(tried.started for tried in results)} started, {called} called.\n")
-    return int(called < len(results))
+    sys.stdout.write(told(results))
+    if write:
+        write_down(results)
+    return int(not all(each.called for each in results))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="Only servers with one of these in their package's name.")
     parser.add_argument("--catalogue", action="store_true", help="The servers that `openagent mcp add NAME` knows.")
+    parser.add_argument("--write", action="store_true", help="Into docs/mcp.md.")
     given = parser.parse_args()
-    sys.exit(asyncio.run(main(given.names, given.catalogue)))
+    sys.exit(asyncio.run(main(given.names, given.catalogue, given.write)))

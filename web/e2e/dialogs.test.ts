@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { violationsOn } from './axe'
 import { House } from './house'
@@ -28,6 +28,9 @@ const SKILL = '---\nname: release\ndescription: When a release is cut.\n---\n# R
 const HOOKS = {
   hooks: { PreToolUse: [{ matcher: 'web_fetch', hooks: [{ type: 'command', command: 'exit 0' }] }] },
 }
+
+/** Enough to be sure that the focus does not leave a dialog with very many rows. */
+const MOST_STOPS = 40
 
 let house: House
 let changed: string
@@ -75,48 +78,85 @@ afterAll(async () => {
 
 interface Opened {
   what: string
-  open: (page: Page) => Promise<void>
+  /** What has the focus before, and gets it back. Without it: what is told by `open` itself. */
+  from?: (page: Page) => Locator
+  open: (page: Page) => Promise<unknown>
 }
 
 const dialog = (page: Page) => page.getByRole('dialog')
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).first()
 /** What opens as a dialog when these are pressed, one after the other. */
-const by = (what: string, ...names: (string | RegExp)[]): Opened => ({
+const by = (what: string, first: string | RegExp, ...rest: (string | RegExp)[]): Opened => ({
   what,
+  from: (page) => button(page, first),
   open: async (page) => {
-    const [first, ...rest] = names
-    await page.getByRole('button', { name: first!, exact: true }).first().click()
-    for (const name of rest) await page.getByRole('menuitem', { name }).click()
+    await page.keyboard.press('Enter')
+    for (const name of rest) await page.getByRole('menuitem', { name }).press('Enter')
     await dialog(page).waitFor()
   },
 })
 const menu = (what: string, name: string | RegExp): Opened => ({
   what,
+  from: (page) => button(page, name),
   open: async (page) => {
-    await page.getByRole('button', { name, exact: true }).first().click()
+    await page.keyboard.press('Enter')
     await page.getByRole('menuitem').first().waitFor()
   },
 })
+/** By a key that counts wherever the focus is: on the first link of the page, say. */
 const key = (what: string, keys: string): Opened => ({
   what,
+  from: (page) => page.getByRole('main').getByRole('link').or(page.getByRole('main').getByRole('button')).first(),
   open: async (page) => {
-    await page.locator('body').press(keys)
+    await page.keyboard.press(keys)
     await dialog(page).waitFor()
   },
 })
 
-/** Opens one after the other, each in both themes, and comes back from each with Esc. */
+/** Where the focus is: in what lies over the page, or on what. */
+const focused = (page: Page) =>
+  page.evaluate(() => {
+    const at = document.activeElement as HTMLElement
+    if (at.closest('[data-portal]')) return 'over the page'
+    return `${at.tagName.toLowerCase()} ${at.getAttribute('aria-label') ?? at.textContent?.slice(0, 30) ?? ''}`
+  })
+
+/** Once around all that is in it and on, and one back: the focus stays. */
+async function holdsTheFocus(page: Page): Promise<void> {
+  await expect.poll(() => focused(page)).toBe('over the page')
+  if ((await dialog(page).count()) === 0) return // a menu or a list closes with Tab
+  const stops = dialog(page).locator('a[href], button, input, textarea, select, [tabindex="0"]')
+  for (let left = Math.min(await stops.count(), MOST_STOPS) + 2; left > 0; left -= 1) {
+    await page.keyboard.press('Tab')
+    expect(await focused(page)).toBe('over the page')
+  }
+  await page.keyboard.press('Shift+Tab')
+  expect(await focused(page)).toBe('over the page')
+}
+
+/** Opens one after the other by keys: each takes the focus and holds it, bars nobody in both themes, goes with Esc and gives the focus back. */
 async function barNobody(address: string, ready: string | RegExp, all: Opened[]): Promise<void> {
   const page = await house.visit(address)
   const wrong: string[] = []
   await page.getByText(ready).first().waitFor()
-  for (const { what, open } of all) {
-    await open(page)
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      wrong.push(...(await violationsOn(page)).map((one) => `${what}, ${colorScheme}: ${one}`))
+  for (const { what, from, open } of all) {
+    await from?.(page).focus()
+    const before = await focused(page)
+    try {
+      await open(page)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        wrong.push(...(await violationsOn(page)).map((one) => `${what}, ${colorScheme}: ${one}`))
+      }
+      await holdsTheFocus(page)
+      const list = await page.getByRole('listbox').isVisible()
+      await page.keyboard.press('Escape')
+      if (list && (await dialog(page).count()) > 0) await page.keyboard.press('Escape') // the list that was open goes first
+      await page.getByRole('dialog').or(page.getByRole('menu')).first().waitFor({ state: 'detached' })
+      await expect.poll(() => focused(page)).toBe(before)
+    } catch (problem) {
+      throw new Error(`${what}: ${problem}`)
     }
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').or(page.getByRole('menu')).first().waitFor({ state: 'detached' })
   }
   expect(wrong).toEqual([])
 }
@@ -127,12 +167,14 @@ it('bars nobody from what opens over every page', async () => {
     key('palette', 'Control+k'),
     {
       what: 'new session, with folders to choose from',
+      from: (page) => button(page, 'New session'),
       open: async (page) => {
         await page.keyboard.press('n')
-        await dialog(page).getByRole('button', { name: 'Browse' }).click()
+        await dialog(page).getByRole('button', { name: 'Browse' }).press('Enter')
         await page.locator('.folder-browser').waitFor()
       },
     },
+    by('importing a session', 'More', /^Import a session/),
   ])
 })
 
@@ -144,15 +186,18 @@ it('bars nobody from the dialogs of a session', async () => {
     by('rewind', 'More', /^Rewind/),
     by('deleting', 'More', /^Delete/),
     menu('mode', /^mode/),
+    by('tools', 'Tools and MCP servers'),
     {
       what: 'models',
+      from: (page) => page.getByRole('button', { name: /^Model:/ }),
       open: async (page) => {
-        await page.getByRole('button', { name: /^Model:/ }).click()
+        await page.keyboard.press('Enter')
         await page.getByRole('option').first().waitFor()
       },
     },
     key('quick open', 'Control+p'),
     by('a changed file', /^M app\.py/),
+    by('an answer as it came', 'As the provider saw it'),
   ])
 })
 
@@ -165,9 +210,9 @@ it('bars nobody from review, questions and comparing', async () => {
   await barNobody(waiting, 'rm -rf build', [
     {
       what: 'the whole question',
+      from: (page) => page.getByRole('region', { name: 'Permission needed' }).getByRole('button').first(),
       open: async (page) => {
-        await page.getByRole('region', { name: 'Permission needed' }).waitFor()
-        await page.locator('body').press('v')
+        await page.keyboard.press('v')
         await dialog(page).waitFor()
       },
     },
@@ -187,7 +232,11 @@ it('bars nobody from review, questions and comparing', async () => {
 })
 
 it('bars nobody from the dialogs of the other pages', { timeout: 240_000 }, async () => {
-  await barNobody('/tasks', 'Write it down', [by('new task', 'New task'), by('a task', 'Write it down')])
+  await barNobody('/tasks', 'Write it down', [
+    by('new task', 'New task'),
+    by('a task', 'Write it down'),
+    by('syncing with a file', 'Sync with a file'),
+  ])
   await barNobody('/flows', 'Looks', [by('running a flow', 'Run look'), by('writing a flow', 'Write or check one')])
   await barNobody('/workspaces', 'attempt', [
     by('new copy', 'New copy'),
@@ -210,11 +259,14 @@ it('bars nobody from the dialogs of the other pages', { timeout: 240_000 }, asyn
     by('server by address', 'Add a server', 'By its address'),
     by('importing servers', 'Add a server', /^From another/),
     by('editing a server', 'More about mine', 'Edit'),
+    by('removing a server', 'More about mine', 'Remove'),
   ])
   await barNobody('/auth', 'Access tokens', [
     by('new key', 'Add a key'),
     by('new provider', 'Add a provider'),
     by('new token', 'New token'),
+    by('new login', 'Log in to a provider'),
   ])
+  await barNobody('/settings', 'Trusted folders', [by('trust taken back', /^Revoke/)])
   await barNobody('/audit', 'app.py', [menu('export', 'Export')])
 })

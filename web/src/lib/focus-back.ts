@@ -11,7 +11,9 @@ export function listenToFocus(): () => void {
     if (target instanceof HTMLElement && !target.closest(OVER)) onPage = target
   }
   const went = ({ target, relatedTarget }: FocusEvent) => {
-    if (target === onPage && !relatedTarget) onPage = null
+    // A button that is busy for a moment cannot have the focus, but gets it back.
+    const busy = target instanceof HTMLButtonElement && target.disabled
+    if (target === onPage && !relatedTarget && !busy) onPage = null
   }
   addEventListener('focusin', came)
   addEventListener('focusout', went)
@@ -22,20 +24,25 @@ export function listenToFocus(): () => void {
 }
 
 /**
- * For what is on the page only while it is open: what had the focus before gets it back. Mantine gives it back when
- * `opened` changes, which nobody lives to see here, and a focus that is lost begins the page again at its top.
+ * For what opens over the page: what had the focus before gets it back when it closes. Mantine gives it back
+ * to what had it at that moment, which may be an item of a menu that is gone, and a focus that is lost begins the page
+ * again at its top.
  */
-export function useFocusBack(): void {
+export function useFocusBack(opened = true): void {
   useEffect(() => {
-    const before = onPage
+    if (!opened) return
+    const { activeElement: from } = document
+    // From a dialog that stays below this one, or from the page.
+    const before = from instanceof HTMLElement && from.closest('[role="dialog"]') ? from : onPage
     return () => {
-      if (before && document.activeElement === document.body) giveFocus(before)
+      const { activeElement: at } = document
+      if (before && (!at || at === document.body || at.closest(OVER))) giveFocus(before)
     }
-  }, [])
+  }, [opened])
 }
 
 function giveFocus(before: HTMLElement): void {
   before.focus({ preventScroll: true })
   // It may be gone, or hidden, by what was just done.
-  if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
+  if (document.activeElement !== before) document.getElementById('main')?.focus({ preventScroll: true })
 }

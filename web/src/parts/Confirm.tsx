@@ -1,5 +1,6 @@
-import { Button, Modal } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
+import { Modal } from '@/parts/Dialog'
 
 /** Asks once before something is lost: what, and what it means. */
 export function Confirm(props: {

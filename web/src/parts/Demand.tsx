@@ -1,4 +1,5 @@
-import { type ComponentType, type ReactElement, Suspense, useState } from 'react'
+import { type ComponentType, type ReactElement, Suspense, useEffect, useRef, useState } from 'react'
+import { useFocusBack } from '@/lib/focus-back'
 import { later } from '@/lib/later'
 
 export interface TriggerProps {
@@ -27,4 +28,19 @@ export function onDemand<P extends object>(
       </Suspense>
     )
   }
+}
+
+/**
+ * For what takes its button's place, open: its own button has the focus before it opens, as the one that was pressed had,
+ * and gets it back when it closes.
+ */
+export function useOpenAtOnce() {
+  const [opened, setOpened] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    button.current?.focus({ preventScroll: true })
+    setOpened(true)
+  }, [])
+  useFocusBack(opened)
+  return { opened, setOpened, button }
 }

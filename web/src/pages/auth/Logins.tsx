@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Modal } from '@mantine/core'
+import { ActionIcon, Button } from '@mantine/core'
 import { IconLogin2, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
@@ -7,6 +7,7 @@ import { useLive, useRenew } from '@/lib/live'
 import { useNow } from '@/lib/time'
 import { Ago } from '@/parts/Ago'
 import { Confirm } from '@/parts/Confirm'
+import { Modal } from '@/parts/Dialog'
 import { Chip, Quiet, Row, Rows, Section } from '@/parts/Listing'
 import { LoginDialog } from '@/parts/LoginDialog'
 import { LoginForm, type WantedLogin } from '@/parts/LoginForm'
@@ -45,7 +46,7 @@ export function Logins() {
       ) : auth.error || config.error ? (
         <ErrorState problem={auth.error ?? config.error} retry={() => void auth.refetch()} />
       ) : names.length === 0 ? (
-        <Quiet>No provider is used with a login yet. {add}</Quiet>
+        <Quiet action={add}>No provider is used with a login yet.</Quiet>
       ) : (
         <Rows label="Logins">
           {names.map((name) => (

@@ -1,4 +1,4 @@
-import { Button, Modal } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { IconFileCheck, IconPlayerPlay, IconRoute } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
@@ -6,6 +6,7 @@ import { useAsk } from '@/lib/ask'
 import { isFlow } from '@/lib/flows'
 import { folderName } from '@/lib/format'
 import { Ago } from '@/parts/Ago'
+import { Modal } from '@/parts/Dialog'
 import { FlowDrawing } from '@/parts/flow/FlowDrawing'
 import { Chip, Filter, Quiet, Row, Rows, Section } from '@/parts/Listing'
 import { Page } from '@/parts/Page'
@@ -95,17 +96,19 @@ function FlowCard({ flow, choose }: { flow: FlowInfo; choose: (doing: Doing) => 
         <h3>{flow.name}</h3>
         {problems.length > 0 && <Chip tone="bad">cannot run</Chip>}
         <span className="flow-card-about dim">{flow.description}</span>
-        <Button size="compact-sm" variant="subtle" onClick={() => choose({ what: 'write', text: flow.text ?? '' })}>
-          Its text<span className="visually-hidden"> of {flow.name}</span>
-        </Button>
-        <Button
-          size="compact-sm"
-          leftSection={<IconPlayerPlay size={14} />}
-          disabled={problems.length > 0}
-          onClick={() => choose({ what: 'run', flow })}
-        >
-          Run<span className="visually-hidden"> {flow.name}</span>
-        </Button>
+        <span className="flow-card-actions">
+          <Button size="compact-sm" variant="subtle" onClick={() => choose({ what: 'write', text: flow.text ?? '' })}>
+            Its text<span className="visually-hidden"> of {flow.name}</span>
+          </Button>
+          <Button
+            size="compact-sm"
+            leftSection={<IconPlayerPlay size={14} />}
+            disabled={problems.length > 0}
+            onClick={() => choose({ what: 'run', flow })}
+          >
+            Run<span className="visually-hidden"> {flow.name}</span>
+          </Button>
+        </span>
       </header>
       {problems.map((problem) => (
         <p key={problem} className="flow-problem">

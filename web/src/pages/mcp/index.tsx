@@ -1,4 +1,4 @@
-import { Button, Menu, Modal, Select } from '@mantine/core'
+import { Button, Menu, Select } from '@mantine/core'
 import {
   IconChevronDown,
   IconFileImport,
@@ -11,6 +11,7 @@ import {
 import { useMemo, useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { useLive } from '@/lib/live'
+import { Modal } from '@/parts/Dialog'
 import { Filter, Quiet, Rows } from '@/parts/Listing'
 import { Page } from '@/parts/Page'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'

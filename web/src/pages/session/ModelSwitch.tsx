@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
 import { answering, modelName, tokens } from '@/lib/format'
 import { Choice } from '@/parts/Choice'
+import { useOpenAtOnce } from '@/parts/Demand'
 import type { AuthEntry, ModelEntry, SessionInfo } from '@/protocol/types'
 import { ModelTrigger } from './triggers'
 
@@ -11,10 +12,8 @@ const EFFORTS = ['default', 'off', 'low', 'medium', 'high'] as const
 /** Provider (and with it key or login), model, and how much it thinks, for the next message. */
 export default function ModelSwitch({ info }: { info: SessionInfo }) {
   const [query, setQuery] = useState('')
-  const combobox = useCombobox({
-    defaultOpened: true,
-    onDropdownClose: () => setQuery(''),
-  })
+  const { opened, setOpened, button } = useOpenAtOnce()
+  const combobox = useCombobox({ opened, onOpenedChange: setOpened, onDropdownClose: () => setQuery('') })
   const models = useAsk(
     'models.list',
     { cwd: info.cwd },
@@ -32,7 +31,7 @@ export default function ModelSwitch({ info }: { info: SessionInfo }) {
   return (
     <Combobox store={combobox} onOptionSubmit={choose} width={360} position="bottom-start" withinPortal>
       <Combobox.Target targetType="button">
-        <ModelTrigger info={info} onClick={() => combobox.toggleDropdown()} />
+        <ModelTrigger ref={button} info={info} onClick={() => combobox.toggleDropdown()} />
       </Combobox.Target>
       <Combobox.Dropdown className="model-list">
         <Combobox.Search

@@ -2,6 +2,7 @@ import { Menu } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useNavigate } from '@tanstack/react-router'
 import { act, tellProblem } from '@/lib/ask'
+import { useOpenAtOnce } from '@/parts/Demand'
 import { chooseProject } from '@/parts/Project'
 import type { SessionInfo } from '@/protocol/types'
 import ConfirmDelete from './ConfirmDelete'
@@ -17,6 +18,7 @@ export default function More({ info, rewind }: { info: SessionInfo; rewind: () =
   const navigate = useNavigate()
   const thinking = useThinkingShown((state) => state.shown)
   const [deleting, confirm] = useDisclosure()
+  const { opened, setOpened, button } = useOpenAtOnce()
   const fork = async () => {
     const made = await act('session.fork', { session: info.id, name: `${info.name || 'session'} (fork)` })
     if (made) void navigate({ to: '/sessions/$id', params: { id: made.id } })
@@ -24,9 +26,9 @@ export default function More({ info, rewind }: { info: SessionInfo; rewind: () =
   const take = (form: Form) => takeAway(info, form).catch(tellProblem)
   return (
     <>
-      <Menu defaultOpened position="bottom-end" width={220}>
+      <Menu opened={opened} onChange={setOpened} position="bottom-end" width={220}>
         <Menu.Target>
-          <MoreTrigger info={info} rewind={rewind} />
+          <MoreTrigger ref={button} info={info} rewind={rewind} />
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => openPanel('settings')} rightSection={<kbd>,</kbd>}>

@@ -1,17 +1,18 @@
 import { Popover, Switch, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
+import { useOpenAtOnce } from '@/parts/Demand'
 import { LoadingRows } from '@/parts/states'
 import type { SessionInfo, ToolInfo } from '@/protocol/types'
 import { ToolsTrigger } from './triggers'
 
 /** Which tools and MCP servers the next message may use. */
 export default function ToolSwitches({ info }: { info: SessionInfo }) {
-  const [opened, setOpened] = useState(true)
+  const { opened, setOpened, button } = useOpenAtOnce()
   return (
     <Popover opened={opened} onChange={setOpened} width={340} position="bottom-start" trapFocus>
       <Popover.Target>
-        <ToolsTrigger info={info} onClick={() => setOpened(!opened)} />
+        <ToolsTrigger ref={button} info={info} onClick={() => setOpened(!opened)} />
       </Popover.Target>
       <Popover.Dropdown className="tools-list">
         <Lists info={info} />

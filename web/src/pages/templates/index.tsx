@@ -1,4 +1,4 @@
-import { ActionIcon, Button, FileButton, Menu, Modal } from '@mantine/core'
+import { ActionIcon, Button, FileButton, Menu } from '@mantine/core'
 import {
   IconCopy,
   IconDots,
@@ -16,6 +16,7 @@ import { download } from '@/lib/download'
 import { modelName } from '@/lib/format'
 import { useRenew } from '@/lib/live'
 import { Confirm } from '@/parts/Confirm'
+import { Modal } from '@/parts/Dialog'
 import { Chip, Filter, Quiet, Section } from '@/parts/Listing'
 import { Page } from '@/parts/Page'
 import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'

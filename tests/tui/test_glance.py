@@ -9,7 +9,7 @@ import pytest
 
 from devtools.simulator import ThreadedSimulator
 
-from ..cli.machine import Machine, shell
+from ..cli.machine import MODEL, Machine, shell
 from ..cli.pseudo_terminal import CTRL_D
 from ..cli.pseudo_terminal import Terminal as Person
 from .test_in_tmux import terminal
@@ -26,6 +26,22 @@ def test_the_model_that_a_key_alone_gives_is_in_sight(tmp_path: Path) -> None:
             seen.write("who are you?")
             seen.press("Enter")
             seen.until_shown("Me.", "gpt-5 · auto")
+
+
+def test_what_may_be_spent_is_in_sight_and_warned_of_before_it_is_used_up(tmp_path: Path) -> None:
+    three_cents = {"text": "Three cents.", "usage": {"input": 10_000, "output": 0}}
+    with ThreadedSimulator([three_cents] * 4) as sim:
+        machine = Machine(tmp_path, sim)
+        config = tmp_path / ".config" / "openagent" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(f'[budget]\nsession_usd = 0.1\n[prices."{MODEL}"]\ninput = 3.0\noutput = 15.0\n')
+        with terminal(machine) as seen:
+            seen.until_shown("○ ready", "$0/0.10")
+            for turn in (1, 2, 3):
+                seen.write(f"turn {turn}")
+                seen.press("Enter")
+                seen.until_shown("○ ready", f"${turn * 0.03:.4f}/0.10")
+            seen.until_shown("of the session's $0.10", "/budget raises it", gone="used up")
 
 
 def test_what_runs_since_when_and_how_to_stop_it_is_in_sight_on_any_screen(tmp_path: Path) -> None:

@@ -109,6 +109,27 @@ def test_what_a_session_may_do_is_chosen_by_name(tmp_path: Path) -> None:
             assert {each["settings"]["mode"] for each in sessions()} == {"plan"}, "what was chosen stays chosen"
 
 
+def test_a_session_goes_on_as_a_template_says_and_as_itself_again(tmp_path: Path) -> None:
+    with ThreadedSimulator([{"text": "One."}, {"text": "Arr."}, {"text": "Three."}]) as sim:
+        machine = Machine(tmp_path, sim, {"OPENAGENT_MODE": "full"})
+        folder = tmp_path / ".config" / "openagent" / "agents"
+        folder.mkdir(parents=True)
+        head = "---\nname: pirate\ndescription: Talks.\nreplace_prompt: true\n---\n"
+        (folder / "pirate.md").write_text(f"{head}You are a pirate.\n")
+        with terminal(machine) as seen:
+            say(seen, "hello", "One.")
+            say(seen, "/persona", "It has no persona.")
+            say(seen, "/persona nobody", "nobody")
+            say(seen, "/persona pirate", "Now as pirate.")
+            say(seen, "hello again", "Arr.")
+            say(seen, "/persona", "It works as pirate.")
+            say(seen, "/persona none", "No persona, from the next step on.")
+            say(seen, "and again", "Three.")
+        prompts = [json.dumps(request.json()["messages"][0]) for request in sim.requests]
+        assert ["You are a pirate." in prompt for prompt in prompts] == [False, True, False]
+        assert ["You are OpenAgent" in prompt for prompt in prompts] == [True, False, True]
+
+
 def test_what_is_done_to_a_session_says_that_nothing_was_said_and_stores_none(machine: Machine) -> None:
     with terminal(machine) as seen:
         for line in ("/compact", "/fork", "/export notes.html", "/undo", "/rewind", "/diff", "/queue"):

@@ -23,7 +23,7 @@ from openagent.policy.facts import Kind
 from openagent.policy.rules import Rule, RuleSet
 from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.events import Event
-from openagent.protocol.sessions import Mode, SessionInfo
+from openagent.protocol.sessions import Mode, SessionInfo, Settings
 from openagent.protocol.usage import Usage
 
 
@@ -167,7 +167,10 @@ class Runtime:
     away_timeout: Callable[[Path], float] = lambda _workspace: 15.0
     """Seconds after which a permission request that nobody answered is denied."""
 
+    def caps_of(self, settings: Settings) -> Budget:
+        return self.ledger.caps(Budget(usd=settings.budget_usd, tokens=settings.budget_tokens))
+
     def capped(self, info: SessionInfo) -> SessionInfo:
         """With the caps that hold for it."""
-        caps = self.ledger.caps(Budget(usd=info.settings.budget_usd, tokens=info.settings.budget_tokens))
+        caps = self.caps_of(info.settings)
         return msgspec.structs.replace(info, cap_usd=caps.usd, cap_tokens=caps.tokens, today=self.ledger.today())

@@ -473,6 +473,8 @@ class Daemon:
             jail_problem=await _jail_problem(manager.runtime.jail),
             model=usual.model,
             mode=usual.mode,
+            cap_usd=manager.runtime.caps_of(usual).usd,
+            today=manager.runtime.ledger.today(),
         )
 
     async def _follow(self, connection: Connection, op: DaemonFollow) -> Done:

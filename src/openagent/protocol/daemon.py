@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from openagent.protocol.op import Done, Op, ReadingOp
 from openagent.protocol.routes import GET, POST
-from openagent.protocol.sessions import Mode
+from openagent.protocol.sessions import DayBudget, Mode
 from openagent.protocol.usage import SessionUsage
 
 
@@ -59,6 +59,10 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     nothing is set up."""
     mode: Mode = "ask"
     """The mode that a session starts in."""
+    cap_usd: float | None = None
+    """What a session may spend that sets no limit of its own, in dollars; None: what it wants."""
+    today: DayBudget | None = None
+    """What all sessions may spend today, and have; None: what they want."""
 
 
 class Hello(ReadingOp[Welcome], tag="hello", needs="read", reach="open"):

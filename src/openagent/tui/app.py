@@ -361,7 +361,7 @@ class OpenAgent(App[None]):
             folder = page.sessions[0].cwd if page.sessions else folder
         daemon = await client.request(DaemonStatus(id=client.next_id(), cwd=folder))
         self.jail = daemon.jail
-        self._usual = Draft(folder, daemon.model, daemon.mode)
+        self._usual = Draft(folder, daemon.model, daemon.mode, cap_usd=daemon.cap_usd, today=daemon.today)
 
     async def _mend(self) -> None:
         """Whatever is shown: somebody who only writes hears of a loss too."""

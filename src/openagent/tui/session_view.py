@@ -36,6 +36,7 @@ from openagent.protocol.messages import ImagePart, TextPart, ToolResultPart, Use
 from openagent.protocol.op import Op, ReadingOp
 from openagent.protocol.search import FoundMessages, MessagesSearch
 from openagent.protocol.sessions import (
+    DayBudget,
     GrantScope,
     Mode,
     PermissionAsk,
@@ -91,6 +92,9 @@ class Draft(NamedTuple):
     template: str = ""
     name: str = ""
     """Empty: it is called by its first message."""
+    cap_usd: float | None = None
+    """What it may spend, unless another limit is chosen."""
+    today: DayBudget | None = None
 
 
 USERS_CALLS = "user-"
@@ -202,7 +206,7 @@ class SessionView(Rows):
         self._draft = draft
         now = time.time()
         info = SessionInfo("", draft.name, draft.cwd, now, now, settings=Settings(mode=draft.mode), model=draft.model)
-        self.info = _changed(info, draft.settings)
+        self.info = _changed(replace(info, cap_usd=draft.cap_usd, today=draft.today), draft.settings)
         await self._welcome()
         self._attached.set()
         self._show_info()

@@ -37,7 +37,15 @@ async def clear(app: "OpenAgent", _: str) -> None:
         return
     chosen = asdict(old.info.settings)
     kept = {name: chosen[name] for name in _KEPT_BY_CLEAR if chosen[name] not in (None, "", [])}
-    draft = Draft(old.info.cwd, old.info.model, old.info.settings.mode, SettingsChange(**kept), old.info.template)
+    draft = Draft(
+        old.info.cwd,
+        old.info.model,
+        old.info.settings.mode,
+        SettingsChange(**kept),
+        old.info.template,
+        cap_usd=old.info.cap_usd,
+        today=old.info.today,
+    )
     before = len(app.views)
     await app.start_session(like=draft)
     if len(app.views) == before:

@@ -648,6 +648,8 @@ export interface DaemonInfo {
   jail_problem?: string
   model?: string
   mode?: "ask" | "auto" | "edits" | "full" | "plan"
+  cap_usd?: number | null
+  today?: DayBudget | null
 }
 
 /** How the daemon is. */

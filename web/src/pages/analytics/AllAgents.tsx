@@ -3,7 +3,7 @@ import { keepPreviousData } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { Suspense, useEffect, useRef, useState } from 'react'
 import { useAsk } from '@/lib/ask'
-import { bytes, cost, folderName, modelName, tokens } from '@/lib/format'
+import { bytes, cost, folderName } from '@/lib/format'
 import { later } from '@/lib/later'
 import { useLive } from '@/lib/live'
 import { Choice } from '@/parts/Choice'
@@ -11,9 +11,10 @@ import { Reading } from '@/parts/history/Reading'
 import { COSTS_PLACE, OTHER_AGENTS } from '@/parts/history/ways'
 import { Quiet, Section } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
-import type { AllUsage, UsageRow } from '@/protocol/types'
+import type { AllUsage } from '@/protocol/types'
 import { ComingCharts } from './ComingCharts'
 import { startOfDay } from './days'
+import { UsageTable } from './UsageTable'
 
 const AgentCharts = later(() => import('./AgentCharts'))
 
@@ -126,60 +127,13 @@ function Where({ used, since }: { used: AllUsage; since: number }) {
           <LoadingRows count={4} height={32} />
         )
       ) : (
-        <Table rows={rows} by={by === 'time' ? used.by : by} />
-      )}
-    </>
-  )
-}
-
-const SHOWN = 20
-
-function Table({ rows, by }: { rows: UsageRow[]; by: string }) {
-  const [all, setAll] = useState(false)
-  const most = Math.max(...rows.map((row) => row.cost_usd), 0)
-  const nameOf = (key: string) => (by === 'model' ? modelName(key) || key : by === 'project' ? folderName(key) : key)
-  return (
-    <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section className="panel usage-panel" aria-label={`All agents by ${by}`} tabIndex={0}>
-        <table className="usage-table">
-          <thead>
-            <tr>
-              <th scope="col">{by[0]?.toUpperCase() + by.slice(1)}</th>
-              <th scope="col">Requests</th>
-              <th scope="col">In</th>
-              <th scope="col">Out</th>
-              <th scope="col">Cached</th>
-              <th scope="col">Cost</th>
-            </tr>
-          </thead>
-          <tbody>
-            {(all ? rows : rows.slice(0, SHOWN)).map((row) => (
-              <tr key={row.key}>
-                <th scope="row" title={row.key}>
-                  <span className="usage-name">{nameOf(row.key)}</span>
-                  <span className="usage-bar" aria-hidden>
-                    <span style={{ width: `${most > 0 ? (100 * row.cost_usd) / most : 0}%` }} />
-                  </span>
-                </th>
-                <td>{row.requests.toLocaleString('en-GB')}</td>
-                <td>{tokens(row.usage.input_tokens ?? 0)}</td>
-                <td>{tokens(row.usage.output_tokens ?? 0)}</td>
-                <td>{Math.round(row.cached_percent ?? 0)} %</td>
-                <td>
-                  <span title={row.unpriced ? 'Some prices are not known' : undefined}>
-                    {cost(row.cost_usd, row.unpriced ?? 0)}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-      {rows.length > SHOWN && (
-        <button type="button" className="usage-more" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show fewer' : `Show all ${rows.length}`}
-        </button>
+        <UsageTable
+          key={by}
+          label={`All agents by ${by === 'time' ? used.by : by}`}
+          by={by === 'time' ? used.by : by}
+          rows={rows}
+          nameOf={by === 'project' ? folderName : undefined}
+        />
       )}
     </>
   )

@@ -3,7 +3,7 @@ import { IconChartBar } from '@tabler/icons-react'
 import { Suspense, useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { usePainted } from '@/lib/by-and-by'
-import { cost, duration, leftOut, modelName, money, spend, tokens } from '@/lib/format'
+import { cost, duration, leftOut, money, spend, tokens } from '@/lib/format'
 import { later } from '@/lib/later'
 import { useLive } from '@/lib/live'
 import { Choice } from '@/parts/Choice'
@@ -16,6 +16,7 @@ import { Agents } from './Agents'
 import { AllAgents } from './AllAgents'
 import { ComingCharts } from './ComingCharts'
 import { type Day, daysOf, fromFirst, startOfDay } from './days'
+import { UsageTable } from './UsageTable'
 import './analytics.css'
 
 const Charts = later(() => import('./Charts'), true)
@@ -142,9 +143,7 @@ function Breakdown({ since }: { since: number }) {
   const [by, setBy] = useState<By>('model')
   const report = useAsk('usage.report', { by, since })
   const cards = useOverview((state) => state.cards)
-  const nameOf = (key: string) =>
-    by === 'session' ? cards[key]?.info.name || key.slice(0, 8) : by === 'model' ? modelName(key) || key : key
-  const most = Math.max(...(report.data?.rows.map((row) => row.cost_usd) ?? []), 0)
+  const nameOf = (key: string) => (by === 'session' ? cards[key]?.info.name || key.slice(0, 8) : key)
   return (
     <Section
       title="Where it went"
@@ -169,44 +168,7 @@ function Breakdown({ since }: { since: number }) {
       ) : report.error ? (
         <ErrorState problem={report.error} retry={() => void report.refetch()} />
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        <section className="panel usage-panel" aria-label={`Usage by ${by}`} tabIndex={0}>
-          <table className="usage-table">
-            <thead>
-              <tr>
-                <th scope="col">{by[0]?.toUpperCase() + by.slice(1)}</th>
-                <th scope="col">Requests</th>
-                <th scope="col">In</th>
-                <th scope="col">Out</th>
-                <th scope="col">Cached</th>
-                <th scope="col">Median</th>
-                <th scope="col">Cost</th>
-              </tr>
-            </thead>
-            <tbody>
-              {report.data.rows.map((row) => (
-                <tr key={row.key}>
-                  <th scope="row" title={row.key}>
-                    <span className="usage-name">{nameOf(row.key)}</span>
-                    <span className="usage-bar" aria-hidden>
-                      <span style={{ width: `${most > 0 ? (100 * row.cost_usd) / most : 0}%` }} />
-                    </span>
-                  </th>
-                  <td>{row.requests}</td>
-                  <td>{tokens(row.usage.input_tokens ?? 0)}</td>
-                  <td>{tokens(row.usage.output_tokens ?? 0)}</td>
-                  <td>{Math.round(row.cached_percent ?? 0)} %</td>
-                  <td>{row.latency_ms ? duration(row.latency_ms) : '–'}</td>
-                  <td>
-                    <span title={row.unpriced ? 'Some prices are not known' : undefined}>
-                      {cost(row.cost_usd, row.unpriced ?? 0)}
-                    </span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <UsageTable key={by} label={`Usage by ${by}`} by={by} rows={report.data.rows} nameOf={nameOf} timed />
       )}
     </Section>
   )

@@ -13,6 +13,7 @@ from typing import Any
 import uvloop
 
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_NOTHING_LISTED = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
 
 
@@ -37,6 +38,9 @@ async def _answer(
 ) -> None:
     loop = asyncio.get_running_loop()
     while head := await _head(reader):
+        if head.startswith("get "):
+            writer.write(_NOTHING_LISTED)
+            continue
         length = next(int(line.split(":")[1]) for line in head.split("\r\n") if line.startswith("content-length:"))
         await reader.readexactly(length)
         writer.write(_HEAD + _choice({"role": "assistant", "content": ""}))

@@ -22,6 +22,7 @@ from benchmarks import (
     requests,
     soak,
     storage,
+    translation,
     tui,
 )
 from benchmarks.effort import FULL, QUICK, Effort
@@ -45,6 +46,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Row]]] = {
     "storage": storage.storage,
     "imports": adapters.imports,
     "chunks": adapters.chunks,
+    "dialects": translation.translation,
     "index": code_index.code_index,
     "tui": tui.terminal,
 }

@@ -34,6 +34,8 @@ class Effort(Struct, frozen=True):
     small_files: int
     searches: int
     """Of each question about them."""
+    translated: int
+    """How often five calls are translated there and back, in one round."""
 
 
 FULL = Effort(
@@ -56,6 +58,7 @@ FULL = Effort(
     indexed_files=5_000,
     small_files=50_000,
     searches=10,
+    translated=200,
 )
 QUICK = Effort(
     answers=5,
@@ -77,4 +80,5 @@ QUICK = Effort(
     indexed_files=100,
     small_files=500,
     searches=2,
+    translated=20,
 )

@@ -1,11 +1,13 @@
 """Recorded sessions of other agents, made again with the names and arguments that the calls had there."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from devtools.evals.recordings import read
-from devtools.evals.replay import Replayed, placed, replay, script_of
+from devtools.evals.replay import Replayed, Tally, placed, replay, script_of
 from devtools.simulator import Simulator
 
 from ..lived.harness import RECORDINGS, Met, client_of, furnished
@@ -24,7 +26,9 @@ OURS = {
 }
 
 
-async def made_again(tmp_path: Path, name: str, model: str, *, as_recorded: bool) -> Replayed:
+async def made_again(
+    tmp_path: Path, name: str, model: str, *, as_recorded: bool, files: Mapping[str, str] | None = None
+) -> Replayed:
     async with (
         Simulator([]) as sim,
         furnished(tmp_path, sim, config='[context]\ncollector = "truncate"\n') as (h, web),
@@ -32,6 +36,8 @@ async def made_again(tmp_path: Path, name: str, model: str, *, as_recorded: bool
     ):
         text = (RECORDINGS / f"{name}.jsonl").read_text().replace("127.0.0.1:1/", f"127.0.0.1:{web.port}/")
         (tmp_path / "recording.jsonl").write_text(text)
+        for path, content in (files or {}).items():
+            (h.workspace / path).write_bytes(content.encode())
         recording = placed(read(tmp_path / "recording.jsonl", OURS), h.workspace)
         sim.reset(script_of(recording, as_recorded=as_recorded))
         info = await client.create_session(str(h.workspace), model=model, mode="full")
@@ -58,3 +64,20 @@ async def test_without_a_call_renamed_a_recording_ends_as_well_as_with_our_names
     for tool, tally in theirs.calls.items():
         if tool != "shell_output":  # what ran in the background there has another name here
             assert tally.failed_here == tally.failed_there, (tool, theirs.differences)
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5", "anthropic/claude-sonnet-4-5"])
+async def test_patches_that_codex_applied_leave_the_same_bytes_here(tmp_path: Path, model: str) -> None:
+    """Written by codex 0.169 with a scripted model that was offered `apply_patch` as plain text: hunks found by what
+    stands above them, a new, a moved and a deleted file, two patches that do not fit. To a last line without its end
+    codex adds one that nobody asked for; here such a line stays as it is."""
+    files = json.loads((RECORDINGS / "codex-patches.files.json").read_text())
+    theirs = await made_again(tmp_path, "codex-patches", model, as_recorded=True, files=files["before"])
+    assert theirs.ends == ["done"]
+    assert theirs.calls["apply_patch"] == Tally(calls=5, failed_here=2, failed_there=2)
+    assert theirs.calls["shell"] == Tally(calls=3, failed_here=1, failed_there=1)
+    workspace = tmp_path / "workspace"
+    left = {path: (workspace / path).read_bytes().decode() for path in files["after"]}
+    assert not left["greet.txt"].endswith("\n")
+    assert {**left, "greet.txt": left["greet.txt"] + "\n"} == files["after"]
+    assert not [path for path in files["before"] if path not in files["after"] and (workspace / path).exists()]

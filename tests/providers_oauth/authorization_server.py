@@ -9,6 +9,7 @@ from typing import Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 Answer = tuple[int, dict[str, str], bytes]
+USER_CODE = "WDJB-MJHT"
 
 
 class AuthorizationServer:
@@ -78,6 +79,8 @@ class AuthorizationServer:
                     "device_authorization_endpoint": f"{self.url}/device",
                 }
             )
+        if (method, path) == ("GET", "/activate"):
+            return self._activate(dict(parse_qsl(urlsplit(target).query)))
         fields = dict(parse_qsl(body))
         if (method, path) == ("POST", "/device"):
             return self._device() if self._is_client(fields, headers) else _refused("invalid_client", 401)
@@ -144,8 +147,17 @@ class AuthorizationServer:
     def _device(self) -> Answer:
         code = self._new("device")
         self.devices[code] = "authorization_pending"
-        told = {"device_code": code, "user_code": "WDJB-MJHT", "verification_uri": f"{self.url}/activate"}
+        told = {"device_code": code, "user_code": USER_CODE, "verification_uri": f"{self.url}/activate"}
         return _json({**told, "expires_in": 600, "interval": 0.05})
+
+    def _activate(self, fields: dict[str, str]) -> Answer:
+        """The page on which a person types the code."""
+        page = "<form><input name=user_code aria-label=Code><button>Allow</button></form>"
+        if "user_code" in fields:
+            known = fields["user_code"] == USER_CODE
+            self.devices = dict.fromkeys(self.devices, "granted") if known else self.devices
+            page = "<p>You are logged in.</p>" if known else "<p>There is no such code.</p>"
+        return 200, {"Content-Type": "text/html"}, f"<!doctype html><title>Log in</title>{page}".encode()
 
     def _issue(self, scope: str, *, with_refresh: bool = True) -> Answer:
         answer: dict[str, object] = {"access_token": self._new("access"), "token_type": "Bearer", "scope": scope}

@@ -10,8 +10,8 @@ import { expect, onTestFinished } from 'vitest'
 import type { Mode } from '../src/lib/modes'
 import { installNext } from './next-build'
 
-const REPOSITORY = resolve(import.meta.dirname, '../..')
-const PYTHON = join(REPOSITORY, '.venv/bin/python')
+export const REPOSITORY = resolve(import.meta.dirname, '../..')
+export const PYTHON = join(REPOSITORY, '.venv/bin/python')
 const FAILURES = join(REPOSITORY, 'build/web-failures')
 const PATIENCE = 15_000
 

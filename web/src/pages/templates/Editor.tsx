@@ -1,4 +1,4 @@
-import { Autocomplete, Button, NumberInput, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { Autocomplete, Button, NumberInput, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAsk } from '@/lib/ask'
 import { useRenew } from '@/lib/live'
@@ -7,6 +7,7 @@ import { Choice } from '@/parts/Choice'
 import { Problem, useSubmit } from '@/parts/Form'
 import type { Template } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
+import '@/parts/field.css'
 
 const EMPTY: Template = { name: '', description: '', prompt: '' }
 
@@ -118,13 +119,19 @@ function Fields({ template, change }: { template: Template; change: (part: Parti
       />
       <Textarea
         label="Prompt"
-        description="Added to the system prompt."
+        description={template.replace_prompt ? 'In place of the system prompt.' : 'Added to the system prompt.'}
         value={template.prompt ?? ''}
         onChange={(event) => change({ prompt: event.currentTarget.value })}
         autosize
         minRows={6}
         maxRows={18}
         classNames={{ input: 'mono template-raw' }}
+      />
+      <Switch
+        label="The prompt is the whole system prompt"
+        description="Nothing else says who the agent is. Rules, tools and limits hold as ever."
+        checked={template.replace_prompt ?? false}
+        onChange={(event) => change({ replace_prompt: event.currentTarget.checked })}
       />
       <div className="template-pair">
         <Autocomplete

@@ -69,6 +69,16 @@ const SCRIPT = {
         { text: 'Told: {last_result}' },
       ],
     },
+    ...['in a line', 'at length'].map((how) => ({
+      match: `fill the screen, ask ${how}`,
+      steps: [
+        { text: 'A paragraph of what was found.\n\n'.repeat(60) },
+        {
+          text: 'Now it is made.',
+          tool_calls: [call('shell', { command: how === 'at length' ? LONG : 'touch made-late' })],
+        },
+      ],
+    })),
     { steps: [{ text: 'Nothing to do.' }], loop: true },
   ],
 }
@@ -225,3 +235,31 @@ it('shows the call itself where the change is too long to be compared', async ()
   await page.keyboard.press('d')
   await answers(page).getByText('the user said no').waitFor()
 })
+
+it('keeps the last row wholly in sight when a question comes while the end is looked at', async () => {
+  for (const [how, height] of [
+    ['in a line', 900],
+    ['at length', 900],
+    ['at length', 680],
+  ] as const) {
+    const { path } = await house.session({ mode: 'ask', name: how })
+    const page = await house.visit(path, { viewport: { width: 1440, height } })
+    await message(page).fill(`fill the screen, ask ${how}`)
+    await message(page).press('Enter')
+    await answers(page).getByText('A paragraph').last().waitFor()
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+    await message(page).fill('go on')
+    await message(page).press('Enter')
+    await region(page).waitFor()
+    await page.locator('.chat-row').getByText('wants to run').waitFor()
+    /** How much of it is above or below what can be seen, in pixels. */
+    const hidden = () =>
+      page.locator('.chat-row', { hasText: 'wants to run' }).evaluate((row) => {
+        const [own, seen] = [row, row.closest('.chat')!].map((one) => one.getBoundingClientRect())
+        return Math.max(seen!.top - own!.top, own!.bottom - seen!.bottom)
+      })
+    await expect.poll(hidden, { timeout: 30_000 }).toBeLessThanOrEqual(0)
+    expect(await message(page).evaluate((input) => input.getBoundingClientRect().bottom)).toBeLessThan(height)
+    if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `late-${how}-${height}.png`) })
+  }
+}, 120_000)

@@ -501,7 +501,7 @@ NEVER_RAN = {
     "python3 gone.py": "can't open file",
     "bash -c 'if'": "syntax error",
     "uv run gone.py": "uv: Failed to spawn",
-    "no-such-program-of-ours": "exit code 127",
+    "no-such-program-of-ours": "no-such-program-of-ours: command not found. It runs in the jail",
 }
 
 

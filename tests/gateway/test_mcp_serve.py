@@ -157,6 +157,22 @@ async def test_a_turn_can_be_cancelled_from_a_second_call(home: Path) -> None:
         assert told(await turn)["reason"] == "cancelled"
 
 
+async def test_what_had_come_of_a_stopped_answer_is_told_with_how_it_ended(home: Path) -> None:
+    stalled = {"chunks": ["Once", " upon", " a time."], "fault": {"name": "stall", "after": 2, "times": 1}}
+    async with daemon(home, [stalled], "full") as h, visiting() as client, await h.client() as watcher:
+        session = await start(client, h)
+        watched = await watcher.attach(session)
+        turn = asyncio.create_task(client.call_tool("send_message", {"session": session, "text": "go"}))
+        async for event in watched.events():
+            if isinstance(event, e.TextDelta) and "upon" in event.text:
+                break
+        await client.call_tool("cancel_turn", {"session": session})
+        answer = await turn
+        assert "Once upon" in said(answer)
+        assert "stopped" in said(answer).lower()
+        assert told(answer)["cost_usd"] is None
+
+
 async def test_what_cannot_be_is_an_error_in_words(home: Path) -> None:
     async with daemon(home, [{"text": "", "fault": "401"}]) as h, visiting() as client:
         unknown = await client.call_tool("send_message", {"session": "none", "text": "hi"})

@@ -190,9 +190,10 @@ def _judge(hook: Hook, code: int | None, stdout: str, stderr: str) -> HookRun:
         return msgspec.structs.replace(run, outcome="blocked", reason=reason, decision="deny")
     if code != 0:
         last = stderr.strip().rpartition("\n")[2][:500]
-        hidden = f" {_IN_JAIL}" if code in _NOT_FOUND and hook.origin == "project" else ""
         said = f"It ended with exit code {code}. {last}".strip()
-        return msgspec.structs.replace(run, outcome="failed", reason=said + hidden)
+        if code in _NOT_FOUND and hook.origin == "project":
+            said = f"{said.removesuffix('.')}. {_IN_JAIL}"
+        return msgspec.structs.replace(run, outcome="failed", reason=said)
     if not stdout.lstrip().startswith("{"):
         speaks = hook.event in ("SessionStart", "UserPromptSubmit")
         return msgspec.structs.replace(run, context=stdout.strip()[:MAX_TOLD] if speaks else "")

@@ -298,11 +298,12 @@ def _ended(event: e.TurnCompleted) -> CallToolResult:
         "session": event.session,
         "reason": event.reason,
         "steps": event.steps,
-        "cost_usd": event.cost_usd,
+        "cost_usd": None if event.unpriced and not event.cost_usd else event.cost_usd,
     }
     if event.error is not None:
         told["error"] = f"{event.error.message} {event.error.hint}".strip()
-    text = event.text or told_end(event.ended)
+    how = "" if event.text and event.reason == "done" else told_end(event.ended)
+    text = "\n\n".join(part for part in (event.text, how) if part)
     return _told(told, text, is_error=event.reason == "error")
 
 

@@ -2,13 +2,13 @@ import { Button, Checkbox, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act } from '@/lib/ask'
-import { firstLine } from '@/lib/format'
 import { Dialog } from '@/parts/Dialog'
 import { Churn, Diff } from '@/parts/Diff'
 import { LoadingRows } from '@/parts/states'
 import type { ChangedFile, LeftAlone } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
+import { askedIn } from './asked'
 import { changeNotes } from './changeNotes'
 import { filesWords, tellRewound } from './rewound'
 import './rewind.css'
@@ -157,13 +157,9 @@ function Change({ file }: { file: ChangedFile }) {
 
 function turnsOf(conversation: Conversation): { value: string; label: string }[] {
   const count = conversation.info.turn_count ?? 0
-  const firsts = new Map<number, string>()
-  for (const message of conversation.messages) {
-    if (message.role !== 'user' || message.turn === undefined || firsts.has(message.turn)) continue
-    firsts.set(message.turn, firstLine(message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(' ')))
-  }
+  const asked = askedIn(conversation)
   return Array.from({ length: count }, (_, index) => count - index).map((turn) => ({
     value: String(turn),
-    label: firsts.has(turn) ? `turn ${turn}: ${firsts.get(turn)?.slice(0, 80)}` : `turn ${turn}`,
+    label: asked.has(turn) ? `turn ${turn}: ${asked.get(turn)?.slice(0, 80)}` : `turn ${turn}`,
   }))
 }

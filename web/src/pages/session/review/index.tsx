@@ -3,7 +3,6 @@ import { IconGitPullRequest } from '@tabler/icons-react'
 import { useRef, useState } from 'react'
 import { act } from '@/lib/ask'
 import { useFollowing } from '@/lib/following'
-import { firstLine } from '@/lib/format'
 import { tell } from '@/lib/tell'
 import { Choice } from '@/parts/Choice'
 import { Churn } from '@/parts/Diff'
@@ -11,6 +10,7 @@ import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import type { Review, ReviewedFile } from '@/protocol/types'
 import type { Conversation } from '@/state/conversation'
 import { daemon } from '@/state/daemon'
+import { askedIn } from '../asked'
 import { Copies } from './Copies'
 import { cardId, FileCard } from './FileCard'
 import { FileList } from './FileList'
@@ -58,7 +58,7 @@ export default function ReviewTab({ conversation, rewind }: Props) {
             turns={found.turns ?? []}
             others={found.others ?? []}
             turn={turn}
-            words={turnWords(conversation)}
+            words={askedIn(conversation)}
             choose={choose}
             showOthers={setOthers}
           />
@@ -179,14 +179,4 @@ function OthersFile(props: { session: string; review: Review; path: string; clos
       ))}
     </>
   )
-}
-
-/** What the person asked for in each turn, as far as it is loaded. */
-function turnWords({ messages }: Conversation): Map<number, string> {
-  const words = new Map<number, string>()
-  for (const { role, turn, parts } of messages) {
-    if (role !== 'user' || turn === undefined || words.has(turn)) continue
-    words.set(turn, firstLine(parts.map((part) => (part.type === 'text' ? part.text : '')).join(' ')))
-  }
-  return words
 }

@@ -42,7 +42,7 @@ export function Chat({ conversation, rewind, at }: Props) {
   const [away, setAway] = useState(at !== undefined)
   const [seen, setSeen] = useState(rows.length)
   const fresh = away ? Math.max(0, rows.length - seen) : 0
-  const last = useRef(0)
+  const last = useRef({ top: 0, scrollHeight: 0, clientHeight: 0 })
 
   const height = virtual.getTotalSize()
   // By hand: the virtualizer's own way to the end goes on for some frames, and would pull back who scrolls away meanwhile.
@@ -70,8 +70,11 @@ export function Chat({ conversation, rewind, at }: Props) {
 
   const onScroll = useCallback(() => {
     const { scrollTop: top, scrollHeight, clientHeight } = box.current!
-    const up = top < last.current
-    last.current = top
+    const before = last.current
+    last.current = { top, scrollHeight, clientHeight }
+    // Where there is less to see, or less room to see it, the browser moves up by itself.
+    const smaller = scrollHeight < before.scrollHeight || clientHeight !== before.clientHeight
+    const up = top < before.top && !smaller
     if (scrollHeight - top - clientHeight <= (up ? 1 : NEAR)) setAway(false)
     else if (up) {
       if (!away) setSeen(virtual.options.count)

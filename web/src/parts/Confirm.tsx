@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Modal } from '@/parts/Dialog'
+import './listing.css'
 
 /** Asks once before something is lost: what, and what it means. */
 export function Confirm(props: {

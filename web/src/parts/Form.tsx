@@ -3,6 +3,7 @@ import { IconArrowLeft } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { messageOf } from '@/lib/ask'
+import './listing.css'
 
 /** What a person sets off: `busy` while it goes on, and a refusal stays as its `problem` until the next try. */
 export function useSubmit<T = void>(work: (given: T) => Promise<void>) {

@@ -15,6 +15,7 @@ import { useShell } from '@/shell/shell-state'
 import { daemon } from '@/state/daemon'
 import { type Exported, importOf, readExport } from './exported'
 import './import.css'
+import '@/parts/listing.css'
 
 /** Brings a session that was taken along from elsewhere: as a file, chosen or dropped. */
 export default function ImportSession() {

@@ -6,6 +6,7 @@ import type { McpPrompt, McpPromptMessage } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
 import { commandName, isFilled, promptCommand } from './prompt-command'
 import './mcp-parts.css'
+import '@/parts/listing.css'
 
 interface Props {
   prompt: McpPrompt

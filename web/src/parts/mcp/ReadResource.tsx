@@ -8,6 +8,7 @@ import { ErrorState, LoadingRows } from '@/parts/states'
 import type { McpResource, McpResourceContent } from '@/protocol/types'
 import { filledAddress, parametersOf } from './prompt-command'
 import './mcp-parts.css'
+import '@/parts/listing.css'
 
 interface Props {
   resource: McpResource

@@ -128,7 +128,7 @@ def _program(command: str, workspace: Path) -> str:
             return str(folder / command)
     raise OpenAgentError(
         "jail_error",
-        f"There is no program {command!r}: not on the daemon's PATH, not in the project, not in ~/.local/bin",
+        f"There is no program {command!r}: not on the daemon's PATH, not in the project, not in ~/.local/bin.",
         hint="Install it, or give its whole path.",
     )
 

@@ -52,7 +52,7 @@ export function ApiKeys() {
           ))}
         </Rows>
       )}
-      <Modal opened={adding} onClose={() => setAdding(false)} title="Add a key" centered>
+      <Modal opened={adding} onClose={() => setAdding(false)} title="Add a key">
         <KeyForm taken={kept} done={() => setAdding(false)} />
       </Modal>
     </Section>
@@ -136,7 +136,6 @@ function KeyRow({ entry }: { entry: AuthEntry }) {
         opened={replacing}
         onClose={() => setReplacing(false)}
         title={`Another key for ${entry.name}`}
-        centered
         keepMounted={false}
       >
         <KeyForm replaced={entry.name} taken={[entry.name]} done={() => setReplacing(false)} />

@@ -59,7 +59,6 @@ export function Logins() {
         onClose={close}
         title={wanted === 'new' || !wanted ? 'Log in to a provider' : `Log in to ${wanted.provider}`}
         size="lg"
-        centered
       >
         {wanted === 'new' ? (
           <LoginForm begin={setWanted} leave={close} />

@@ -61,13 +61,7 @@ export function Tokens() {
           ))}
         </Rows>
       )}
-      <Modal
-        opened={creating}
-        onClose={() => setCreating(false)}
-        title="New token"
-        centered
-        closeOnClickOutside={false}
-      >
+      <Modal opened={creating} onClose={() => setCreating(false)} title="New token" closeOnClickOutside={false}>
         <CreateToken done={() => setCreating(false)} />
       </Modal>
     </Section>

@@ -1,4 +1,4 @@
-import { ActionIcon } from '@mantine/core'
+import { ActionIcon, Button } from '@mantine/core'
 import { IconShieldCheck, IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -32,7 +32,15 @@ export default function GrantsPage() {
       ) : found.error ? (
         <ErrorState problem={found.error} retry={() => void found.refetch()} />
       ) : grants.length === 0 ? (
-        <EmptyState icon={<IconShieldCheck size={24} />} title="Nothing was granted">
+        <EmptyState
+          icon={<IconShieldCheck size={24} />}
+          title="Nothing was granted"
+          action={
+            <Button variant="default" component={Link} to="/rules">
+              See what the rules allow
+            </Button>
+          }
+        >
           What you allow “for this session” or “always” when an agent asks stands here until you take it back.
         </EmptyState>
       ) : (

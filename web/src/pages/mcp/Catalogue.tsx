@@ -6,6 +6,7 @@ import { Form } from '@/parts/Form'
 import { Chip, Filter, Row, Rows } from '@/parts/Listing'
 import { safeAddress } from '@/parts/safe-address'
 import { ErrorState, LoadingRows } from '@/parts/states'
+import { WithCode } from '@/parts/WithCode'
 import type { McpCatalogueEntry, McpServerEntry } from '@/protocol/types'
 import { Failed, useTriedServer } from './trying'
 import { filled, mentions } from './words'
@@ -29,7 +30,7 @@ export function Catalogue({ taken, cwd, done }: { taken: string[]; cwd: string; 
             key={entry.name}
             name={entry.name}
             chips={<Chip>{entry.server.url ? 'address' : 'command'}</Chip>}
-            about={entry.about}
+            about={<WithCode text={entry.about} />}
             actions={
               taken.includes(entry.name) ? (
                 <Chip tone="good">added</Chip>
@@ -57,7 +58,7 @@ function Chosen(props: { entry: McpCatalogueEntry; cwd: string; back: () => void
   return (
     <Form work={() => work()} action="Try and save" ready={!missing} leave={back} back>
       <p className="confirm-text">
-        <strong>{entry.name}</strong>: {entry.about}{' '}
+        <strong>{entry.name}</strong>: <WithCode text={entry.about} />{' '}
         {page && (
           <a href={page} target="_blank" rel="noopener noreferrer">
             More about it

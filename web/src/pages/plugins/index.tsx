@@ -28,7 +28,8 @@ export default function Plugins() {
         <ErrorState problem={plugins.error} retry={() => void plugins.refetch()} />
       ) : all.length === 0 ? (
         <EmptyState icon={<IconPuzzle size={24} />} title="No plugins yet">
-          Install a package that has an entry point for OpenAgent into the same environment, and it is listed here.
+          A package with an entry point for OpenAgent is found in the same environment;{' '}
+          <code>openagent plugins install FOLDER</code> takes plugins of Claude Code and extensions of gemini-cli.
         </EmptyState>
       ) : shown.length === 0 ? (
         <Quiet>No plugin matches. Clear the filter to see all {all.length}.</Quiet>

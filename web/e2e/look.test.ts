@@ -115,12 +115,20 @@ const PAGES: { name: string; path: () => string; ready: (page: Page) => Promise<
   { name: 'not-found', path: () => '/nowhere', ready: (page) => page.getByText('There is no such page').waitFor() },
 ]
 
+/** The page is in this theme, and so is an editor on it. */
+async function hasTaken(page: Page, theme: 'dark' | 'light'): Promise<void> {
+  await page.locator(`html[data-mantine-color-scheme="${theme}"]`).waitFor()
+  const other = theme === 'dark' ? '.monaco-editor.vs' : '.monaco-editor.vs-dark'
+  await page.locator(other).first().waitFor({ state: 'detached' })
+}
+
 it.each(PAGES)('the $name page looks as it did and bars nobody, dark and light', async ({ name, path, ready }) => {
   const page = await house.visit(path())
   await ready(page)
   for (const theme of ['dark', 'light'] as const) {
-    if (theme === 'light')
-      await page.evaluate(() => document.documentElement.setAttribute('data-mantine-color-scheme', 'light'))
+    // As the system does it: editors and terminals draw their own colours, and hear of it.
+    await page.emulateMedia({ colorScheme: theme })
+    await hasTaken(page, theme)
     expect(await violationsOn(page)).toEqual([])
     expect(await sameAsKept(page, `${name}-${theme}`)).toBe('')
   }

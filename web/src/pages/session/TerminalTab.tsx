@@ -38,6 +38,8 @@ export default function TerminalTab({ info }: { info: SessionInfo }) {
       fontFamily: "'JetBrains Mono Variable', monospace",
       fontSize: 13,
       cursorBlink: false,
+      // Programs choose their colours for dark or for light; both are read in both.
+      minimumContrastRatio: 4.5,
       scrollback: 5000,
       screenReaderMode: true,
     })

@@ -20,13 +20,19 @@ export function Page(props: { title: string; actions?: ReactNode; wide?: boolean
   )
 }
 
+/** Where not all of them fit, the one that is open is among those in sight. */
+function showCurrent(line: HTMLElement | null): void {
+  const open = line?.querySelector<HTMLElement>('[aria-current]')
+  if (line && open) line.scrollLeft = open.offsetLeft + open.offsetWidth + 16 - line.clientWidth
+}
+
 /** The other pages that share this one's place in the rail. */
 function Siblings() {
   const { pathname } = useLocation()
   const group = pages.find(({ path }) => path === pathname)?.group
   if (!group) return null
   return (
-    <nav className="siblings" aria-label={group}>
+    <nav className="siblings" aria-label={group} ref={showCurrent}>
       {pages
         .filter((page) => page.group === group)
         .map(({ path, label }) => (

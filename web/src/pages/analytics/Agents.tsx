@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { useAsk } from '@/lib/ask'
-import { cost, duration, modelName } from '@/lib/format'
+import { cost, duration, modelName, tokens } from '@/lib/format'
 import { Choice } from '@/parts/Choice'
 import { Quiet, Section } from '@/parts/Listing'
 import { ErrorState, LoadingRows } from '@/parts/states'
@@ -100,7 +100,7 @@ function AgentRow({ row, by }: { row: Performance; by: By }) {
       <td className="usage-text">{by === 'agent' ? modelName(row.model) || '–' : row.agents}</td>
       <td>{row.turns}</td>
       <td>{row.answerMs ? duration(row.answerMs) : '–'}</td>
-      <td>{row.pace ? row.pace.toFixed(row.pace < 10 ? 1 : 0) : '–'}</td>
+      <td>{row.pace ? (row.pace < 10 ? row.pace.toFixed(1) : tokens(Math.round(row.pace))) : '–'}</td>
       <td>
         <ErrorShare share={row.errorRate} failed={row.failedTurns} />
       </td>

@@ -38,5 +38,5 @@ it('draws the order, and what a step takes from others than the one before it', 
 })
 
 it('draws nothing of a flow without steps', () => {
-  expect(draw({})).toEqual({ width: 0, height: 50, nodes: [], edges: [] })
+  expect(draw({})).toEqual({ width: 0, height: 12, nodes: [], edges: [] })
 })

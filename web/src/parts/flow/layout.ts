@@ -29,15 +29,17 @@ const WIDTH = 176
 const INPUT = { width: 120, height: 32 }
 const GAP = 48
 const LINE = 20
-/** Room for the line that leads back to a step that is repeated. */
-const ABOVE = 28
-const BELOW = 22
+/** Room for the line that leads back to a step that is repeated, and for those that go around steps. */
+const LOOP = 28
+const AROUND = 22
+const BARE = 6
 
 /** Steps from left to right as they run, inputs before them; what skips a step goes below. */
 export function draw({ plan = [], inputs = {} }: Pick<FlowInfo, 'plan' | 'inputs'>): Drawing {
   const names = Object.keys(inputs)
   const tall = Math.max(names.length * (INPUT.height + 8), ...plan.map(heightOf), 0)
-  const middle = ABOVE + tall / 2
+  const above = plan.some(({ until }) => until) ? LOOP : BARE
+  const middle = above + tall / 2
   const left = names.length > 0 ? INPUT.width + GAP : 0
   const nodes: Node[] = [
     ...names.map((name, at): Node => {
@@ -64,12 +66,12 @@ export function draw({ plan = [], inputs = {} }: Pick<FlowInfo, 'plan' | 'inputs
       if (!from || name === before?.name) continue
       const near = from.kind === 'input' && at === 0
       if (!near) lanes += 1
-      const path = near ? straight(from, to) : around(from, to, ABOVE + tall + 6 + lanes * 8)
+      const path = near ? straight(from, to) : around(from, to, above + tall + 6 + lanes * 8)
       edges.push({ from: name, to: step.name, kind: 'takes', path })
     }
   }
   const width = Math.max(...nodes.map((node) => node.x + node.width), 0)
-  return { width, height: ABOVE + tall + BELOW + lanes * 8, nodes, edges }
+  return { width, height: above + tall + (lanes > 0 ? AROUND + lanes * 8 : BARE), nodes, edges }
 }
 
 function heightOf({ agents = [], until }: FlowStepInfo): number {

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { pages } from '../src/pages/pages'
 import { House } from './house'
 import { ask } from './line'
 import { watchFigures } from './vitals'
@@ -136,6 +137,39 @@ it('keeps figures in sight beside names of any length, at every width', async ()
       )
       if (wider > 0) wrong.push(`${path} at ${width} is ${wider} px wider than the window`)
       wrong.push(...(await cutFigures(page)).map((what) => `${path} at ${width}: ${what}`))
+    }
+  }
+  expect(wrong).toEqual([])
+})
+
+it('fits every page into every width, with what can be done beside its heading', { timeout: 120_000 }, async () => {
+  const page = await house.visit('/')
+  const wrong: string[] = []
+  for (const { path, label } of pages) {
+    await page.goto(house.url + path)
+    const heading = page.getByRole('heading', { name: label, level: 1 })
+    await heading.waitFor()
+    for (const width of [390, 820, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 })
+      const { wider, outside } = await page.evaluate(() => {
+        const all = document.querySelectorAll<HTMLElement>('.page-head, .page-head h1, .page-actions > *')
+        const edge = document.documentElement.clientWidth
+        return {
+          wider: document.documentElement.scrollWidth - edge,
+          outside: [...all].filter((one) => one.getBoundingClientRect().right > edge + 1).map((one) => one.innerText),
+        }
+      })
+      if (wider > 0) wrong.push(`${path} at ${width} is ${wider} px wider than the window`)
+      wrong.push(...outside.map((what) => `${path} at ${width}: ${what} is outside`))
+      if (width <= 640) continue
+      // One line from a tablet on.
+      const lines = await page.evaluate(() => {
+        const [title, actions] = ['.page-head h1', '.page-head > .page-actions'].map((one) =>
+          document.querySelector(one)?.getBoundingClientRect(),
+        )
+        return title && actions ? { below: actions.top >= title.bottom, two: actions.height > 40 } : null
+      })
+      if (lines?.below || lines?.two) wrong.push(`${path} at ${width}: what can be done is not beside the heading`)
     }
   }
   expect(wrong).toEqual([])

@@ -1,7 +1,7 @@
 """`openagent files`"""
 
 import sys
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 import click
 from msgspec import Struct
@@ -90,7 +90,12 @@ def write(where: str, path: str, copy: bool, version: str | None, as_json: bool)
         say(f"Wrote {clean(done.path)}, {size(done.size)}.")
 
 
-def _place(where: str, copy: bool) -> dict[str, str]:
+class _Place(TypedDict, total=False):
+    session: str
+    copy: str
+
+
+def _place(where: str, copy: bool) -> _Place:
     return {"copy": where} if copy else {"session": where}
 
 

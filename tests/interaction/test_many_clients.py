@@ -13,6 +13,7 @@ from openagent.protocol import events as e
 from openagent.protocol.codec import encode_event
 from openagent.protocol.daemon import DaemonFollow
 
+from .doing import shell
 from .house import House, house, new_session, until
 
 pytestmark = pytest.mark.anyio
@@ -85,6 +86,26 @@ async def test_a_client_that_attaches_in_the_middle_of_an_answer_sees_all_of_it(
         h.sim.release()
         _, rest = await late.until_turn_ends()
         assert "".join(event.text for event in rest if isinstance(event, e.TextDelta)) == "gamma"
+
+
+async def test_a_client_that_attaches_while_a_command_runs_sees_it_run_and_what_it_printed(tmp_path: Path) -> None:
+    script = [shell("echo first; until [ -e go ]; do sleep 0.05; done; echo second"), {"text": "done"}]
+    async with house(tmp_path, script) as h, await h.client() as one, await h.client() as two:
+        session = await new_session(h, one)
+        attachment = await one.attach(session)
+        await one.send(session, "go")
+        await until(attachment, lambda event: isinstance(event, e.ToolOutput) and "first" in event.text)
+        late = await two.attach(session)
+        assert late.snapshot is not None
+        (running,) = late.snapshot.running
+        assert (running.tool, running.output) == ("shell", "first\n")
+        assert running.started_at > 0
+        (h.workspace / "go").touch()
+        _, rest = await late.until_turn_ends()
+        assert "".join(event.text for event in rest if isinstance(event, e.ToolOutput)) == "second\n"
+        again = await two.attach(session)
+        assert again.snapshot is not None
+        assert again.snapshot.running == []
 
 
 class Wanderer:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from textual.containers import VerticalScroll
 
+from openagent.protocol.events import ToolOutput
 from openagent.tui.permission import PermissionPanel
 from openagent.tui.prompt import Prompt
 from openagent.tui.said import LongSaid
@@ -13,7 +14,7 @@ from openagent.tui.thought import Thought
 from openagent.tui.tool_call import ToolCall
 
 from ..interaction.doing import shell, turn
-from ..interaction.house import new_session
+from ..interaction.house import new_session, until
 from .screens import focused, screens
 
 pytestmark = pytest.mark.anyio
@@ -194,6 +195,21 @@ async def test_a_command_after_an_exclamation_mark_runs_in_the_sessions_shell(tm
         await seen.write("!echo from the shell")
         await seen.until_shown("✓ ran echo from the shell")
         await seen.until(lambda: seen.screen().count("from the shell") == 2)
+
+
+async def test_a_command_that_runs_already_is_shown_as_running_with_what_it_printed(tmp_path: Path) -> None:
+    script = [shell("echo printed before; until [ -e go ]; do sleep 0.05; done"), {"text": "It ended."}]
+    async with screens(tmp_path, script) as seen:
+        elsewhere = await new_session(seen.house, seen.client)
+        attachment = await seen.client.attach(elsewhere)
+        await seen.client.send(elsewhere, "go")
+        await until(attachment, lambda event: isinstance(event, ToolOutput))
+        await seen.app.open_session(elsewhere)
+        await seen.until_shown("running echo printed before")
+        await seen.pilot.press("ctrl+o")
+        await seen.until_shown("▌ printed before")
+        (seen.house.workspace / "go").touch()
+        await seen.until_shown("✓ ran echo printed before", "It ended.")
 
 
 async def test_older_messages_load_on_scrolling_up(tmp_path: Path) -> None:

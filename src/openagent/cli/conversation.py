@@ -91,6 +91,9 @@ class Conversation:
             self.note(f"Queued: {len(snapshot.queued)}, to be said after this turn.", DIM)
         if snapshot.live:
             self._live(snapshot.live)
+        for call in snapshot.running:
+            for event in e.events_of(call):
+                self.show(event)
         for ask in snapshot.permissions:
             self._ask(ask)
         for question in snapshot.questions:

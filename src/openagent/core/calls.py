@@ -261,7 +261,11 @@ async def _run_decided(
         began = time.monotonic()
         context = CallContext(session, call.id, window, decision.wall)
         context.folders = folders_outside(facts_of(session, tool, call))
-        outcome = _with_news(session, await _run(context, tool, call))
+        session.running_calls.began(started, time.time())
+        try:
+            outcome = _with_news(session, await _run(context, tool, call))
+        finally:
+            session.running_calls.ended(call.id)
         duration_ms = round((time.monotonic() - began) * 1000, 3)
         if tool.effect == "execute" and (background := outcome.display.background):
             await session.undo.goes_on(window, background)
@@ -464,6 +468,7 @@ class CallContext:
         return ReadingShell(shell) if self._wall == "read" else shell
 
     def output(self, stream: Literal["stdout", "stderr", "progress"], text: str) -> None:
+        self._session.running_calls.printed(self.call_id, text)
         self._session.show(ToolOutput(call_id=self.call_id, stream=stream, text=text))
 
     def wrote(self, path: str) -> None:

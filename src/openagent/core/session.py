@@ -21,6 +21,7 @@ from openagent.core.open_calls import OpenCalls
 from openagent.core.permits import Permits
 from openagent.core.recorder import InfoChanges, Recorder
 from openagent.core.recovery import recover_calls, recover_turn
+from openagent.core.running_calls import RunningCalls
 from openagent.core.runtime import Audience, Frozen, Runtime
 from openagent.core.session_gate import SessionGate
 from openagent.core.session_shell import SessionShell
@@ -78,6 +79,7 @@ class Session:
         self.undo = Undo(self)
         self.gate = SessionGate(self)
         self.open_calls = OpenCalls()
+        self.running_calls = RunningCalls()
         self.seen = SeenFiles(self)
         self.background = Background(self, stored.background)
         self.permits = Permits(self, stored.grants)
@@ -326,6 +328,7 @@ class Session:
             queued=self.inbox.waiting,
             held=self.inbox.held,
             live=recorder.draft.so_far() if recorder.draft else None,
+            running=self.running_calls.all,
         )
 
     async def ends_of(self, messages: Sequence[Message]) -> list[EndedTurn]:

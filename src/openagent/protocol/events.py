@@ -24,6 +24,7 @@ from openagent.protocol.sessions import (
     Question,
     QueuedMessage,
     Risk,
+    RunningCall,
     SessionInfo,
     Status,
     TurnEnd,
@@ -238,6 +239,21 @@ class ToolOutput(Event, frozen=True, kw_only=True, tag="tool.output"):
     """Where it was printed."""
     text: str
     """What was printed."""
+
+
+def events_of(running: RunningCall) -> list[ToolStarted | ToolOutput]:
+    """What somebody would have been told who had been there when the call began."""
+    started = ToolStarted(
+        call_id=running.call_id,
+        tool=running.tool,
+        arguments=running.arguments,
+        summary=running.summary,
+        at=running.started_at,
+    )
+    printed = (
+        [ToolOutput(call_id=running.call_id, text=running.output, at=running.started_at)] if running.output else []
+    )
+    return [started, *printed]
 
 
 class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):

@@ -312,6 +312,25 @@ class LiveAnswer(Struct, frozen=True, omit_defaults=True):
     """What has come so far."""
 
 
+class RunningCall(Struct, omit_defaults=True):
+    """A call that runs right now, and what it has printed."""
+
+    call_id: str
+    """The call, by its id."""
+    tool: str
+    """The tool, by its name."""
+    arguments: dict[str, Any] = {}
+    """What the tool is given."""
+    summary: str = ""
+    """What it does, on one line."""
+    started_at: float = 0.0
+    """When it began."""
+    output: str = ""
+    """The end of what it has printed."""
+    dropped: int = 0
+    """Characters of it that were left out before that."""
+
+
 class Snapshot(Struct, frozen=True, omit_defaults=True):
     """All a client needs to show a session; the live tail starts right after `seq`."""
 
@@ -339,6 +358,8 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     """The queued messages wait until somebody says go on."""
     live: LiveAnswer | None = None
     """The answer being streamed; null: none is."""
+    running: list[RunningCall] = []
+    """Calls that run right now."""
     clients: int = 0
     """How many clients follow it."""
 

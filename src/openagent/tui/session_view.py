@@ -382,6 +382,8 @@ class SessionView(Rows):
             await self._welcome()
         if snapshot.live:
             await self.chat.catch_up(snapshot.live)
+        for event in (event for call in snapshot.running for event in e.events_of(call)):
+            await self._take(event)
         await self._show_queue(snapshot.queued, held=snapshot.held)
         await self.asks.begin(snapshot.permissions, snapshot.questions)
         self._focus_what_waits()

@@ -2742,6 +2742,17 @@ export interface Ruling {
   rule: string
 }
 
+/** A call that runs right now, and what it has printed. */
+export interface RunningCall {
+  call_id: string
+  tool: string
+  arguments?: Record<string, unknown>
+  summary?: string
+  started_at?: number
+  output?: string
+  dropped?: number
+}
+
 /** What became of a message that was sent. */
 export interface Sent {
   session: string
@@ -3136,6 +3147,7 @@ export interface Snapshot {
   queued?: QueuedMessage[]
   held?: boolean
   live?: LiveAnswer | null
+  running?: RunningCall[]
   clients?: number
 }
 

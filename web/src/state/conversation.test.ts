@@ -63,6 +63,31 @@ const TURN: AnyEvent[] = [
   { type: 'status', session: 's', seq: 10, status: 'idle' },
 ]
 
+describe('somebody who comes while calls run', () => {
+  const asked: Message = {
+    number: 2,
+    role: 'assistant',
+    turn: 1,
+    parts: [{ type: 'tool_call', id: 'c1', name: 'shell', arguments: { command: 'make' } }],
+  }
+  const running = [
+    { call_id: 'c1', tool: 'shell', summary: 'make', started_at: 7, output: 'half\n', dropped: 3 },
+    { call_id: 'own', tool: 'shell', summary: 'ls', started_at: 8 },
+  ]
+
+  it('sees them run, since when, and what they printed', () => {
+    const seen = begin({ messages: [user(1, 'build it'), asked], running })
+    expect(seen.calls.c1).toMatchObject({ startedAt: 7, output: 'half\n', dropped: 3, finished: null })
+    expect(seen.runs).toEqual([{ callId: 'own', after: 2 }])
+  })
+
+  it('sees each once, when it comes again', () => {
+    const before = begin({ messages: [user(1, 'build it'), asked], running })
+    const again = fromSnapshot({ info, seq: 3, messages: [user(1, 'build it'), asked], running }, before)
+    expect(again.runs).toHaveLength(1)
+  })
+})
+
 describe('a conversation', () => {
   it('shows a turn as what was said, thought and done', () => {
     const state = TURN.reduce(reduce, begin())

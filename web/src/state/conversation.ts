@@ -9,6 +9,7 @@ import type {
   PlanItem,
   Question,
   QueuedMessage,
+  RunningCall,
   SessionInfo,
   Snapshot,
   ToolResultPart,
@@ -96,6 +97,10 @@ export type Part = Message['parts'][number]
 export const OUTPUT_KEPT = 64 * 1024
 
 export function fromSnapshot(snapshot: Snapshot, known: Conversation | null): Conversation {
+  return (snapshot.running ?? []).reduce(withRunning, withoutRunning(snapshot, known))
+}
+
+function withoutRunning(snapshot: Snapshot, known: Conversation | null): Conversation {
   const messages = snapshot.messages ?? []
   return {
     info: snapshot.info,
@@ -302,7 +307,7 @@ function mayHaveChangedFiles(part: Part): boolean {
 }
 
 function withStarted(state: Conversation, event: Extract<AnyEvent, { type: 'tool.started' }>): Conversation {
-  const started = withCall(state, event.call_id, {
+  return withBegun(state, event.call_id, {
     tool: event.tool,
     summary: event.summary ?? '',
     arguments: event.arguments ?? {},
@@ -311,9 +316,27 @@ function withStarted(state: Conversation, event: Extract<AnyEvent, { type: 'tool
     dropped: 0,
     finished: null,
   })
+}
+
+/** It began before somebody came to look. */
+function withRunning(state: Conversation, running: RunningCall): Conversation {
+  return withBegun(state, running.call_id, {
+    tool: running.tool,
+    summary: running.summary ?? '',
+    arguments: running.arguments ?? {},
+    startedAt: running.started_at ?? 0,
+    output: running.output ?? '',
+    dropped: running.dropped ?? 0,
+    finished: null,
+  })
+}
+
+function withBegun(state: Conversation, id: string, call: Call): Conversation {
+  const begun = withCall(state, id, call)
   const asked = state.messages.findLast((message) => message.role === 'assistant')
-  if (asked?.parts.some((part) => part.type === 'tool_call' && part.id === event.call_id)) return started
-  return { ...started, runs: [...state.runs, { callId: event.call_id, after: state.messages.at(-1)?.number ?? 0 }] }
+  if (asked?.parts.some((part) => part.type === 'tool_call' && part.id === id)) return begun
+  if (state.runs.some((run) => run.callId === id)) return begun
+  return { ...begun, runs: [...state.runs, { callId: id, after: state.messages.at(-1)?.number ?? 0 }] }
 }
 
 function withCall(state: Conversation, id: string, call: Call): Conversation {

@@ -247,6 +247,8 @@ class Agent:
             feed.turn_ended(end)
         if snapshot.live:
             feed.catch_up(snapshot.live)
+        for event in (event for call in snapshot.running for event in e.events_of(call)):
+            feed.show(event)
 
     def _ask_open(self, opened: _Open, snapshot: Snapshot) -> None:
         for ask in snapshot.permissions:

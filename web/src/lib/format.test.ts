@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { linesOf } from '@/parts/diff-lines'
 import { safeAddress } from '@/parts/safe-address'
-import { ago, cost, duration, leftOut, money, spend, tokens } from './format'
+import { ago, bytes, cost, duration, leftOut, money, spend, tokens } from './format'
 
 it.each([
   [0, '$0.00'],
@@ -70,4 +70,14 @@ it('numbers the lines of a diff', () => {
     ['added', null, 5],
     ['same', 6, 6],
   ])
+})
+
+it.each([
+  [999, '999 B'],
+  [1000, '1 kB'],
+  [999_600, '1 MB'],
+  [126_800_000, '127 MB'],
+  [2_140_000_000, '2.1 GB'],
+])('writes bytes as the command line does: %d', (count, shown) => {
+  expect(bytes(count)).toBe(shown)
 })

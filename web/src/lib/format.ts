@@ -31,11 +31,12 @@ export function tokens(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}M`
 }
 
+/** As the command line says it: 121 MB are 121 million bytes. */
 export function bytes(count: number): string {
-  if (count < 1024) return `${count} B`
-  if (count < 1024 ** 2) return `${Math.round(count / 1024)} kB`
-  if (count < 1024 ** 3) return `${Math.round(count / 1024 ** 2)} MB`
-  return `${(count / 1024 ** 3).toFixed(1)} GB`
+  if (count < 999.5) return `${count} B`
+  if (count < 999_500) return `${Math.round(count / 1000)} kB`
+  if (count < 999_500_000) return `${Math.round(count / 1_000_000)} MB`
+  return `${(count / 1_000_000_000).toFixed(1)} GB`
 }
 
 /** 4 ms, 2.1 s, 1 m 20 s. */

@@ -251,7 +251,7 @@ it('writes a template as a form and as Markdown, and starts a session from it', 
   await page.getByRole('button', { name: 'New template' }).click()
   await dialog(page).getByLabel('Name').fill('greeter')
   await dialog(page).getByLabel('Description').fill('Says hello.')
-  await dialog(page).getByLabel('Prompt').fill('Be kind.')
+  await dialog(page).getByLabel('Prompt', { exact: true }).fill('Be kind.')
   await dialog(page).getByRole('radio', { name: 'Markdown' }).click()
   const raw = dialog(page).getByLabel('Markdown with front matter')
   expect(await raw.inputValue()).toContain('name: greeter\ndescription: Says hello.')
@@ -259,7 +259,7 @@ it('writes a template as a form and as Markdown, and starts a session from it', 
     (await raw.inputValue()).replace('Be kind.', 'Be very kind.').replace('---\n\n', 'mode: plan\n---\n\n'),
   )
   await dialog(page).getByRole('radio', { name: 'Form' }).click()
-  expect(await dialog(page).getByLabel('Prompt').inputValue()).toBe('Be very kind.')
+  expect(await dialog(page).getByLabel('Prompt', { exact: true }).inputValue()).toBe('Be very kind.')
   await dialog(page).getByRole('button', { name: 'Save' }).click()
   const card = page.getByRole('listitem').filter({ hasText: 'greeter' })
   await card.getByText('plan', { exact: true }).waitFor()

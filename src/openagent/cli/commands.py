@@ -53,6 +53,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "workspaces": Entry("openagent.cli.workspaces:workspaces", "Copy a workspace, merge a copy back, make backups"),
         "tools": Entry("openagent.cli.tools:tools", "List the tools of agents, switch them, run one"),
         "extras": Entry("openagent.cli.extras:extras", "List and fetch large libraries that some features need"),
+        "eval": Entry("openagent.evals.commands:evals", "Measure agents: SWE-bench, a suite of tasks, comparisons"),
         "demo": Entry("openagent.cli.demo:demo", "Watch a scripted model fix a bug with real tools"),
     },
     "sessions": {

@@ -1,0 +1,1 @@
+"""Evaluations: what agents are worth, over the client, by tests that run in the jail"""

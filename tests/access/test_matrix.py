@@ -78,6 +78,7 @@ PLAIN = frozenset(
         *("patience", "test", "token", "tool", "turn", "undo", "until", "uri", "url", "base_url", "value", "version"),
         *("again", "changed", "created_at", "origin", "picture", "rewound", "start", "turns", "usage"),
         *(
+            "after",
             "agent",
             "agents",
             "apart",
@@ -89,6 +90,7 @@ PLAIN = frozenset(
             "draft",
             "hunks",
             "like",
+            "links",
             "settled",
         ),
     )

@@ -4,7 +4,7 @@ import pytest
 
 from .machine import Machine
 
-COMMANDS = ("list", "show", "add", "edit", "move", "remove", "sync")
+COMMANDS = ("list", "show", "add", "edit", "move", "log", "note", "remove", "sync")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -11,7 +11,15 @@ from openagent.client import Client
 from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import TaskUpdated
-from openagent.protocol.tasks import TaskCreate, TaskDelete, TaskGet, TasksList, TaskUpdate
+from openagent.protocol.tasks import (
+    TaskCreate,
+    TaskDelete,
+    TaskGet,
+    TaskHistory,
+    TaskNote,
+    TasksList,
+    TaskUpdate,
+)
 
 from .doing import ask
 from .house import PATIENCE, house, house_over
@@ -47,6 +55,28 @@ async def test_a_task_without_words_or_with_too_many_is_refused(tmp_path: Path) 
             with pytest.raises(OpenAgentError, match="task"):
                 await ask(client, TaskCreate, title=title, detail=detail)
         assert await titles(client) == []
+
+
+async def test_a_task_waits_for_others_and_none_for_itself(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "ok"}]) as h, await h.client() as client:
+        first = await ask(client, TaskCreate, title="write it", cwd="/a", links=["https://x.test/a b", "docs/a.md"])
+        second = await ask(client, TaskCreate, title="read it", cwd="/a", after=[first.id, first.id])
+        elsewhere = await ask(client, TaskCreate, title="sell it", cwd="/b")
+        assert (first.links, second.after, second.waits_for) == (
+            *(["https://x.test/a%20b", "docs/a.md"], [first.id], [first.id]),
+        )
+        for after, why in (([second.id], "'write it' → 'read it' → 'write it'"), ([first.id], "wait for itself")):
+            with pytest.raises(OpenAgentError, match=why):
+                await ask(client, TaskUpdate, task=first.id, after=after)
+        with pytest.raises(OpenAgentError, match="of the same workspace"):
+            await ask(client, TaskUpdate, task=first.id, after=[elsewhere.id])
+        await ask(client, TaskNote, task=second.id, text=" soon ")
+        await ask(client, TaskUpdate, task=first.id, state="done")
+        assert (await ask(client, TaskGet, task=second.id)).waits_for == []
+        log = [entry.text for entry in (await ask(client, TaskHistory, task=second.id)).entries]
+        assert log == ["Made.", "soon", "'write it' is done: nothing is left that it waits for."]
+        await ask(client, TaskDelete, task=first.id)
+        assert (await ask(client, TaskGet, task=second.id)).after == []
 
 
 async def test_whoever_follows_the_daemon_hears_of_every_change(tmp_path: Path) -> None:

@@ -375,6 +375,8 @@ async def at_the_desk(root: Path, met: Met) -> None:
         task = (await say(client, "task.create", title="Sweep", cwd=cwd)).id
         await say(client, "task.update", task=task, state="done")
         assert (await say(client, "task.get", task=task)).state == "done"
+        await say(client, "task.note", task=task, text="Swept.")
+        assert (await say(client, "task.log", task=task)).entries[-1].text == "Swept."
         assert (await say(client, "tasks.list", cwd=cwd)).tasks
         await say(client, "tasks.sync", cwd=cwd)
         await say(client, "task.delete", task=task)

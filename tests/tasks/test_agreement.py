@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openagent.protocol.tasks import TaskCreate, TaskInfo, TaskUpdate
+from openagent.protocol.tasks import TaskCreate, TaskInfo, TaskLogEntry, TaskUpdate
 from openagent.tasks.board import TaskBoard
 from openagent.tasks.markdown import Item, parse, written
 from openagent.tasks.sync import TaskFile
@@ -42,6 +42,12 @@ class Kept:
 
     async def remove_task(self, task: str) -> bool:
         return self.by_id.pop(task, None) is not None
+
+    async def task_log(self, task: str) -> list[TaskLogEntry]:
+        return []
+
+    async def add_to_task_log(self, task: str, entry: TaskLogEntry) -> None:
+        pass
 
 
 async def do(steps: list[tuple[str, str, str]], root: Path) -> None:

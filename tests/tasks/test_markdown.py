@@ -18,6 +18,8 @@ TASKS = st.builds(
     state=STATES,
     detail=TEXT,
     owner=TEXT,
+    after=st.lists(st.sampled_from(["06gx", "t-1"]), unique=True),
+    links=st.lists(st.sampled_from(["https://x.test/a?b=%20#c--", "docs/a.md", "--"]), unique=True),
 )
 
 

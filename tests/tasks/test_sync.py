@@ -161,3 +161,24 @@ async def test_a_file_that_leads_out_of_the_workspace_is_refused(tmp_path: Path)
         with pytest.raises(OpenAgentError, match="no folder"):
             await ask(p.client, TasksSync, cwd=str(tmp_path / "nowhere"))
         assert outside.read_text() == "- [ ] mine\n"
+
+
+async def test_what_a_task_waits_for_and_what_belongs_to_it_goes_both_ways(tmp_path: Path) -> None:
+    async with place(tmp_path) as p:
+        link = "https://x.test/1"
+        first = await ask(p.client, TaskCreate, title="Write it", cwd=str(p.workspace), links=[link])
+        await ask(p.client, TaskCreate, title="Read it", cwd=str(p.workspace), after=[first.id])
+        await p.sync()
+        second = (await p.tasks())["Read it"]
+        assert f"- [ ] Write it <!-- task:{first.id} link:{link} -->\n" in p.file.read_text()
+        assert f"- [ ] Read it <!-- task:{second.id} after:{first.id} -->\n" in p.file.read_text()
+        text = p.file.read_text().replace(f" link:{link}", "").replace(f" after:{first.id}", " link:docs/a.md")
+        p.write(f"{text}- [ ] Sell it <!-- after:{second.id} after:nobody -->\n- [ ] By hand <!-- a note -->\n")
+        assert "cannot wait for nobody" in " ".join((await p.sync()).notes)
+        tasks = await p.tasks()
+        assert (tasks["Write it"].links, tasks["Read it"].links, tasks["Read it"].after) == ([], ["docs/a.md"], [])
+        assert tasks["Sell it"].waits_for == [second.id]
+        p.write(p.file.read_text().replace(f"task:{second.id}", f"task:{second.id} after:{tasks['Sell it'].id}"))
+        assert "would wait for itself" in " ".join((await p.sync()).notes)
+        await p.sync()
+        assert f"task:{second.id} link:docs/a.md -->" in p.file.read_text()

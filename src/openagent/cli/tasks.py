@@ -21,7 +21,10 @@ from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
     TaskGet,
+    TaskHistory,
     TaskInfo,
+    TaskLogEntry,
+    TaskNote,
     TasksList,
     TasksSync,
     TaskState,
@@ -33,6 +36,8 @@ R = TypeVar("R", bound=Struct)
 _STATES = ("doing", "blocked", "todo", "done")
 _STATE = click.Choice(["todo", "doing", "blocked", "done"])
 _task = click.argument("task", metavar="TASK")
+_after = click.option("--after", multiple=True, metavar="TASK", help="It waits for this task; may be given again.")
+_link = click.option("--link", "links", multiple=True, metavar="URL", help="An address or a file; may be given again.")
 
 
 class Seen(NamedTuple):
@@ -47,6 +52,8 @@ class Seen(NamedTuple):
     epilog=examples(
         "openagent tasks list",
         'openagent tasks add "Write the parser" --owner ann',
+        'openagent tasks add "Test the parser" --after 06gx',
+        'openagent tasks note 06gx "The grammar is settled"',
         "openagent tasks move 06gx doing",
         "openagent tasks sync",
         "openagent tasks list --connect build-server:8080",
@@ -105,7 +112,12 @@ def list_tasks(state: str | None, owner: str, here: bool, fresh: bool, url: str,
 
 
 def _row(each: TaskInfo, now: float) -> tuple[str, ...]:
-    return each.id, each.state, one_line(each.owner, 20) or "–", ago(each.updated_at, now), one_line(each.title, 100)
+    title = one_line(each.title, 100) + _waits(each)
+    return each.id, each.state, one_line(each.owner, 20) or "–", ago(each.updated_at, now), title
+
+
+def _waits(each: TaskInfo) -> str:
+    return f"  (waits for {', '.join(each.waits_for)})" if each.waits_for and each.state != "done" else ""
 
 
 def _tell_age(seen: Seen) -> None:
@@ -120,7 +132,7 @@ def _tell_age(seen: Seen) -> None:
 @elsewhere
 @as_json
 def show(task: str, fresh: bool, url: str, as_json: bool) -> None:
-    """Print a task with its detail."""
+    """Print a task with its detail, what it waits for and what belongs to it."""
     seen = complete(_seen(url, fresh=fresh))
     each = _one(seen.tasks, task)
     if as_json:
@@ -131,6 +143,11 @@ def show(task: str, fresh: bool, url: str, as_json: bool) -> None:
     say(paint(clean("  ·  ".join(fact for fact in facts if fact)), DIM))
     if each.detail:
         say("\n" + clean(each.detail).rstrip())
+    titles = {other.id: other for other in seen.tasks}
+    for other in (titles[name] for name in each.after if name in titles):
+        say(("✓ after " if other.state == "done" else "… waits for ") + f"{other.id}  {one_line(other.title, 100)}")
+    for link in each.links:
+        say(f"→ {clean(link)}")
     _tell_age(seen)
 
 
@@ -146,10 +163,21 @@ def show(task: str, fresh: bool, url: str, as_json: bool) -> None:
 @click.option("--state", type=_STATE, default="todo", show_default=True)
 @click.option("--session", default="", metavar="SESSION", help="The session that works on it.")
 @click.option("--cwd", metavar="DIR", help="The workspace it is about; this folder if left out.")
+@_after
+@_link
 @elsewhere
 @as_json
 def add(  # noqa: PLR0917
-    title: str, detail: str, owner: str, state: str, session: str, cwd: str | None, url: str, as_json: bool
+    title: str,
+    detail: str,
+    owner: str,
+    state: str,
+    session: str,
+    cwd: str | None,
+    after: tuple[str, ...],
+    links: tuple[str, ...],
+    url: str,
+    as_json: bool,
 ) -> None:
     """Add a task, at the end of those of its state."""
     op = TaskCreate(
@@ -160,6 +188,8 @@ def add(  # noqa: PLR0917
         state=cast("TaskState", state),
         session=session,
         cwd=_workspace(cwd),
+        after=complete(_named(url, after)) if after else [],
+        links=list(links),
     )
     _tell(complete(_ask(url, op)), "Added", as_json)
 
@@ -176,6 +206,8 @@ def add(  # noqa: PLR0917
 @click.option("--owner", metavar="NAME", help="'' for nobody.")
 @click.option("--session", metavar="SESSION")
 @click.option("--cwd", metavar="DIR")
+@click.option("--after", multiple=True, metavar="TASK", help="What it waits for, all of it; '' for nothing.")
+@click.option("--link", "links", multiple=True, metavar="URL", help="What belongs to it, all of it; '' for nothing.")
 @elsewhere
 @as_json
 def edit(  # noqa: PLR0917
@@ -185,12 +217,18 @@ def edit(  # noqa: PLR0917
     owner: str | None,
     session: str | None,
     cwd: str | None,
+    after: tuple[str, ...],
+    links: tuple[str, ...],
     url: str,
     as_json: bool,
 ) -> None:
     """Change what is given of a task; with nothing given, its detail in your editor."""
     given = {"title": title, "owner": owner, "session": session}
-    changes = {key: value for key, value in given.items() if value is not None}
+    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if after:
+        changes["after"] = complete(_named(url, tuple(filter(None, after))))
+    if links:
+        changes["links"] = list(links)
     if detail is not None:
         changes["detail"] = _text(detail)
     if cwd is not None:
@@ -214,6 +252,39 @@ def edit(  # noqa: PLR0917
 def move(task: str, state: str, first: bool, url: str, as_json: bool) -> None:
     """Put a task into another state, or to the front of its own."""
     _tell(complete(_move(url, task, state, first)), f"Moved to {state}:", as_json)
+
+
+@command("log", "openagent tasks log 06gx", "openagent tasks log 06gx --json")
+@_task
+@elsewhere
+@as_json
+def log(task: str, url: str, as_json: bool) -> None:
+    """Print what happened with a task, the oldest first."""
+    entries = complete(_log(url, task))
+    if as_json:
+        print_json({"entries": plain(entries)})
+        return
+    for entry in entries:
+        say(_logged(entry))
+
+
+def _logged(entry: TaskLogEntry) -> str:
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.at))
+    return paint(f"{at}  {clean(entry.by) or 'openagent'}  ", DIM) + clean(entry.text)
+
+
+@command("note", 'openagent tasks note 06gx "The grammar is settled"', "git log -1 | openagent tasks note 06gx -")
+@_task
+@click.argument("text")
+@elsewhere
+@as_json
+def note(task: str, text: str, url: str, as_json: bool) -> None:
+    """Write into a task's progress log; - reads from stdin."""
+    entry = complete(_note(url, task, _text(text)))
+    if as_json:
+        print_json(plain(entry))
+    else:
+        say(_logged(entry))
 
 
 @command("remove", "openagent tasks remove 06gx", "openagent tasks remove 06gx 06gy --json")
@@ -253,7 +324,7 @@ def _tell(each: TaskInfo, done: str, as_json: bool) -> None:
     if as_json:
         print_json(plain(each))
     else:
-        say(f"{done} {each.id}  {one_line(each.title, 100)}")
+        say(f"{done} {each.id}  {one_line(each.title, 100)}{_waits(each)}")
 
 
 def _text(given: str) -> str:
@@ -312,6 +383,24 @@ async def _update(url: str, start: str, changes: dict[str, Any]) -> TaskInfo:
         return changed
 
 
+async def _named(url: str, starts: tuple[str, ...]) -> list[str]:
+    async with daemon() as client:
+        tasks = await _all(client, url)
+        return [_one(tasks, start).id for start in starts]
+
+
+async def _log(url: str, start: str) -> list[TaskLogEntry]:
+    async with daemon() as client:
+        found = _one(await _all(client, url), start)
+        return (await client.request(TaskHistory(id=client.next_id(), task=found.id))).entries
+
+
+async def _note(url: str, start: str, text: str) -> TaskLogEntry:
+    async with daemon() as client:
+        found = _one(await _all(client, url), start)
+        return await client.request(TaskNote(id=client.next_id(), task=found.id, text=text))
+
+
 async def _move(url: str, start: str, state: str, first: bool) -> TaskInfo:
     changes: dict[str, Any] = {"state": state}
     if first:
@@ -331,5 +420,5 @@ async def _remove(url: str, starts: tuple[str, ...]) -> list[TaskInfo]:
         return found
 
 
-for _command in (list_tasks, show, add, edit, move, remove, sync):
+for _command in (list_tasks, show, add, edit, move, log, note, remove, sync):
     tasks.add_command(_command)

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from openagent.protocol.tasks import TaskInfo
+from openagent.protocol.tasks import TaskInfo, TaskLogEntry
 
 
 class TaskStore(Protocol):
@@ -15,5 +15,11 @@ class TaskStore(Protocol):
         ...
 
     async def remove_task(self, task: str) -> bool:
-        """False when there is none."""
+        """With its log. False when there is none."""
         ...
+
+    async def task_log(self, task: str) -> list[TaskLogEntry]:
+        """The oldest first."""
+        ...
+
+    async def add_to_task_log(self, task: str, entry: TaskLogEntry) -> None: ...

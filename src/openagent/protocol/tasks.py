@@ -33,6 +33,30 @@ class TaskInfo(Struct, frozen=True, omit_defaults=True):
     """The workspace it is about."""
     position: float = 0.0
     """Its place among those of its state, the least first."""
+    after: list[str] = []
+    """The tasks of the same workspace that have to be done before it, by their ids."""
+    waits_for: list[str] = []
+    """Those of them that are not done yet."""
+    links: list[str] = []
+    """What belongs to it: addresses, and files of the workspace."""
+
+
+class TaskLogEntry(Struct, frozen=True, omit_defaults=True):
+    """What happened with a task."""
+
+    at: float
+    """When, in seconds since 1970."""
+    text: str
+    """What happened."""
+    by: str = ""
+    """Who did it, or wrote it; empty: the daemon."""
+
+
+class TaskLog(Struct, frozen=True):
+    """What happened with a task."""
+
+    entries: list[TaskLogEntry]
+    """The oldest first."""
 
 
 class TaskList(Struct, frozen=True):
@@ -90,6 +114,10 @@ class TaskCreate(
     """The session that works on it."""
     cwd: str = ""
     """The workspace it is about."""
+    after: list[str] = []
+    """The tasks of the same workspace that have to be done before it, by their ids."""
+    links: list[str] = []
+    """What belongs to it: addresses, and files of the workspace."""
 
 
 class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat", routes=PATCH("/api/tasks/{task}")):
@@ -112,6 +140,10 @@ class TaskUpdate(Op[TaskInfo], tag="task.update", needs="chat", routes=PATCH("/a
     """The workspace it is about."""
     position: float | UnsetType = UNSET
     """Its place among those of its state, the least first."""
+    after: list[str] | UnsetType = UNSET
+    """The tasks of the same workspace that have to be done before it, by their ids. None may wait for this one."""
+    links: list[str] | UnsetType = UNSET
+    """What belongs to it: addresses, and files of the workspace."""
 
 
 class TaskDelete(Op[Done], tag="task.delete", needs="chat", routes=DELETE("/api/tasks/{task}")):
@@ -119,6 +151,22 @@ class TaskDelete(Op[Done], tag="task.delete", needs="chat", routes=DELETE("/api/
 
     task: str
     """The task, by its id or the beginning of it."""
+
+
+class TaskHistory(ReadingOp[TaskLog], tag="task.log", needs="read", routes=GET("/api/tasks/{task}/log")):
+    """What happened with a task, the oldest first."""
+
+    task: str
+    """The task, by its id or the beginning of it."""
+
+
+class TaskNote(Op[TaskLogEntry], tag="task.note", needs="chat", routes=POST("/api/tasks/{task}/log", status=201)):
+    """Write into a task's progress log."""
+
+    task: str
+    """The task, by its id or the beginning of it."""
+    text: str
+    """What happened."""
 
 
 class TasksSync(Op[TasksSynced], tag="tasks.sync", needs="admin", waits=True, routes=POST("/api/tasks/sync")):

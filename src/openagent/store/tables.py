@@ -309,7 +309,20 @@ tasks = Table(
     Column("cwd", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("detail", Text, nullable=False),
+    Column("after", Text, nullable=False, server_default="[]"),
+    Column("links", Text, nullable=False, server_default="[]"),
 )
+
+task_log = Table(
+    "task_log",
+    metadata,
+    Column("id", RowNumber, primary_key=True),
+    Column("task", String, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("by", String, nullable=False),
+    Column("text", Text, nullable=False),
+)
+Index("task_log_of_a_task", task_log.c.task, task_log.c.id)
 
 APPEND_ONLY_AUDIT = {
     "sqlite": (

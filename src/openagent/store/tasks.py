@@ -1,16 +1,19 @@
 """Queries over tasks."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import Connection, delete, insert, select
 
 from openagent.plugins.tasks import TaskStore
-from openagent.protocol.tasks import TaskInfo
+from openagent.protocol.tasks import TaskInfo, TaskLogEntry
 from openagent.store.sql_store import SqlStore
+from openagent.store.tables import task_log
 from openagent.store.tables import tasks as table
 
 _WRITER = "tasks"
+_COLUMNS = tuple(column.name for column in table.columns)
+_LISTS = ("after", "links")
 
 
 class SqlTasks:
@@ -26,19 +29,41 @@ class SqlTasks:
     async def remove_task(self, task: str) -> bool:
         return await self._store.write(_WRITER, _remove, task)
 
+    async def task_log(self, task: str) -> list[TaskLogEntry]:
+        return await self._store.read(_log, task)
+
+    async def add_to_task_log(self, task: str, entry: TaskLogEntry) -> None:
+        await self._store.write(_WRITER, _add, task, entry)
+
 
 def _every(connection: Connection) -> list[TaskInfo]:
-    found = connection.execute(select(table).order_by(table.c.state, table.c.position, table.c.id))
-    return [TaskInfo(**row) for row in found.mappings()]
+    found = connection.execute(select(table).order_by(table.c.state, table.c.position, table.c.id)).mappings()
+    return [TaskInfo(**_row(dict(row))) for row in found]
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {name: msgspec.json.decode(row[name], type=list[str]) for name in _LISTS}
 
 
 def _put(connection: Connection, task: TaskInfo) -> None:
+    values = {name: getattr(task, name) for name in _COLUMNS}
+    values |= {name: msgspec.json.encode(values[name]).decode() for name in _LISTS}
     connection.execute(delete(table).where(table.c.id == task.id))
-    connection.execute(insert(table), msgspec.structs.asdict(task))
+    connection.execute(insert(table), values)
 
 
 def _remove(connection: Connection, task: str) -> bool:
+    connection.execute(delete(task_log).where(task_log.c.task == task))
     return connection.execute(delete(table).where(table.c.id == task)).rowcount > 0
+
+
+def _log(connection: Connection, task: str) -> list[TaskLogEntry]:
+    found = connection.execute(select(task_log).where(task_log.c.task == task).order_by(task_log.c.id))
+    return [TaskLogEntry(row.at, row.text, row.by) for row in found]
+
+
+def _add(connection: Connection, task: str, entry: TaskLogEntry) -> None:
+    connection.execute(insert(task_log), {"task": task, "at": entry.at, "by": entry.by, "text": entry.text})
 
 
 if TYPE_CHECKING:

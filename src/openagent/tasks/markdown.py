@@ -9,7 +9,7 @@ from openagent.protocol.tasks import TaskInfo, TaskState
 MARKS: dict[TaskState, str] = {"todo": " ", "doing": "~", "blocked": "!", "done": "x"}
 _STATES: dict[str, TaskState] = {**{mark: state for state, mark in MARKS.items()}, "X": "done"}
 _ITEM = re.compile(r"([-*+]) \[([ ~!xX])\] (.*)")
-_IDENTITY = re.compile(r"(?<!\\)<!-- task:([\w-]+) -->\s*$")
+_COMMENT = re.compile(r"(?<!\\)<!--((?: (?:task:[\w-]+|after:[\w-]+|link:[^\s<>]+))+) -->\s*$")
 _OWNER = re.compile(r"(?<!\\)\(@([^()]*)\)$")
 _FENCE = re.compile(r"(```|~~~)")
 _IN_OWNER = str.maketrans({"%": "%25", "(": "%28", ")": "%29", "<": "%3C", ">": "%3E"})
@@ -23,6 +23,8 @@ class Written(NamedTuple):
     state: TaskState = "todo"
     owner: str = ""
     detail: str = ""
+    after: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 class Item(NamedTuple):
@@ -38,7 +40,8 @@ class Item(NamedTuple):
 
 def written(task: TaskInfo) -> Written:
     """A task as a file can hold it: its title in one line, no white space around anything."""
-    return Written(" ".join(task.title.split()), task.state, " ".join(task.owner.split()), _plain(task.detail))
+    title, owner = " ".join(task.title.split()), " ".join(task.owner.split())
+    return Written(title, task.state, owner, _plain(task.detail), tuple(task.after), tuple(task.links))
 
 
 def _plain(detail: str) -> str:
@@ -49,7 +52,8 @@ def _plain(detail: str) -> str:
 def render(task: Written, identity: str, bullet: str = "-") -> list[str]:
     title = task.title.replace("(@", "\\(@").replace("<!--", "\\<!--")
     owner = f" (@{task.owner.translate(_IN_OWNER)})" if task.owner else ""
-    first = f"{bullet} [{MARKS[task.state]}] {title}{owner} <!-- task:{identity} -->"
+    facts = [f"task:{identity}", *(f"after:{each}" for each in task.after), *(f"link:{each}" for each in task.links)]
+    first = f"{bullet} [{MARKS[task.state]}] {title}{owner} <!-- {' '.join(facts)} -->"
     return [first, *(f"  {line}" if line else "" for line in (task.detail.split("\n") if task.detail else ()))]
 
 
@@ -70,27 +74,32 @@ def parse(lines: Sequence[str]) -> list[Item | str]:
             found.append(line)
             continue
         end = _end_of_detail(lines, at)
-        title, owner, identity = first
+        title, owner, identity, after, links = first
         if identity in seen:
             identity = ""  # a line that was copied is another task
         seen.add(identity)
         detail = _plain("\n".join(_dedented(each) for each in lines[at:end]))
-        task = Written(title, _STATES[item[2]], owner, detail)
+        task = Written(title, _STATES[item[2]], owner, detail, after, links)
         found.append(Item(task, identity, item[1], tuple(lines[at - 1 : end])))
         at = end
     return found
 
 
-def _first_line(text: str) -> tuple[str, str, str]:
-    identity = owner = ""
-    if match := _IDENTITY.search(text):
-        identity, text = match[1], text[: match.start()]
+def _first_line(text: str) -> tuple[str, str, str, tuple[str, ...], tuple[str, ...]]:
+    owner = ""
+    facts: dict[str, list[str]] = {"task": [], "after": [], "link": []}
+    if match := _COMMENT.search(text):
+        text = text[: match.start()]
+        for fact in match[1].split():
+            kind, _, value = fact.partition(":")
+            facts[kind].append(value)
     text = text.strip()
     if match := _OWNER.search(text):
         owner = re.sub("%(25|28|29|3C|3E)", lambda code: _FROM_OWNER[code[0]], match[1])
         text = text[: match.start()]
     title = " ".join(text.split()).replace("\\(@", "(@").replace("\\<!--", "<!--")
-    return title, " ".join(owner.split()), identity
+    identity = facts["task"][0] if facts["task"] else ""
+    return title, " ".join(owner.split()), identity, tuple(facts["after"]), tuple(facts["link"])
 
 
 def _end_of_detail(lines: Sequence[str], at: int) -> int:

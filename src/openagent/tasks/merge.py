@@ -1,9 +1,12 @@
 """What becomes of a task that stands in a file and on the board, when either has changed since they last agreed."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from openagent.protocol.tasks import TaskState
 from openagent.tasks.markdown import Written
+
+_NAMES = {"after": "order"}
+"""What a field is called where its own name would read badly."""
 
 
 class Side(NamedTuple):
@@ -23,25 +26,31 @@ def merge(base: Written | None, file: Side, board: Side) -> Merged:
     notes: list[str] = []
     lost: list[str] = []
 
-    def chosen(field: str) -> str:
+    def chosen(field: str) -> Any:
         before = getattr(base, field) if base else None
         mine, other = getattr(newer.task, field), getattr(older.task, field)
         if other in (mine, before):
             return mine
         if mine == before:
             return other
+        name = _NAMES.get(field, field)
         notes.append(
-            f"Both sides changed the {field} of {newer.task.title!r}: that of {newer.name}, the newer, counts; "
-            f"{older.name} had {_short(other)}."
+            f"Both sides changed the {name} of {newer.task.title!r}: that of {newer.name}, the newer, counts; "
+            f"{older.name} had {_short(_told(other))}."
         )
         if other and field != "state":
-            lost.append(_quoted(f"The {field} that {older.name} had:", other))
+            lost.append(_quoted(f"The {name} that {older.name} had:", _told(other)))
         return mine
 
     title, owner = chosen("title"), chosen("owner")
-    state: TaskState = chosen("state")  # pyright: ignore[reportAssignmentType]
+    state: TaskState = chosen("state")
+    after, links = chosen("after"), chosen("links")
     detail = "\n\n".join(part for part in (chosen("detail"), *lost) if part)
-    return Merged(Written(title, state, owner, detail), notes)
+    return Merged(Written(title, state, owner, detail, after, links), notes)
+
+
+def _told(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
 
 
 def _quoted(introduction: str, text: str) -> str:

@@ -54,6 +54,8 @@ class _Outcome:
         self.changed: dict[str, tuple[Written, Written]] = {}
         self.removed: list[str] = []
         self.notes: list[str] = []
+        self.known: set[str] = set()
+        """All tasks that others can wait for."""
         self.in_file = 0
 
 
@@ -85,7 +87,10 @@ class TaskFile:
         outcome = _Outcome()
         board = {task.id: task for task in every}
         in_file: set[str] = set()
-        for part in parse(text.lines):
+        parts = parse(text.lines)
+        own = {task.id for task in every if task.cwd == workspace}
+        outcome.known = {*own, *(part.identity for part in parts if isinstance(part, Item))}
+        for part in parts:
             if isinstance(part, str):
                 outcome.lines.append(part)
                 continue
@@ -120,6 +125,9 @@ class TaskFile:
             )
             task = merged.task
             outcome.notes += merged.notes
+        if strange := [each for each in task.after if each not in outcome.known]:
+            outcome.notes.append(f"{task.title!r} cannot wait for {', '.join(strange)}: there is no such task.")
+            task = task._replace(after=tuple(each for each in task.after if each in outcome.known))
         if problem := self._board.problem(task.title, task.detail):
             outcome.notes.append(f"{item.task.title[:60]!r} was left alone: {problem}")
             if base is not None:
@@ -150,12 +158,22 @@ class TaskFile:
         return added
 
     async def _apply(self, workspace: str, outcome: _Outcome) -> None:
+        waiting: dict[str, tuple[str, ...]] = {}
         for identity, task in outcome.new.items():
-            await self._board.adopt(identity, workspace, task._asdict())
+            await self._board.adopt(identity, workspace, {**task._asdict(), "after": [], "links": list(task.links)})
+            if task.after:
+                waiting[identity] = task.after
         for identity, (task, before) in outcome.changed.items():
             fields = {key: value for key, value in task._asdict().items() if value != getattr(before, key)}
+            if "after" in fields:
+                waiting[identity] = fields.pop("after")
             with suppress(OpenAgentError):  # deleted this very moment: the next sync sees that
                 await self._board.update(msgspec.convert({"id": "", "task": identity, **fields}, TaskUpdate))
+        for identity, after in waiting.items():  # those that are waited for are all there now
+            try:
+                await self._board.update(TaskUpdate(id="", task=identity, after=list(after)))
+            except OpenAgentError as problem:
+                outcome.notes.append(problem.info.message)
         for identity in outcome.removed:
             with suppress(OpenAgentError):
                 await self._board.delete(identity)

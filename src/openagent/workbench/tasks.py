@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from openagent.core.audit import NOBODY, actor
 from openagent.daemon.bus import EventBus
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
@@ -14,8 +15,12 @@ from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
     TaskGet,
+    TaskHistory,
     TaskInfo,
     TaskList,
+    TaskLog,
+    TaskLogEntry,
+    TaskNote,
     TasksList,
     TasksSync,
     TasksSynced,
@@ -30,7 +35,9 @@ DELETED = "deleted"
 class TaskService:
     def __init__(self, store: TaskStore, bus: EventBus, agreed: Path) -> None:
         self._bus = bus
-        self.board = TaskBoard(store, lambda task: self._tell(task, task.state), lambda task: self._tell(task, DELETED))
+        self.board = TaskBoard(
+            store, lambda task: self._tell(task, task.state), lambda task: self._tell(task, DELETED), _who
+        )
         self.file = TaskFile(self.board, agreed)
 
     def handlers(self) -> list[Handler]:
@@ -40,6 +47,8 @@ class TaskService:
             TaskCreate.handled_by(self._create),
             TaskUpdate.handled_by(self._update),
             TaskDelete.handled_by(self._delete),
+            TaskHistory.handled_by(self._log),
+            TaskNote.handled_by(self._note),
             TasksSync.handled_by(self._sync),
         ]
 
@@ -66,8 +75,18 @@ class TaskService:
         await self.board.delete(op.task)
         return Done()
 
+    async def _log(self, connection: Connection, op: TaskHistory) -> TaskLog:
+        return TaskLog(await self.board.log(op.task))
+
+    async def _note(self, connection: Connection, op: TaskNote) -> TaskLogEntry:
+        return await self.board.note(op.task, op.text)
+
     async def _sync(self, connection: Connection, op: TasksSync) -> TasksSynced:
         return await self.file.sync(op.cwd)
+
+
+def _who() -> str:
+    return "" if actor() == NOBODY else actor().name
 
 
 def _real(cwd: str) -> str:

@@ -2071,7 +2071,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2540,6 +2540,8 @@ export interface Results {
   "task.create": TaskInfo
   "task.update": TaskInfo
   "task.delete": Done
+  "task.log": TaskLog
+  "task.note": TaskLogEntry
   "tasks.sync": TasksSynced
   "folders.list": Folders
   "files.list": FileEntries
@@ -3224,6 +3226,8 @@ export interface TaskCreate {
   owner?: string
   session?: string
   cwd?: string
+  after?: string[]
+  links?: string[]
 }
 
 /** Delete a task. */
@@ -3240,6 +3244,13 @@ export interface TaskGet {
   task: string
 }
 
+/** What happened with a task, the oldest first. */
+export interface TaskHistory {
+  op: "task.log"
+  id: string
+  task: string
+}
+
 /** A task. */
 export interface TaskInfo {
   id: string
@@ -3252,11 +3263,34 @@ export interface TaskInfo {
   session?: string
   cwd?: string
   position?: number
+  after?: string[]
+  waits_for?: string[]
+  links?: string[]
 }
 
 /** Tasks. */
 export interface TaskList {
   tasks: TaskInfo[]
+}
+
+/** What happened with a task. */
+export interface TaskLog {
+  entries: TaskLogEntry[]
+}
+
+/** What happened with a task. */
+export interface TaskLogEntry {
+  at: number
+  text: string
+  by?: string
+}
+
+/** Write into a task's progress log. */
+export interface TaskNote {
+  op: "task.note"
+  id: string
+  task: string
+  text: string
 }
 
 /** Change a task. Only what is given changes; with a new state and no place it goes to the end of those of that state. */
@@ -3271,6 +3305,8 @@ export interface TaskUpdate {
   session?: string
   cwd?: string
   position?: number
+  after?: string[]
+  links?: string[]
 }
 
 /** A task changed. */
@@ -3998,6 +4034,8 @@ export interface Ops {
   "task.create": TaskCreate
   "task.update": TaskUpdate
   "task.delete": TaskDelete
+  "task.log": TaskHistory
+  "task.note": TaskNote
   "tasks.sync": TasksSync
   "folders.list": FoldersList
   "files.list": FilesList

@@ -21,6 +21,7 @@ export function TaskCard(props: {
 }) {
   const { task } = props
   const state = task.state ?? 'todo'
+  const waits = task.waits_for?.length ?? 0
   const session = useOverview(({ cards }) => cards[task.session ?? '']?.info)
   const onKey = (event: KeyboardEvent) => {
     if (!event.altKey) return
@@ -75,6 +76,11 @@ export function TaskCard(props: {
         </Menu>
       </div>
       {task.detail && <p className="task-detail dim">{firstLine(task.detail)}</p>}
+      {waits > 0 && state !== 'done' && (
+        <p className="task-waits">
+          Waits for {waits} other {waits === 1 ? 'task' : 'tasks'}
+        </p>
+      )}
       <div className="task-foot dim">
         {session ? (
           <Link to="/sessions/$id" params={{ id: session.id }} className="task-session cut">

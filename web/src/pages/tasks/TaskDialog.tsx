@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Select, Textarea, TextInput } from '@mantine/core'
+import { Autocomplete, Button, MultiSelect, Select, Textarea, TextInput } from '@mantine/core'
 import { IconPlayerPlay, IconTrash } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
@@ -9,8 +9,17 @@ import type { TaskInfo } from '@/protocol/types'
 import { say } from '@/state/outbox'
 import { useOverview } from '@/state/overview'
 import { STATES, type State, stateWords } from './board'
+import { TaskLink, TaskLog } from './TaskLog'
 
-export function TaskDialog({ open, close }: { open: TaskInfo | State | null; close: () => void }) {
+export function TaskDialog({
+  open,
+  all,
+  close,
+}: {
+  open: TaskInfo | State | null
+  all: TaskInfo[]
+  close: () => void
+}) {
   const task = open !== null && typeof open === 'object' ? open : null
   return (
     <Modal opened={open !== null} onClose={close} title={task ? 'Task' : 'New task'} size="lg" keepMounted={false}>
@@ -18,6 +27,7 @@ export function TaskDialog({ open, close }: { open: TaskInfo | State | null; clo
         <Form
           key={task?.id ?? 'new'}
           task={task}
+          all={all}
           state={typeof open === 'string' ? open : (open.state ?? 'todo')}
           done={close}
         />
@@ -26,7 +36,8 @@ export function TaskDialog({ open, close }: { open: TaskInfo | State | null; clo
   )
 }
 
-function Form({ task, state: first, done }: { task: TaskInfo | null; state: State; done: () => void }) {
+function Form(props: { task: TaskInfo | null; all: TaskInfo[]; state: State; done: () => void }) {
+  const { task, all, state: first, done } = props
   const renew = useRenew('tasks.list')
   const navigate = useNavigate()
   const cards = useOverview((state) => state.cards)
@@ -35,11 +46,18 @@ function Form({ task, state: first, done }: { task: TaskInfo | null; state: Stat
   const [detail, setDetail] = useState(task?.detail ?? '')
   const [owner, setOwner] = useState(task?.owner ?? '')
   const [cwd, setCwd] = useState(task?.cwd ?? '')
+  const [after, setAfter] = useState(task?.after ?? [])
+  const [links, setLinks] = useState((task?.links ?? []).join('\n'))
   const [state, setState] = useState<State>(first)
   const [busy, setBusy] = useState('')
 
+  const addresses = [...new Set(links.split('\n').map((line) => line.trim()))].filter(Boolean)
+  const others = all
+    .filter((one) => one.id !== task?.id && ((one.cwd ?? '') === cwd || after.includes(one.id)))
+    .map((one) => ({ value: one.id, label: one.title }))
+
   const save = async () => {
-    const fields = { title, detail, owner, cwd, state }
+    const fields = { title, detail, owner, cwd, state, after, links: addresses }
     const saved = task ? await act('task.update', { task: task.id, ...fields }) : await act('task.create', fields)
     if (saved) await renew()
     return saved
@@ -118,6 +136,34 @@ function Form({ task, state: first, done }: { task: TaskInfo | null; state: Stat
         onChange={setCwd}
         classNames={{ input: 'mono' }}
       />
+      {others.length > 0 && (
+        <MultiSelect
+          label="Waits for"
+          description="Tasks of the same directory that have to be done first."
+          placeholder={after.length ? undefined : 'nothing'}
+          data={others}
+          value={after}
+          onChange={setAfter}
+        />
+      )}
+      <Textarea
+        label="Links"
+        description="Addresses, and files of the workspace: one on each line."
+        placeholder="https://…"
+        autosize
+        value={links}
+        onChange={(event) => setLinks(event.currentTarget.value)}
+      />
+      {addresses.length > 0 && (
+        <ul className="task-links">
+          {addresses.map((link) => (
+            <li key={link}>
+              <TaskLink address={link} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {task && <TaskLog task={task.id} />}
       <div className="form-actions">
         {task && (
           <Button

@@ -86,7 +86,7 @@ export default function Tasks() {
       <Modal opened={syncing} onClose={() => setSyncing(false)} title="Sync with a file" size="lg" keepMounted={false}>
         <SyncTasks done={() => setSyncing(false)} />
       </Modal>
-      <TaskDialog open={open} close={() => setOpen(null)} />
+      <TaskDialog open={open} all={all} close={() => setOpen(null)} />
     </Page>
   )
 }

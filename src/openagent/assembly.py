@@ -8,9 +8,10 @@ import functools
 import logging
 import platform
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -52,6 +53,7 @@ from openagent.plugins.places import Places
 from openagent.protocol import locations
 from openagent.protocol.events import McpServerStatus
 from openagent.protocol.history import HistoryFind, HistoryImport, UsageAll
+from openagent.protocol.metrics import MetricsExport
 from openagent.protocol.repository import GitBranch, GitCommit, GitPullRequest, GitPush, GitStatus
 from openagent.protocol.review import ReviewRevert, ReviewShow
 from openagent.providers.transcript import forget_session
@@ -73,6 +75,8 @@ from openagent.store.access import SqlAccess
 from openagent.store.tasks import SqlTasks
 from openagent.telemetry.cache_misses import CacheWatch
 from openagent.telemetry.ledger import BudgetLedger
+from openagent.telemetry.measures import Measures
+from openagent.telemetry.watched import Watched
 from openagent.tools.mcp.host import MCPHost
 from openagent.tools.mcp.server import Authorize, McpServer, Sample
 from openagent.tools.registry import built_in_tools
@@ -87,6 +91,9 @@ from openagent.workbench.quota_gate import QuotaGate
 from openagent.workbench.tasks import TaskService
 from openagent.workbench.terminals import TerminalService
 from openagent.workbench.workspaces import WorkspaceService
+
+if TYPE_CHECKING:
+    from openagent.usage.monitoring import Monitoring
 
 PRELOAD_DELAY = 1.0
 """Seconds after the start at which heavy parts are loaded: whoever started the daemon asks something first."""
@@ -107,9 +114,12 @@ class Assembled:
         models: Models,
         mcp: McpService,
         exits: JailExits,
+        beside: Sequence[Callable[[], Coroutine[None, None, None]]],
         closing: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
-        """`closing` is called in this order when no session is left, before the models are let go."""
+        """`beside` runs from the start to the end. `closing` is called in this order when no session is left, before
+        the models are let go."""
+        self._beside = beside
         self.behind = behind
         self.access = access
         self.store_lease = store_lease
@@ -122,6 +132,7 @@ class Assembled:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, when_loaded: Callable[[], None]) -> None:
+        self._tasks.update(asyncio.create_task(work()) for work in self._beside)
         self._tasks.add(asyncio.create_task(self._start(when_loaded)))
 
     async def _start(self, when_loaded: Callable[[], None]) -> None:
@@ -180,8 +191,15 @@ def assemble(
     scratch = home / "scratch"
     hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
 
+    measures = Measures()
+    for kind, hear in measures.hearers():
+        bus.subscribe(kind, hear)
+    watched = Watched(measures)
+
     prices = price_book(configs.load, VENDOR_SETTINGS)
-    ledger = build_ledger(configs.load, prices, configs.environment({}), store, loaded.tell)
+    ledger = build_ledger(
+        configs.load, prices, configs.environment({}), store, tell=loaded.tell, charged=measures.charged
+    )
     models = Models(
         home,
         configs,
@@ -191,6 +209,7 @@ def assemble(
         ledger=ledger,
         bus=bus,
         loaded=loaded,
+        watch=watched.provider,
     )
     index = CodeIndex(home / "index", vectors=settings.index.vectors, may_read=safety.may_read)
     learning = IndexLearning(index, loaded, bus)
@@ -221,6 +240,7 @@ def assemble(
             held_for=exits.held,
             may_connect=exits.may_connect,
             missed=hidden_words if settings.jail.kind == "bwrap" else None,
+            watch=watched,
         )
 
     mcp = McpService(
@@ -331,11 +351,22 @@ def assemble(
 
         return RepositoryService(manager)
 
+    def monitoring() -> "Monitoring":
+        from openagent.usage.monitoring import Monitoring
+
+        return Monitoring(measures, manager, daemon.connections, daemon.started_at)
+
+    async def push_to_influx() -> None:
+        from openagent.usage.influx_push import InfluxPush
+
+        await InfluxPush(settings.telemetry).run(await asyncio.to_thread(monitoring))
+
     others_history = LoadedWhenAsked((HistoryFind, HistoryImport, UsageAll), history)
     handlers: list[Handler] = [
         *models.handlers(),
         *UsageService(store).handlers(),
-        *MetricsService(store).handlers(),
+        *MetricsService(store, loaded).handlers(),
+        *LoadedWhenAsked((MetricsExport,), monitoring).handlers(),
         *IndexService(index, extras).handlers(),
         *ExtrasService(extras).handlers(),
         *ContextService(manager, bus).handlers(),
@@ -376,6 +407,7 @@ def assemble(
         models=models,
         mcp=mcp,
         exits=exits,
+        beside=[push_to_influx] if settings.telemetry.influx else [],
         closing=[
             custom.gate.close,
             terminals.close,

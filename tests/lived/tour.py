@@ -157,6 +157,7 @@ async def looking(h: House, client: Client, session: str) -> None:
     await say(client, "usage.failures")
     assert (await say(client, "metrics.agents")).agents
     await say(client, "metrics.cost", days=7)
+    assert "openagent_turns_total" in (await say(client, "metrics.export")).text
     assert (await say(client, "models.list")).models
     (tested,) = (await say(client, "models.test", name=MODEL)).tests
     assert tested.model == MODEL

@@ -113,6 +113,7 @@ async def test_structs_that_carry_secrets_do_not_show_them(tmp_path: Path) -> No
         offline=tmp_path / "models",
         plugins=PluginLoader(),
         look_again=configs.forget,
+        watch=lambda provider: provider,
     )
     place = Place(tmp_path, {"ANTHROPIC_API_KEY": STORED})
     provider = catalog.provider("written", place)

@@ -15,6 +15,7 @@ REASONS = {
     "web.login": "makes the address that logs a browser in: whoever sees the web is in already",
     "terminal.close": "a terminal goes on while its tab is left, and ends with `exit` or unwatched",
     "index.watch": "holds a connection open: for `openagent index watch`; the web builds when asked",
+    "metrics.export": "for programs that collect it; people see the same on the dashboard and in analytics",
     "daemon.stop": "a page that stops what serves it could not start it again: `openagent stop`",
 }
 

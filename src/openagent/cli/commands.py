@@ -82,6 +82,9 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "policy": Entry("openagent.cli.policy:policy", "Explain and test the rules for what agents may do"),
         "grants": Entry("openagent.cli.grants:grants", "List and revoke what you allowed for longer than once"),
         "audit": Entry("openagent.cli.audit:audit", "Show and export what was decided, run and written"),
+        "metrics": Entry(
+            "openagent.cli.monitoring:metrics", "Print what the daemon counted, for Prometheus or InfluxDB"
+        ),
     },
     "admin": {
         "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background"),
@@ -104,7 +107,6 @@ SYNONYMS = {
     "flow": Entry("openagent.cli.flow:flows", "flows"),
     "commands": Entry("openagent.cli.customizing:slash", "slash"),
     "tokens": Entry("openagent.cli.tokens:access", "access"),
-    "metrics": Entry("openagent.cli.usage:usage", "usage"),
     "search": Entry("openagent.cli.search:search", "sessions search"),
     "session": Entry("openagent.cli.sessions:sessions", "sessions"),
     "model": Entry("openagent.cli.models:models", "models"),

@@ -10,12 +10,14 @@ from openagent.protocol.sessions import Mode
 ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "local", "demo", "plugin"]
 PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 
-DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset({("store",), ("log",), ("web",), ("tools", "search")})
+DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset(
+    {("store",), ("log",), ("web",), ("telemetry",), ("tools", "search")}
+)
 """One daemon serves many projects, so a project cannot set these."""
 
 AT_START: frozenset[str] = frozenset(
     {
-        *("jail", "log", "store", "web"),
+        *("jail", "log", "store", "telemetry", "web"),
         *("index.vectors", "tools.disabled", "tools.schema_share", "tools.search"),
     }
 )
@@ -303,6 +305,21 @@ class LogSettings(Struct, frozen=True, kw_only=True):
     """The least severe entries that are written."""
 
 
+class TelemetrySettings(Struct, frozen=True, kw_only=True):
+    """Where what the daemon counts is sent by itself. Prometheus fetches it from `/metrics`, and needs nothing here."""
+
+    influx: Address = ""
+    """Where InfluxDB takes lines: `http://localhost:8086/write?db=openagent`, or its second version's
+    `/api/v2/write?org=…&bucket=…`. Empty: nothing is sent."""
+    influx_token: str = ""
+    """Sent along as `Authorization: Token …`. Write `"${VARIABLE}"`, so that the file holds no secret."""
+    every: Seconds = 15.0
+    """Seconds from one time to the next."""
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
 class WebSettings(Struct, frozen=True, kw_only=True):
     """The WebSocket, and what is served beside it."""
 
@@ -431,6 +448,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     store: StoreSettings = StoreSettings()
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     web: WebSettings = WebSettings()
     index: IndexSettings = IndexSettings()
     prices: dict[str, PriceSettings] = {}

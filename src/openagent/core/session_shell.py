@@ -3,9 +3,10 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from openagent.plugins.jail import LastingJail, ReadingJail, Shell
+from openagent.plugins.jail import LastingJail, MeasuredShell, ReadingJail, Shell, offers
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import BackgroundFinished
+from openagent.protocol.metrics import JailUse
 
 if TYPE_CHECKING:
     from openagent.core.session import Session
@@ -68,6 +69,11 @@ class SessionShell:
     def works_behind(self) -> bool:
         """A command in the background, which would end with the shell."""
         return self._shell is not None and any(command.running for command in self._shell.background())
+
+    def use(self) -> JailUse | None:
+        """What runs in it uses; None where there is no shell, or one that cannot tell. Not on the event loop."""
+        shell = self._shell
+        return shell.use() if shell is not None and offers(shell, MeasuredShell) else None
 
     async def close(self) -> None:
         async with self._lock:

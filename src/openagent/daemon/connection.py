@@ -75,6 +75,16 @@ class Connection:
     def closed(self) -> bool:
         return self._closed
 
+    @property
+    def waiting(self) -> int:
+        """Ops that were sent and not begun with."""
+        return len(self._waiting)
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that it has yet to take."""
+        return self._line.unsent
+
     async def within(self) -> list[str] | None:
         """The folders whose sessions this client is told of, with all below them; None: all there are."""
         return await self._daemon.within(self.caller)

@@ -23,6 +23,7 @@ from openagent.gateway.rest.problems import not_authenticated, problem
 LOGIN = "/api/login"
 TRACE = "Trace-Id"
 WEBSOCKET = "/ws"
+METRICS = "/metrics"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -132,7 +133,7 @@ class Guard:
 
 def is_guarded(path: str) -> bool:
     """Everything but the app's own files, which tell nothing about anybody, and the way in itself."""
-    return (path == "/api" or path.startswith(("/api/", WEBSOCKET))) and path != LOGIN
+    return (path in ("/api", METRICS) or path.startswith(("/api/", WEBSOCKET))) and path != LOGIN
 
 
 def _is_safe(scope: Scope) -> bool:

@@ -8,6 +8,9 @@ import time
 from collections.abc import Collection
 from typing import NamedTuple
 
+from openagent.protocol.metrics import JailUse
+
+_PAGE = os.sysconf("SC_PAGESIZE")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _MAX_PASSES = 64
 """A process may fork while its tree is being killed, so the tree is read again until nothing is left."""
@@ -96,6 +99,21 @@ def _parent(pid: int) -> int | None:
             return int(stat.read().rpartition(b")")[2].split()[1])
     except OSError:
         return None
+
+
+def use_of(roots: Collection[int]) -> JailUse:
+    """Of these processes and all below them."""
+    processes, memory, ticks = 0, 0, 0
+    for pid in {each for root in roots for each in (root, *descendants(root))}:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as stat:
+                fields = stat.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        processes += 1
+        memory += int(fields[21]) * _PAGE
+        ticks += sum(int(field) for field in fields[11:15])
+    return JailUse(processes, memory, ticks / _TICKS_PER_SECOND)
 
 
 def find_inner(root: int, inner_pid: int) -> int | None:

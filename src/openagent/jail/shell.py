@@ -17,12 +17,13 @@ from pathlib import Path
 
 from openagent.jail.bash import Bash, Running
 from openagent.jail.capture import Log
-from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal
+from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal, use_of
 from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.shell_state import ShellState, load, save
 from openagent.plugins.held_time import Countdown, HeldTime
 from openagent.plugins.jail import BackgroundCommand, CommandResult, OnOutput
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.metrics import JailUse
 from openagent.protocol.sessions import Wall
 
 _AS_BEFORE = "the shell goes on in {directory} as it was before this command; what the command itself set is not kept"
@@ -90,6 +91,9 @@ class PersistentShell:
         if not self._bash.inner_pid:
             await self.close()
             raise self._bash.enclosure.failure()
+
+    def use(self) -> JailUse:
+        return use_of({enclosure.pid for enclosure in list(self._enclosures.values()) if enclosure.pid})
 
     # --- commands --------------------------------------------------------------------------------------------------
 

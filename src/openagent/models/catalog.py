@@ -1,7 +1,7 @@
 """From a model's name to the provider that answers for it..
 
-Around each adapter, from the inside out: secrets masked in its errors, a circuit breaker, retries, the response cache;
-around those the fallback chain, and around all of it the choice that `auto` makes.
+Around each adapter, from the inside out: secrets masked in its errors, a clock, a circuit breaker, retries, the
+response cache; around those the fallback chain, and around all of it the choice that `auto` makes.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -113,8 +113,11 @@ class ModelCatalog:
         offline: Path,
         plugins: PluginLoader,
         look_again: Callable[[], None],
+        watch: Callable[[Provider], Provider],
     ) -> None:
-        """`offline` is where offline models are installed; `look_again` has settings read anew."""
+        """`offline` is where offline models are installed; `look_again` has settings read anew; `watch` times what a
+        provider is asked."""
+        self._watch = watch
         self._look_again = look_again
         self._load = load
         self._environment = environment
@@ -358,7 +361,7 @@ class ModelCatalog:
         policy = RetryPolicy.from_env(self._environment(place.env))
         identity = msgspec.json.encode((id(plain), policy, settings.cache.responses))
         if identity not in self._wrapped:
-            resilient = make_resilient(plain, policy)
+            resilient = make_resilient(self._watch(plain), policy)
             self._wrapped[identity] = CachingProvider(resilient) if settings.cache.responses else resilient
         return self._wrapped[identity]
 

@@ -1,6 +1,7 @@
 """Keys, logins, the catalog and offline models of one daemon, and what they share."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ from openagent.models.setup import SetupService
 from openagent.models.trials import Trials
 from openagent.plugins.ledger import Ledger
 from openagent.plugins.loading import PluginLoader
+from openagent.plugins.provider import Provider
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import LoginRequired
 from openagent.providers.http import certificates
@@ -40,6 +42,7 @@ class Models:
         ledger: Ledger,
         bus: EventBus,
         loaded: LoadedSessions,
+        watch: Callable[[Provider], Provider],
     ) -> None:
         """Reads the vault's table of contents: make it off the event loop."""
         self._configs = configs
@@ -60,6 +63,7 @@ class Models:
             offline=offline,
             plugins=plugins,
             look_again=configs.forget,
+            watch=watch,
         )
         trials = Trials(self.catalog, self._credentials)
         file = SettingsFile(configs, self.catalog)

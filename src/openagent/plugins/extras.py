@@ -42,6 +42,12 @@ EXTRAS = {
         2,
     ),
     "intent": _Extra("find out what a message is for", "messages go to the model as they are", ("dspy",), 4),
+    "otel": _Extra(
+        "send traces and metrics to an OpenTelemetry collector",
+        "metrics are fetched from /metrics, and traces are ids alone",
+        ("opentelemetry.sdk", "opentelemetry.proto"),
+        2,
+    ),
     "tokenizer": _Extra(
         "count tokens exactly where a provider tells none", "such counts are estimated", ("bpe_openai",), 40
     ),

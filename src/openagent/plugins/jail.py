@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.protocol.metrics import JailUse
 from openagent.protocol.sessions import Wall
 
 OutputStream = Literal["stdout", "stderr"]
@@ -191,6 +192,13 @@ class OpenableJail(Protocol):
 class OpenableShell(Protocol):
     async def reopen(self) -> None:
         """What its jail is opened to is another: the next command finds a new jail, with what this shell had."""
+        ...
+
+
+@runtime_checkable
+class MeasuredShell(Protocol):
+    def use(self) -> JailUse:
+        """Of all that runs in its jail. Reads files of the kernel: not on the event loop."""
         ...
 
 

@@ -1,11 +1,26 @@
 """How agents perform and what they cost."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from openagent.protocol.op import ReadingOp
 from openagent.protocol.routes import GET
 from openagent.protocol.sessions import Status
 from openagent.protocol.usage import SessionUsage, UsageRow
+
+MetricsFormat = Literal["prometheus", "openmetrics", "influx"]
+
+
+class JailUse(Struct, frozen=True, omit_defaults=True):
+    """What the processes in a session's jail use right now."""
+
+    processes: int = 0
+    """How many there are."""
+    memory_bytes: int = 0
+    """What they hold in memory, in bytes; what they share is counted for each."""
+    cpu_seconds: float = 0.0
+    """Processor time of those that live, and of those they have waited for."""
 
 
 class AgentMetrics(Struct, frozen=True, omit_defaults=True):
@@ -41,6 +56,8 @@ class AgentMetrics(Struct, frozen=True, omit_defaults=True):
     """The session it works for; empty: for a person."""
     model: str = ""
     """What gave its newest answer."""
+    jail: JailUse | None = None
+    """What its commands use; null: it has no shell open."""
 
 
 class AgentsMetrics(Struct, frozen=True):
@@ -109,3 +126,26 @@ class MetricsCost(
 
     days: int = 30
     """How many days to look at, today included."""
+
+
+class MetricsText(Struct, frozen=True):
+    """What the daemon counted, for a program that collects it."""
+
+    content_type: str
+    """The media type of the text."""
+    text: str
+    """In the format that was asked for."""
+
+
+class MetricsExport(
+    ReadingOp[MetricsText],
+    tag="metrics.export",
+    needs="read",
+    reach="whole",
+    waits=True,
+    routes=GET("/api/metrics"),
+):
+    """What the daemon counted since its start, as monitoring systems collect it."""
+
+    format: MetricsFormat = "prometheus"
+    """Prometheus' text, OpenMetrics, or InfluxDB's line protocol."""

@@ -15,6 +15,7 @@ from openagent.telemetry.accounts import BudgetNotice, Spent
 from openagent.telemetry.journal import Journal
 from openagent.telemetry.ledger import BudgetLedger, ConfiguredCaps, DayLimits, Limits
 from openagent.telemetry.prices import PriceBook, PricedProvider
+from openagent.telemetry.tokens import TokenUsage
 
 T = TypeVar("T")
 
@@ -66,8 +67,18 @@ def build_ledger(
     prices: PriceBook,
     env: Mapping[str, str],
     store: Store,
+    *,
     tell: Callable[[str, Event], None],
+    charged: Callable[[TokenUsage], None],
 ) -> BudgetLedger:
+    """`charged` hears of every request that is paid for."""
+    journal = Journal(Path(env["LEDGER_PATH"])) if env.get("LEDGER_PATH") else None
+
+    def on_record(record: TokenUsage) -> None:
+        charged(record)
+        if journal is not None:
+            journal.append(record)
+
     def on_notice(notice: BudgetNotice) -> None:
         kind = BudgetWarning if notice.kind == "warning" else BudgetExceeded
         # A sub-agent met the cap of a session above it: whoever set it looks there.
@@ -87,5 +98,5 @@ def build_ledger(
         renewed=_when_changed(load, _caps),
         spent_since=spent_since,
         on_notice=on_notice,
-        on_record=Journal(Path(env["LEDGER_PATH"])).append if env.get("LEDGER_PATH") else None,
+        on_record=on_record,
     )

@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
+from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.plugins.store import Store, UsageRecord
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.metrics import AgentMetrics, AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
@@ -25,8 +28,9 @@ HOURS_THAT_TELL = 2
 
 
 class MetricsService:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, loaded: LoadedSessions) -> None:
         self._store = store
+        self._loaded = loaded
 
     def handlers(self) -> list[Handler]:
         return [
@@ -42,7 +46,10 @@ class MetricsService:
     async def _measure(self, info: SessionInfo) -> AgentMetrics:
         messages = await self._store.messages(info.id, limit=_LOOKED_AT)
         first = messages[0].turn if messages else info.turn_count  # one that failed at once may have left none
-        return _measured(info, messages, await self._store.turns(info.id, first=first, last=info.turn_count))
+        measured = _measured(info, messages, await self._store.turns(info.id, first=first, last=info.turn_count))
+        if (session := self._loaded.find(info.id)) is None:
+            return measured
+        return replace(measured, jail=await asyncio.to_thread(session.shell.use))
 
     async def _cost(self, connection: Connection, op: MetricsCost) -> CostAnalysis:
         days = min(max(op.days, 1), LONGEST_DAYS)

@@ -21,6 +21,7 @@ from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.browser import browser_rows
 from openagent.gateway.rest.downloads import Downloads
 from openagent.gateway.rest.endpoint import Custom, Endpoint, Row, endpoints
+from openagent.gateway.rest.scraping import scrape_row
 from openagent.gateway.rest.shell_runs import ShellRuns
 from openagent.gateway.rest.talking import Talking
 from openagent.gateway.rest.waiting import Waiting
@@ -76,6 +77,7 @@ def rows(asking: Asking, gate: Gate, cookie: str) -> list[Row]:
         *ShellRuns(asking).rows(),
         *Waiting(asking).rows(),
         *Downloads(asking).rows(),
+        scrape_row(asking),
         *endpoints(),
     ]
     return table

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openagent.plugins.call_watch import CallWatch
 from openagent.plugins.held_time import HeldTime
 from openagent.plugins.tool import Tool
 from openagent.tools.mcp import resources, sampling
@@ -55,6 +56,7 @@ class MCPHost:
         held_for: Callable[[Path, str], HeldTime] = lambda _workspace, _server: HeldTime(),
         may_connect: MayConnect = _may_always_connect,
         missed: Missed | None = None,
+        watch: CallWatch | None = None,
     ) -> None:
         """`start` runs a server's command in the jail; `reserved` are the names of other tools; `sample` asks the
         model of a session; `share` is the percent of a model's window that schemas may take; `held_for` counts the time
@@ -69,6 +71,7 @@ class MCPHost:
         self._held_for = held_for
         self._may_connect = may_connect
         self._missed = missed
+        self._watch = watch
         self._groups: dict[_Place, _Group] = {}
         self._lock = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
@@ -128,6 +131,7 @@ class MCPHost:
                         held=self._held_for(workspace, name),
                         may_connect=self._may_connect,
                         missed=self._missed,
+                        watch=self._watch,
                     )
             if gone:
                 self._name_tools(group)

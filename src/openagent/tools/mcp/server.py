@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.plugins.call_watch import CallWatch
 from openagent.plugins.held_time import HeldTime
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
@@ -82,6 +83,7 @@ class McpServer:
         held: HeldTime,
         may_connect: MayConnect,
         missed: Missed | None = None,
+        watch: CallWatch | None = None,
     ) -> None:
         self.definition = definition
         self.name = definition.name
@@ -99,6 +101,7 @@ class McpServer:
         self._held = held
         self._may_connect = may_connect
         self._missed = missed
+        self._call_watch = watch
         self._client: Client | None = None
         self._lost: wire.Lost | None = None
         self._changed = asyncio.Event()
@@ -129,6 +132,21 @@ class McpServer:
 
     async def call(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> "types.CallToolResult":
         """Raises OpenAgentError('tool_error') when the server does not answer in time, or not at all."""
+        if (watch := self._call_watch) is None:
+            return await self._call(tool, arguments, context)
+        began, end = time.perf_counter(), "cancelled"
+        try:
+            result = await self._call(tool, arguments, context)
+            end = "failed" if result.is_error else "done"
+        except OpenAgentError:
+            end = "lost"
+            raise
+        else:
+            return result
+        finally:
+            watch.mcp_called(self.name, time.perf_counter() - began, end)
+
+    async def _call(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> "types.CallToolResult":
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"

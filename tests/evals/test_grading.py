@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,29 @@ def test_agents_are_given_tasks_and_two_runs_compared(tmp_path: Path) -> None:
     assert compared["p_value"] == 0.5
 
 
+def test_the_same_question_is_asked_by_command_and_by_server(tmp_path: Path) -> None:
+    by_server = {"tool_calls": [{"name": "get_page", "arguments": {"id": "12345"}}]}
+    script = {
+        "conversations": [
+            {"match": "Use the command", "steps": [shell("python3 pages.py get 12345"), {"text": "{last_result}"}]},
+            {"match": "Use the tools", "steps": [by_server, {"text": "{last_result}"}]},
+        ]
+    }
+    with ThreadedSimulator(script) as sim:
+        machine = Machine(tmp_path, sim)
+        told = machine.json("eval", "cli-vs-mcp", "--scenario", "get_page", "--repeats", "1")["taken"]
+        assert machine.run("stop").returncode == 0
+        offered = [{tool["function"]["name"] for tool in request.json()["tools"]} for request in sim.requests]
+    assert [(each["way"], each["right"], each["calls"]) for each in told] == [
+        ("cli", True, ["shell"]),
+        ("mcp", True, ["get_page"]),
+    ]
+    assert all(each["input_tokens"] > 0 for each in told)
+    assert offered[0] == {"shell"}
+    assert {"get_page", "search_pages", "create_page"} <= offered[-1]
+    assert "shell" not in offered[-1]
+
+
 LOGS: dict[str, tuple[list[str], dict[str, str]]] = {
     "pytest": (
         ["PASSED a.py::t[x y]", "FAILED a.py::u - assert 1 == 2", "SKIPPED [2] a.py:3: no"],
@@ -336,3 +360,29 @@ def test_what_is_needed_follows_repository_and_version(repo: str, version: str, 
     official = {"i": {"python": "3.8", "install": ["python -m pip install -e .[test]"], "test": "pytest -rA x.py"}}
     ours = need_of(instance, official)
     assert (ours.python, ours.install, ours.command(instance)) == ("3.8", ".[test]", "pytest -rA x.py")
+
+
+def test_the_example_makes_a_training_set_and_leaves_out_what_is_none(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples/training_set"
+
+    def changed_to(name: str, line: str) -> dict[str, str]:
+        return {"text": json.dumps({"request": f"Change {name}.", "code": f"       {name}.\n           {line}"})}
+
+    steps = [
+        {"text": "I would rather not."},
+        changed_to("MAIN-PARAGRAPH", "STOP RUN."),
+        changed_to("COUNT-BOATS", "ADD 2 TO WS-BOATS."),
+        changed_to("OTHER", "STOP RUN."),
+        {"text": "No."},
+    ]
+    with ThreadedSimulator(steps) as sim:
+        machine = Machine(tmp_path, sim)
+        given = ("--source", str(example / "sample_cobol.cbl"), "--out", str(tmp_path / "set.jsonl"))
+        command = [sys.executable, str(example / "generate_training_set.py"), *given]
+        ran = subprocess.run(command, env=machine.env, check=True, capture_output=True, text=True)
+        assert machine.run("stop").returncode == 0
+    rows = [json.loads(line) for line in (tmp_path / "set.jsonl").read_text().splitlines()]
+    assert [row["paragraph"] for row in rows] == ["MAIN-PARAGRAPH", "COUNT-BOATS"]
+    assert rows[1]["modlog"] == ["-            ADD 1 TO WS-BOATS.", "+            ADD 2 TO WS-BOATS."]
+    assert [message["role"] for message in rows[0]["messages"]] == ["user", "assistant"]
+    assert "ADD-FEES: left out" in ran.stderr

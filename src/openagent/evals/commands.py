@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
-from openagent.cli.command import as_json, command, complete, daemon, examples, group, print_json, say
+from openagent.cli.command import as_json, command, complete, daemon, examples, group, plain, print_json, say
 from openagent.cli.terminal import table
 from openagent.client.text import cost
 from openagent.evals.answering import Asked
-from openagent.evals.comparison import Compared, compare, wilson
+from openagent.evals.cli_vs_mcp import Taken, by_way, read_scenarios, take_all
+from openagent.evals.comparison import Compared, compare, difference, wilson
 from openagent.evals.environments import Environments
 from openagent.evals.instances import Instance, read_instances, read_predictions
 from openagent.evals.jailed import Confines
@@ -254,5 +255,58 @@ def _report_text(summed: Report) -> str:
     return "\n".join(lines)
 
 
-for each in (grade, run, show, compare_runs, suite):
+@command(
+    "cli-vs-mcp",
+    "openagent eval cli-vs-mcp --model openai/gpt-5 --repeats 5",
+    "openagent eval cli-vs-mcp wiki.toml --scenario get_page --trace",
+)
+@click.argument("scenarios", type=_PATH, required=False)
+@click.option("--scenario", "only", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option("--model", default="", help="provider/model; the configured one when it is not given.")
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="How often each is asked.")
+@click.option("--trace", is_flag=True, help="Print each question's calls and answer as it ends.")
+@as_json
+def cli_vs_mcp(
+    scenarios: Path | None, only: tuple[str, ...], model: str, repeats: int, *, trace: bool, as_json: bool
+) -> None:
+    """Ask the same questions of agents with a command and of agents with an MCP server."""
+    read = read_scenarios(scenarios, only)
+
+    def told(each: Taken) -> None:
+        if trace:
+            calls = ", ".join(each.calls) or "no calls"
+            click.echo(f"{each.scenario}, {each.way}: {'right' if each.right else 'wrong'}; {calls}", err=as_json)
+            click.echo(f"  {each.answer}", err=as_json)
+
+    async def work() -> list[Taken]:
+        async with daemon() as client:
+            return await take_all(client, read, model, repeats, told)
+
+    taken = complete(work())
+    if as_json:
+        print_json({"taken": [plain(each) for each in taken]})
+    else:
+        say(_ways_table(taken))
+
+
+def _ways_table(taken: Sequence[Taken]) -> str:
+    measures: dict[str, Callable[[Taken], float]] = {
+        "right": lambda each: each.right,
+        "steps": lambda each: each.steps,
+        "tokens in": lambda each: each.input_tokens,
+        "tokens out": lambda each: each.output_tokens,
+        "dollars": lambda each: each.cost_usd,
+        "seconds": lambda each: each.seconds,
+    }
+    rows: list[tuple[str, ...]] = []
+    for measure, of in measures.items():
+        pairs = by_way(taken, of)
+        for name, each in [*pairs.items(), ("all", [pair for some in pairs.values() for pair in some])]:
+            found = difference(each)
+            between = f"{found.low:+,.4g} … {found.high:+,.4g}"
+            rows.append((measure, name, f"{found.first:,.4g}", f"{found.second:,.4g}", between))
+    return table(("MEAN", "SCENARIO", "CLI", "MCP", "MCP - CLI, 95 %"), rows)
+
+
+for each in (grade, run, show, compare_runs, suite, cli_vs_mcp):
     evals.add_command(each)

@@ -24,10 +24,22 @@ from openagent.evals.repositories import commit, lay_out
 from openagent.filesystem import locks
 from openagent.protocol.errors import OpenAgentError
 
-_FORMAT = "1"
+_FORMAT = "3"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TOOLS = {"pip": "2023-07-01", "setuptools": "2023-07-01", "wheel": "2023-07-01"}
-"""Young enough to install a tree in place, old enough to know what older trees ask of them."""
+_YOUNGER = {"pip": "2023-07-01", "setuptools": "2023-07-01", "wheel": "2023-07-01", "atomicwrites": "2022-07-31"}
+"""Young enough to install a tree in place, old enough to know what older trees ask of them. Of atomicwrites, all that
+was older was taken back."""
+_FIRST_DAYS = {
+    "3.6": "2017-06-30",
+    "3.7": "2018-10-31",
+    "3.8": "2020-01-31",
+    "3.9": "2021-01-31",
+    "3.10": "2022-01-31",
+    "3.11": "2023-01-31",
+    "3.12": "2024-01-31",
+    "3.13": "2025-01-31",
+}
+"""When packages had come to know an interpreter: those of an earlier day do not run on it."""
 _BUILDING = Confines(seconds=3600.0, memory=8 << 30, processes=2048)
 _WAIT_FOR_ANOTHER = 7200.0
 
@@ -135,6 +147,7 @@ class Environments:
                 "PATH": f"{environment.venv}/bin:{uv.parent}:/usr/local/bin:/usr/bin:/bin",
                 "UV_CACHE_DIR": str(store),
                 "UV_LINK_MODE": "copy",
+                "UV_COMPILE_BYTECODE": "1",  # else each import warns anew, and some tests take warnings for errors
                 "UV_PYTHON_DOWNLOADS": "never",
                 "SETUPTOOLS_SCM_PRETEND_VERSION": _release(instance.version),
                 **{name: value for name, value in os.environ.items() if name.startswith("UV_")},
@@ -196,8 +209,8 @@ def _dates(need: Need, instance: Instance) -> str:
     found = _DAY.search(need.as_of or instance.created_at)
     if found is None:
         return ""
-    day = found[0]
-    younger = {name: since for name, since in {**_TOOLS, **need.newer}.items() if since > day}
+    day = found[0] if need.as_of else max(found[0], _FIRST_DAYS.get(need.python, ""))
+    younger = {name: since for name, since in {**_YOUNGER, **need.newer}.items() if since > day}
     named = [f"--exclude-newer-package {name}={since}T23:59:59Z" for name, since in younger.items()]
     return " ".join([f"--exclude-newer {day}T23:59:59Z", *named])
 

@@ -1,0 +1,17 @@
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. HARBOUR.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01  WS-BOATS        PIC 9(4) VALUE ZERO.
+       01  WS-FEE          PIC 9(4)V99 VALUE 12.50.
+       01  WS-TOTAL        PIC 9(8)V99 VALUE ZERO.
+       PROCEDURE DIVISION.
+       MAIN-PARAGRAPH.
+           PERFORM COUNT-BOATS.
+           PERFORM ADD-FEES.
+           STOP RUN.
+       COUNT-BOATS.
+           ADD 1 TO WS-BOATS.
+       ADD-FEES.
+           COMPUTE WS-TOTAL = WS-BOATS * WS-FEE.
+           DISPLAY 'TOTAL ' WS-TOTAL.

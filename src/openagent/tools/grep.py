@@ -121,16 +121,16 @@ def _located(context: ToolContext, path: str) -> tuple[Path, str]:
 
 
 async def _ripgrep(context: ToolContext, search: Search) -> str | None:
-    """None where there is none."""
-    try:
-        shell: Shell = await context.shell()
-    except OpenAgentError:
-        return None
+    """None where there is none, or no shell that keeps a search from writing."""
     command = (
         f"(command -v rg >/dev/null || exit {_NO_RIPGREP}; set -o pipefail; "
         f"command rg {shlex.join(_options(search))} | head -c {MAX_PRINTED})"
     )
-    result = await shell.run(command, timeout=TIMEOUT, cwd=str(context.workspace))
+    try:
+        shell: Shell = await context.shell()
+        result = await shell.run(command, timeout=TIMEOUT, cwd=str(context.workspace))
+    except OpenAgentError:
+        return None
     if result.timed_out or result.background:
         raise OpenAgentError("tool_error", "The search took too long.", hint="Search in fewer files.")
     if result.exit_code in (0, 1, 141) or result.stdout:

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openagent.filesystem.beneath import NoRegularFileError, open_file, opened_folder, opened_root
-from openagent.filesystem.resolving import EscapeError, open_beneath, path_of, place_beneath
+from openagent.filesystem.handles import path_of
+from openagent.filesystem.resolving import EscapeError, open_beneath, place_beneath
 from openagent.filesystem.walking import walk
 
 NAMES = ["a", "b", "c"]

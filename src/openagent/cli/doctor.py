@@ -17,6 +17,7 @@ from openagent.cli.stop import end_daemon
 from openagent.cli.terminal import GREEN, RED, YELLOW, paint
 from openagent.client import elsewhere
 from openagent.client.text import clean
+from openagent.filesystem.handles import LINUX
 from openagent.protocol import locations
 from openagent.protocol.configuration import ConfigList, ConfigShow
 from openagent.protocol.customizing import Plugin, PluginsList
@@ -38,6 +39,7 @@ _INSTALLERS = {
     "pacman": "sudo pacman -S {}",
     "apk": "sudo apk add {}",
     "zypper": "sudo zypper install {}",
+    "brew": "brew install {}",
 }
 _JAIL_TRIAL = ("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "true")
 
@@ -81,11 +83,14 @@ def _python() -> Check:
 
 def _programs() -> Iterable[Check]:
     yield _program("bash", "bash", "the agents' shell", required=True)
-    yield _jail()
+    if LINUX:
+        yield _jail()
     yield _program("git", "git", "checkpoints and diffs of workspaces")
     yield _program("rg", "ripgrep", "fast search")
     yield _program("tmux", "tmux", "long-running terminals")
-    yield _program("docker", "docker", "the second kind of jail; optional")
+    yield _program(
+        "docker", "docker", "the second kind of jail; optional" if LINUX else "the jail that commands run in"
+    )
 
 
 def _program(name: str, package: str, purpose: str, *, required: bool = False) -> Check:

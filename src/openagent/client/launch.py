@@ -134,7 +134,7 @@ def start_daemon(arguments: tuple[str, ...] = ()) -> None:
 def _open_descriptors() -> list[int]:
     """Those that a program started from here would get."""
     found: list[int] = []
-    for name in os.listdir("/proc/self/fd"):
+    for name in os.listdir("/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"):
         try:
             if os.get_inheritable(int(name)):
                 found.append(int(name))

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, Struct, field, structs
 
 from openagent.config.secrets import masked
+from openagent.filesystem.handles import LINUX
 from openagent.protocol.sessions import Mode
 
 ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "compatible", "local", "demo", "plugin"]
@@ -157,8 +158,9 @@ class BudgetSettings(Struct, frozen=True, kw_only=True):
 class JailSettings(Struct, frozen=True, kw_only=True):
     """Where an agent's commands run, and what bounds them."""
 
-    kind: Literal["bwrap", "docker", "host", "plugin"] = "bwrap"
-    """`host` is no jail at all: commands run as you, with all you may do."""
+    kind: Literal["bwrap", "docker", "host", "plugin"] = "bwrap" if LINUX else "docker"
+    """`host` is no jail at all: commands run as you, with all you may do. Bubblewrap is Linux's own: elsewhere it is
+    `docker` when nothing is set."""
     plugin: str = ""
     """For the kind `plugin`: the name of an installed plugin's jail."""
     image: str = ""

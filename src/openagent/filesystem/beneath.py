@@ -11,6 +11,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from openagent.filesystem.handles import HANDLE, NEEDS_NO_RIGHTS
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITABLE = 0o300
@@ -127,12 +129,29 @@ def make_folder(parent: int, name: bytes) -> None:
 
 def set_mode(parent: int, name: bytes, mode: int) -> None:
     """Also of a file that may not be opened; never through a link."""
-    descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    if not NEEDS_NO_RIGHTS:
+        _set_mode_without_handle(parent, name, mode)
+        return
+    descriptor = os.open(name, HANDLE | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         if not stat.S_ISLNK(os.fstat(descriptor).st_mode):
             os.chmod(f"/proc/self/fd/{descriptor}", mode)
     finally:
         os.close(descriptor)
+
+
+def _set_mode_without_handle(parent: int, name: bytes, mode: int) -> None:
+    """A link that is swapped in gets the mode itself, which means nothing, and never what it leads to."""
+    if stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+        return
+    try:
+        os.chmod(name, mode, dir_fd=parent, follow_symlinks=False)
+    except NotImplementedError:
+        descriptor = os.open(name, HANDLE | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            os.fchmod(descriptor, mode)
+        finally:
+            os.close(descriptor)
 
 
 def _give(parent: int, name: bytes, owner: os.stat_result) -> None:

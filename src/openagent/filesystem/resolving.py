@@ -1,7 +1,7 @@
 """Resolving a path beneath a folder: links that stay inside are followed, and none leads out.
 
-The kernel resolves a path in one step where it can (openat2). Otherwise, and for everything that is written, the path
-is walked component by component over descriptors, so that nothing swapped in on the way can lead out.
+Linux resolves a path in one step (openat2). Elsewhere, and for everything that is written, the path is walked component
+by component over descriptors, so that nothing swapped in on the way can lead out.
 """
 
 import ctypes
@@ -10,11 +10,12 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
+from openagent.filesystem.handles import FOLDER_HANDLE, LINUX, names_fold, path_of
+
 MAX_LINKS = 40
 _OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_BENEATH = 0x08
-_AT_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -39,7 +40,7 @@ class EscapeError(OSError):
 
 def open_beneath(root: int, relative: str, flags: int, *, kernel_resolves: bool = True) -> int:
     """A descriptor for something that exists. `kernel_resolves=False` does without openat2, as an older kernel does."""
-    if kernel_resolves and (fd := _openat2(root, relative, flags)) is not None:
+    if kernel_resolves and LINUX and (fd := _openat2(root, relative, flags)) is not None:
         return fd
     place = place_beneath(root, relative)
     try:
@@ -51,11 +52,6 @@ def open_beneath(root: int, relative: str, flags: int, *, kernel_resolves: bool 
 def place_beneath(root: int, relative: str, *, make_parents: bool = False) -> Place:
     """Where to write. The last name in the place is no link at the time."""
     return _Walk(root, make_parents=make_parents).to(relative)
-
-
-def path_of(fd: int) -> str:
-    """Where an open file or folder is now."""
-    return os.readlink(f"/proc/self/fd/{fd}")
 
 
 def path_below(path: str, root: str) -> str | None:
@@ -113,8 +109,18 @@ class _Walk:
         return self._open[-1][0] if self._open else self._root
 
     def _arrived(self, name: str) -> Place:
-        names = [opened for _, opened in self._open] + ([name] if name != "." else [])
-        return Place(os.open(".", _AT_FOLDER, dir_fd=self._here), name, "/".join(names) or ".", tuple(self._made))
+        directory = os.open(".", FOLDER_HANDLE, dir_fd=self._here)
+        names = [opened for _, opened in self._open]
+        try:
+            if names_fold():
+                above = path_below(path_of(directory), path_of(self._root)) or "."
+                names = [] if above == "." else [above]
+                name = _spelt_name(directory, name)
+        except BaseException:
+            os.close(directory)
+            raise
+        real = "/".join([*names, name] if name != "." else names) or "."
+        return Place(directory, name, real, tuple(self._made))
 
     def _up(self) -> None:
         if not self._open:
@@ -123,14 +129,14 @@ class _Walk:
 
     def _down(self, name: str) -> None:
         try:
-            fd = os.open(name, _AT_FOLDER | os.O_NOFOLLOW, dir_fd=self._here)
+            fd = os.open(name, FOLDER_HANDLE | os.O_NOFOLLOW, dir_fd=self._here)
         except FileNotFoundError:
             if not self._make_parents:
                 raise
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=self._here)
                 self._made.append("/".join([*(opened for _, opened in self._open), name]))
-            fd = os.open(name, _AT_FOLDER | os.O_NOFOLLOW, dir_fd=self._here)
+            fd = os.open(name, FOLDER_HANDLE | os.O_NOFOLLOW, dir_fd=self._here)
         self._open.append((fd, name))
 
     def _link_target(self, name: str) -> str | None:
@@ -151,3 +157,14 @@ class _Walk:
         while self._open:
             self._up()
         return inside
+
+
+def _spelt_name(directory: int, name: str) -> str:
+    """As its folder has it: `.ENV` may be `.env`, and rules go by names."""
+    try:
+        inode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_ino
+    except FileNotFoundError:
+        return name
+    with os.scandir(directory) as entries:
+        names = [entry.name for entry in entries if entry.inode() == inode]
+    return name if name == "." or name in names or not names else names[0]

@@ -21,6 +21,11 @@ MAX_UNSENT = 8 * 1024 * 1024
 GOODBYE_GRACE = 5.0
 """Seconds a client that is cut off has to read why."""
 _PEER_CREDENTIALS = struct.Struct("3i")
+_LOCAL_LEVEL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
+"""As <sys/un.h> of macOS numbers them."""
+_XUCRED = struct.Struct("Ii")
+"""How a `struct xucred` begins: its version, then the user. Groups follow."""
+_XUCRED_SIZE = 76
 
 
 class IpcLine(asyncio.Protocol):
@@ -134,7 +139,10 @@ class IpcLine(asyncio.Protocol):
 
 
 def _peer(peer: socket.socket) -> tuple[int, int]:
-    """Process and user."""
+    """Process and user, as the kernel says."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        told = peer.getsockopt(_LOCAL_LEVEL, _LOCAL_PEERCRED, _XUCRED_SIZE)
+        return peer.getsockopt(_LOCAL_LEVEL, _LOCAL_PEERPID), _XUCRED.unpack_from(told)[1]
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
     pid, uid, _ = _PEER_CREDENTIALS.unpack(credentials)
     return pid, uid

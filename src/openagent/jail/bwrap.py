@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from openagent.filesystem.handles import LINUX
 from openagent.jail.certificates import Certificates, find_certificates
 from openagent.jail.egress_proxy import PROXY_PORT, held_while_asking, only, proxy_env
 from openagent.jail.egress_setup import WayOut
@@ -221,7 +222,11 @@ class BwrapJail:
     async def _look_at_host(self) -> _Host:
         bwrap = shutil.which("bwrap")
         if bwrap is None:
-            raise OpenAgentError("jail_error", "There is no bubblewrap (bwrap) on this machine.", hint=_GET_IT)
+            raise OpenAgentError(
+                "jail_error",
+                "There is no bubblewrap (bwrap) on this machine.",
+                hint=_GET_IT if LINUX else 'Bubblewrap is Linux\'s own: choose `[jail] kind = "docker"`.',
+            )
         if self._host is None:
             toolchains = find_toolchains(os.environ, home_directories())
             identity = await asyncio.to_thread(read_git_identity)

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Struct
 
+from openagent.filesystem.handles import LINUX
 from openagent.jail.openings import usual_places
 from openagent.jail.processes import start_ticks
 from openagent.protocol import locations
@@ -27,6 +28,8 @@ _HOME_LABEL, _DAEMON_LABEL = "openagent.home", "openagent.daemon"
 _GET_IT = (
     "Install Docker (`apt-get install docker.io`) or Podman (`apt-get install podman`, then "
     "`systemctl --user start podman.socket`), or name its socket in DOCKER_HOST."
+    if LINUX
+    else "Install Docker Desktop, OrbStack, Colima or Podman and start it, or name its socket in DOCKER_HOST."
 )
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from openagent.filesystem.handles import LINUX
 from openagent.jail.certificates import find_certificates
 from openagent.jail.shell import PersistentShell
 from openagent.jail.shell_enclosure import EnclosurePlan, Launch, ProcessEnclosure
@@ -23,15 +24,37 @@ _PASSED_ON = frozenset(
 )
 """Of the daemon's environment. API keys are not among them."""
 
+_OLDEST_BASH = (4, 4)
+"""macOS has 3.2, which cannot tell what a command left in it."""
 _SET_CHILD_SUBREAPER = 36
 _ADOPT_ORPHANS = (
     f"import ctypes,os,sys;ctypes.CDLL(None).prctl({_SET_CHILD_SUBREAPER},1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
 )
-"""Daemons that a command starts stay below the shell's process, where they can be found and ended."""
+"""Daemons that a command starts stay below the shell's process, where they can be found and ended. Linux alone can do
+that; elsewhere one that leaves the shell's process group, too, is not found (`processes`)."""
 
 
 def _launch(_pipes: Path) -> Launch:
-    return Launch((sys.executable, "-ISc", _ADOPT_ORPHANS))
+    return Launch((sys.executable, "-ISc", _ADOPT_ORPHANS) if LINUX else ())
+
+
+@functools.cache
+def _bash_version(bash: str) -> tuple[int, ...]:
+    words = (bash, "--noprofile", "--norc", "-c", 'echo "${BASH_VERSINFO[@]:0:2}"')
+    told = subprocess.run(words, capture_output=True, text=True, check=False, env={}).stdout
+    return tuple(map(int, told.split()))
+
+
+def _check_bash() -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        raise OpenAgentError("jail_error", "There is no bash on PATH.", hint="Install bash.")
+    if (found := _bash_version(bash)) < _OLDEST_BASH:
+        raise OpenAgentError(
+            "jail_error",
+            f"{bash} is bash {'.'.join(map(str, found)) or '(of no known version)'}; the shell needs 4.4 or newer.",
+            hint="Install a newer one (`brew install bash` on macOS) and put it first on PATH.",
+        )
 
 
 class HostJail:
@@ -51,8 +74,7 @@ class HostJail:
         self._on_background_end = on_background_end
 
     async def open(self, session: str, workspace: Path) -> PersistentShell:
-        if shutil.which("bash") is None:
-            raise OpenAgentError("jail_error", "There is no bash on PATH.", hint="Install bash.")
+        await asyncio.to_thread(_check_bash)
         plan = EnclosurePlan(_launch, self._environment())
         return PersistentShell(
             functools.partial(ProcessEnclosure, plan),

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openagent.jail.processes import is_running
+
 _KIB, _GIB = 1 << 10, 1 << 30
 _PERIOD_US = 100_000
 _PREFIX = "openagent-"
@@ -145,7 +147,7 @@ def _sweep(parent: Path) -> None:
     with contextlib.suppress(OSError):
         for leftover in parent.glob(f"{_PREFIX}*"):
             owner = leftover.name.removeprefix(_PREFIX).partition("-")[0]
-            if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            if owner.isdigit() and not is_running(int(owner)):
                 _removed(leftover)
 
 

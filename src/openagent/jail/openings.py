@@ -20,6 +20,14 @@ _FILES = {
     "pypirc": ".pypirc",
 }
 """Below the home directory: read-only, and at the same place of the jail's own."""
+_BELOW_HOME = (
+    ".docker/run/docker.sock",
+    ".colima/default/docker.sock",
+    ".orbstack/run/docker.sock",
+    ".rd/docker.sock",
+    ".local/share/containers/podman/machine/podman.sock",
+)
+"""Where the engines of Docker Desktop, Colima, OrbStack, Rancher Desktop and Podman listen on macOS."""
 CREDENTIALS = ("ssh-agent", *_FILES)
 
 
@@ -104,5 +112,6 @@ def usual_places(env: Mapping[str, str]) -> list[str]:
         f"{runtime}/docker.sock",
         f"{runtime}/podman/podman.sock",
         "/run/podman/podman.sock",
+        *(f"{home}/{place}" for home in home_directories() for place in _BELOW_HOME),
     )
     return [place for place in places if os.path.exists(place)]

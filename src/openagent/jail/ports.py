@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 
+from openagent.filesystem.handles import LINUX
 from openagent.protocol.errors import OpenAgentError
 
 _REQUEST = struct.Struct("=ii")
@@ -75,7 +76,9 @@ class PortOpener:
             raise OpenAgentError("jail_error", f"The jail's network could not be opened: {problem}.") from None
 
     def warm_up(self) -> None:
-        """Starts the helper ahead of the first jail."""
+        """Starts the helper ahead of the first jail; it does what only Linux can."""
+        if not LINUX:
+            return
         with contextlib.suppress(OSError):
             self._connected(asyncio.get_running_loop())
 

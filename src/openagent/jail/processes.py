@@ -1,11 +1,15 @@
-"""Finding and ending the processes of one command, from outside the jail, through /proc."""
+"""Finding and ending the processes of one command, from outside the jail, through /proc, or by what `ps` lists.
+
+Only with /proc are a command's orphans found whatever they did. By `ps` those are that stayed in their process group.
+"""
 
 import contextlib
 import functools
 import os
 import signal
+import subprocess
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from openagent.protocol.metrics import JailUse
@@ -14,6 +18,41 @@ _PAGE = os.sysconf("SC_PAGESIZE")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _MAX_PASSES = 64
 """A process may fork while its tree is being killed, so the tree is read again until nothing is left."""
+
+
+@functools.cache
+def _has_proc() -> bool:
+    return os.path.exists("/proc/self/stat")
+
+
+class _Listed(NamedTuple):
+    parent: int
+    group: int
+    is_zombie: bool
+    started: int
+
+
+def _listed() -> dict[int, _Listed]:
+    """All processes, where there is no /proc."""
+    words = ("ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "stat=", "-o", "lstart=")
+    told = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    found: dict[int, _Listed] = {}
+    for line in told.splitlines():
+        pid, parent, group, state, *started = line.split()
+        began = int(time.mktime(time.strptime(" ".join(started), "%a %b %d %H:%M:%S %Y")))
+        found[int(pid)] = _Listed(int(parent), int(group), state.startswith("Z"), began)
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Or waits for somebody to notice that it has ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @functools.cache
@@ -29,28 +68,27 @@ class Moment(NamedTuple):
     """On the clock that /proc/PID/stat gives start times in, which is coarse."""
     last_pid: int
     """The youngest process there was: settles the matter within one tick."""
+    there: Mapping[int, _Listed] | None = None
+    """All processes there were, where nothing finer tells."""
 
     @classmethod
     def now(cls) -> "Moment":
+        if not _has_proc():
+            return cls(int(time.time()), 0, _listed())
         last_pid = int(os.pread(_load_average(), 128, 0).split()[-1])
         return cls(int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_SECOND), last_pid)
 
-    def before(self, pid: int) -> bool:
+    def before(self, pid: int, started: int) -> bool:
         """Did that process, which must be alive, begin after this moment?"""
-        started = start_ticks(pid)
-        return started is not None and self._before(started, pid)
-
-    def after(self, pid: int) -> bool:
-        """Was that process, which must be alive, there at this moment?"""
-        started = start_ticks(pid)
-        return started is not None and not self._before(started, pid)
-
-    def _before(self, started: int, pid: int) -> bool:
+        if self.there is not None:
+            return pid not in self.there or self.there[pid].started != started
         return started > self.ticks or (started == self.ticks and pid > self.last_pid)
 
 
 def start_ticks(pid: int) -> int | None:
-    """None when the process is gone or a zombie."""
+    """None when the process is gone or a zombie. Without /proc these are seconds."""
+    if not _has_proc():
+        return _start_of(_listed().get(pid))
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             fields = stat.read().rpartition(b")")[2].split()
@@ -59,12 +97,43 @@ def start_ticks(pid: int) -> int | None:
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
+def _start_of(listed: _Listed | None) -> int | None:
+    return None if listed is None or listed.is_zombie else listed.started
+
+
+class _Family(NamedTuple):
+    """Who began whom, and when."""
+
+    children: Callable[[int], list[int]]
+    start: Callable[[int], int | None]
+
+    @classmethod
+    def below(cls, root: int) -> "_Family":
+        if _has_proc():
+            return cls(_children, start_ticks)
+        listed = _listed()
+        below: dict[int, list[int]] = {}
+        for pid, (parent, group, _, _) in listed.items():
+            above = listed.get(parent)
+            is_orphan = group == root != pid and (above is None or above.group != root)
+            below.setdefault(root if is_orphan else parent, []).append(pid)
+
+        def children(pid: int) -> list[int]:
+            return below.get(pid, [])
+
+        def start(pid: int) -> int | None:
+            return _start_of(listed.get(pid))
+
+        return cls(children, start)
+
+
 def descendants(root: int) -> list[int]:
     """Every process below `root`, parents first."""
     found: list[int] = []
     waiting = [root]
+    family = _Family.below(root)
     while waiting:
-        for child in _children(waiting.pop()):
+        for child in family.children(waiting.pop()):
             found.append(child)
             waiting.append(child)
     return found
@@ -94,6 +163,8 @@ def _all_processes() -> list[int]:
 
 
 def _parent(pid: int) -> int | None:
+    if not _has_proc():
+        return listed.parent if (listed := _listed().get(pid)) is not None else None
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             return int(stat.read().rpartition(b")")[2].split()[1])
@@ -118,6 +189,8 @@ def use_of(roots: Collection[int]) -> JailUse:
 
 def find_inner(root: int, inner_pid: int) -> int | None:
     """The outer pid of the process that calls itself `inner_pid` in its own pid namespace."""
+    if not _has_proc():  # and no such namespaces
+        return inner_pid if inner_pid in descendants(root) else None
     wanted = str(inner_pid).encode()
     for pid in descendants(root):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/status", "rb") as status:
@@ -160,15 +233,15 @@ def kill_started_after(moment: Moment, root: int, *, leaving_out: Collection[int
 def _started_after(moment: Moment, root: int, leaving_out: Collection[int], sparing: Collection[int]) -> list[int]:
     found: list[int] = []
     waiting = [root]
+    family = _Family.below(root)
     while waiting:
-        for child in _children(waiting.pop()):
+        for child in family.children(waiting.pop()):
             if child in leaving_out:
                 continue
-            if child not in sparing:
-                if moment.after(child):
+            if child not in sparing and (started := family.start(child)) is not None:
+                if not moment.before(child, started):
                     continue  # an earlier command's server, whose workers may be younger
-                if moment.before(child):
-                    found.append(child)
+                found.append(child)
             waiting.append(child)
     return found
 

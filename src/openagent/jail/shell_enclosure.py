@@ -12,13 +12,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.capture import Log
-from openagent.jail.processes import kill_tree
+from openagent.jail.processes import is_running, kill_tree
 from openagent.jail.wall_repair import UNREADABLE, WallRepair
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Wall
@@ -89,6 +90,7 @@ class Enclosure(ABC):
         """Its /tmp and its processes are its own, and are gone with it."""
         self.outer_pipes = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_pipes_parent()))
         self.inner_pipes = inner_pipes or str(self.outer_pipes)
+        self._pidfd: int | None = None
         self.pid = 0
         """Of the first process, once there is one; all others are below it."""
         self.wall_repair: WallRepair | None = None
@@ -160,9 +162,24 @@ class Enclosure(ABC):
         self.pid = pid
         self._loop.add_reader(self._pidfd, self._first_process_ended)
 
+    def _watch_child(self, process: subprocess.Popen[bytes]) -> None:
+        """Where processes have no descriptors, a thread waits."""
+        if hasattr(os, "pidfd_open"):
+            self._watch(process.pid)
+            return
+        self.pid = process.pid
+
+        def wait() -> None:
+            process.wait()
+            with contextlib.suppress(RuntimeError):  # nobody is there any more to be told
+                self._loop.call_soon_threadsafe(self._first_process_ended)
+
+        threading.Thread(target=wait, name="openagent-shell-end", daemon=True).start()
+
     def _first_process_ended(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
         self._end()
 
     def _end(self) -> None:
@@ -222,7 +239,7 @@ class ProcessEnclosure(Enclosure):
             raise OpenAgentError(
                 "jail_error", f"The jail could not be started: {problem.strerror}.", hint=_ASK_DOCTOR
             ) from problem
-        self._watch(self._process.pid)
+        self._watch_child(self._process)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         launch = self._plan.launch(self.outer_pipes)
@@ -298,7 +315,7 @@ def _pipes_parent() -> str:
     parent = next(_writable_places())
     for leftover in Path(parent).glob(f"{_PREFIX}*"):
         owner = leftover.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
+        if owner.isdigit() and not is_running(int(owner)):
             shutil.rmtree(leftover, ignore_errors=True)
     return parent
 

@@ -28,6 +28,15 @@ NEVER = (
     "/lib",
     "/sbin",
     "/tmp",  # noqa: S108
+    "/Applications",
+    "/Library",
+    "/System",
+    "/Users",
+    "/Volumes",
+    "/private",
+    "/private/etc",
+    "/private/tmp",
+    "/private/var",
 )
 
 

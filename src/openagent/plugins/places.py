@@ -13,11 +13,16 @@ from pathlib import Path
 from openagent.protocol import locations
 from openagent.protocol.errors import OpenAgentError
 
-_ITSELF = ("/", "/home", "/tmp", "/var", "/var/tmp", "/opt", "/srv", "/mnt", "/media", "/run/media", "/dev/shm")  # noqa: S108
+_ITSELF = (
+    *("/", "/home", "/tmp", "/var", "/var/tmp", "/opt", "/srv", "/mnt", "/media", "/run/media", "/dev/shm"),  # noqa: S108
+    *("/Users", "/Users/Shared", "/Volumes", "/private", "/private/tmp", "/private/var", "/private/var/tmp"),
+)
 """They hold what is many people's; a folder below one may be a workspace."""
 _WHOLE = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"),
     *("/var/backups", "/var/cache", "/var/db", "/var/lib", "/var/log", "/var/mail", "/var/run", "/var/spool"),
+    *("/Applications", "/Library", "/System", "/cores", "/private/etc", "/private/var/db", "/private/var/log"),
+    *("/private/var/mail", "/private/var/root", "/private/var/run", "/private/var/spool"),
 )
 """Nothing below them, but for:"""
 _YET = ("/usr/src", "/usr/local/src", "/run/media", "/dev/shm")  # noqa: S108
@@ -49,7 +54,7 @@ class Places:
 
     def _of_a_home(self, folder: str) -> str:
         homes = [*self._homes]
-        if folder.startswith("/home/"):
+        if folder.startswith(("/home/", "/Users/")):
             homes.append("/".join(folder.split("/")[:3]))
         for home in homes:
             if folder.startswith(f"{home.rstrip('/')}/."):

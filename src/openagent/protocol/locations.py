@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SOCKET_NAME = "daemon.sock"
 _SOCKET_PATH_LIMIT = 100
-"""Linux allows 107 bytes."""
+"""Linux allows 107 bytes, macOS 103."""
 
 _NAMED_PLACES = (
     "OPENAGENT_HOME",

@@ -6,7 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from openagent.filesystem.resolving import EscapeError, Place, open_beneath, path_below, path_of, place_beneath
+from openagent.filesystem.handles import FOLDER_HANDLE, HANDLE, NEEDS_NO_RIGHTS, path_of
+from openagent.filesystem.resolving import EscapeError, Place, open_beneath, path_below, place_beneath
 from openagent.plugins.places import still_there
 from openagent.plugins.tool import ToolContext
 from openagent.protocol.errors import OpenAgentError
@@ -43,7 +44,7 @@ class Root:
         self.outside_of = outside_of
         self._kernel_resolves = kernel_resolves
         try:
-            self.fd = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.fd = os.open(directory, FOLDER_HANDLE)
         except OSError as problem:
             raise OpenAgentError(
                 "tool_error", f"The workspace {directory} cannot be opened: {problem.strerror}."
@@ -97,7 +98,13 @@ class Root:
 
     def stat(self, path: str) -> os.stat_result:
         """Raises OSError; FileNotFoundError when there is nothing of that name."""
-        fd = self.open(path, os.O_PATH)
+        if not NEEDS_NO_RIGHTS and self.relative(path) != ".":
+            place = self.place(path)
+            try:
+                return os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
+            finally:
+                os.close(place.directory)
+        fd = self.open(path, HANDLE)
         try:
             return os.fstat(fd)
         finally:

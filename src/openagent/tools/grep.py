@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from openagent.filesystem.handles import HANDLE
 from openagent.filesystem.patterns import Glob
 from openagent.plugins.jail import KeepsSecrets, Shell
 from openagent.plugins.tool import ToolContext, ToolOutcome, tool
@@ -111,7 +112,7 @@ def _located(context: ToolContext, path: str) -> tuple[Path, str]:
     """The folder to search from, and the path from there with no symbolic link in it."""
     with root_of(context, path) as root:
         try:
-            fd = root.open(path, os.O_PATH)
+            fd = root.open(path, HANDLE)
         except OSError as problem:
             raise explained(path, problem) from None
         try:

@@ -5,6 +5,7 @@ Prints what ripgrep prints with `--null`: a zero byte ends each path, where more
 
 import os
 import re
+import stat
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -56,10 +57,7 @@ def found_in(root: Root, search: Search) -> Iterator[str]:
 
 
 def _files(root: Root, search: Search) -> Iterator[tuple[str, BinaryIO]]:
-    fd = root.open(search.path, os.O_PATH)
-    is_directory = Path(f"/proc/self/fd/{fd}").is_dir()
-    os.close(fd)
-    if not is_directory:
+    if not stat.S_ISDIR(root.stat(search.path).st_mode):
         yield search.path, os.fdopen(open_file(root, search.path).fd, "rb")
         return
     wanted = Glob(search.glob.removeprefix("!")) if search.glob else None

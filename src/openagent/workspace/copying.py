@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from openagent.filesystem.beneath import opened_root
+from openagent.filesystem.handles import LINUX
 from openagent.protocol.errors import OpenAgentError
 from openagent.workspace.apply import Apply
 from openagent.workspace.backup import discard_tree
@@ -56,13 +57,17 @@ def without_repository(files: Manifest) -> Manifest:
     return Manifest(Folder(files.root.mode, kept, files.root.folders), files.left_out)
 
 
+_SHARING = ("--reflink=auto",) if LINUX else ("-c",)
+"""How `cp` is told to share blocks; that of macOS copies where it cannot."""
+
+
 def copy_tree(origin: Path, to: Path) -> None:
     """Shares blocks with the origin where the filesystem can."""
     if (origin / ".git").is_file():
         raise CannotCopy("it is a work tree of another repository, and only git can make another one of those")
     to.mkdir(parents=True)
     done = subprocess.run(
-        ["cp", "-a", "--reflink=auto", "--", f"{origin}/.", str(to)],
+        ["cp", "-a", *_SHARING, "--", f"{origin}/.", str(to)],
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
         capture_output=True,
         check=False,
@@ -117,6 +122,8 @@ class Overlays:
 
     def create(self, store: Snapshots, snapshot: Snapshot, copy: str, name: str) -> str:
         """Gives the name of the base."""
+        if not LINUX:
+            raise CannotCopy("only Linux has overlays")
         if os.geteuid() != 0:
             raise CannotCopy("only root may mount an overlay")
         if (store.workspace / ".git").is_file():

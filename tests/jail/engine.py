@@ -20,7 +20,7 @@ WITHOUT_BASH = "openagent-test-bare:1"
 _PROGRAMS = """
     bash sh cat ls touch ln rm mkdir mv cp chmod head tail wc grep sed tr sort seq id env kill sleep true false mount
     umount unshare nsenter mknod su git nohup setsid stat dd yes find python3 prlimit readlink basename
-    diff
+    diff mkfifo
 """
 _NOT_OF_PYTHON = ("test", "tests", "idlelib", "lib2to3", "ensurepip", "dist-packages", "pydoc_data", "tkinter")
 _UP_WITHIN_S = 15

@@ -1,6 +1,7 @@
 """Where names of Linux's own may stand: beside a way around them, or where nothing but Linux comes."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,7 @@ LINUX_ALONE = {
 WORDS = {
     "bash/reading.py": "what bash means",
     "jail/container.py": "inside a container",
+    "jail/far_container.py": "inside a container",
     "jail/walls.py": "folders that are no workspace",
     "plugins/places.py": "folders that are no workspace",
     "policy/": "what commands name",
@@ -46,6 +48,7 @@ WORDS = {
 }
 
 
+@functools.cache
 def _linux_names() -> dict[str, set[str]]:
     """By module, as the tests' macOS takes them away."""
     source = (Path(WITHOUT_LINUX) / "sitecustomize.py").read_text()

@@ -100,6 +100,7 @@ class Ending(NamedTuple):
 class Bash:
     def __init__(self, enclosure: Enclosure, name: str, fallback: str, state: ShellState, wall: Wall = "write") -> None:
         self.enclosure = self._enclosure = enclosure
+        self.name = name
         self._loop = asyncio.get_running_loop()
         self.directory = state.directory
         self._script = state.script
@@ -154,7 +155,9 @@ class Bash:
 
     def _introduce(self, fallback: str) -> None:
         inner, token = self._inner.encode(), self._token.encode()
-        self._write_file("r", _REPORT % (inner, DUMP_SETTINGS, DUMP_FUNCTIONS, inner))
+        self._write_file(
+            "r", self._enclosure.reported_first(self._inner) + _REPORT % (inner, DUMP_SETTINGS, DUMP_FUNCTIONS, inner)
+        )
         self._write_file("s", b"\\builtin return $1\n")
         lines = [
             b"{ \\builtin printf '%s B '; %s; \\builtin printf '\\0'; } >%s/left" % (token, DUMP_SETTINGS, inner),
@@ -177,6 +180,7 @@ class Bash:
             self._pipes = OutputPipe(out, self._loop), OutputPipe(err, self._loop)
             self._enclosure.hand_over(out)
             self._enclosure.hand_over(err)
+        self._enclosure.carry_output(self.name, self._pipes_made, running.token)
         self._pipes[0].carry(running.out)
         self._pipes[1].carry(running.err)
         self._watch(running, suspicious=False)
@@ -184,6 +188,7 @@ class Bash:
         if interactive:
             self._hide_pipes("input")
             running.input_fd = self._open_pipe("input", os.O_RDWR)
+            self._enclosure.carry_input(self.name)
             stdin = b" <%s/input" % self._inner.encode()
         inner, number = self._inner.encode(), self._pipes_made
         errors = b"&1" if merged else b"%s/e%d" % (inner, number)
@@ -237,7 +242,7 @@ class Bash:
     def _look_after(self, running: Running, suspicious: bool) -> None:
         """Bash reads the line that reports a command's end only when it gets there: with the line gone and no report
         come, it was swallowed (`set -n`, a function named `builtin`, a thief at the pipe)."""
-        if running is not self._running or not self.alive:
+        if running is not self._running or not self.alive or not self._enclosure.shares_pipes:
             return
         swallowed = not self._unsent and waiting_bytes(self._input) == 0 and bool(self.inner_pid)
         if swallowed and suspicious and running.on_lost is not None:
@@ -246,7 +251,7 @@ class Bash:
             self._watch(running, suspicious=swallowed)
 
     def _eval_argument(self, command: bytes, directory: str | None) -> bytes:
-        if len(command) > _INLINE_LIMIT:
+        if len(command) > _INLINE_LIMIT and self._enclosure.shares_pipes:
             self._write_file("command", command)
             quoted = b'"$(<%s/command)"' % self._inner.encode()
         else:

@@ -26,7 +26,11 @@ from openagent.protocol.errors import OpenAgentError
 _ORDERS = "orders"
 """The pipe through which the first process is told to start a shell. It ends when nobody can write to it any more,
 and the container with it: so no container outlives its daemon."""
-_EMPTY = "empty"
+_EMPTY, _NOTHING = "empty", "nothing"
+FILES = "/run/openagent-files"
+"""Where the folder of the pipes appears inside when they are no pipes there."""
+_WAIT = "while read -r line; do :; done"
+"""A first process that ends with its input, which ends with the daemon."""
 _UNSEEN = (
     "/sys",
     "/etc/shadow",
@@ -77,6 +81,8 @@ class ContainerPlan(NamedTuple):
     log_dir: Path | None
     read_only: bool = False
     way_out: ContainerWayOut | None = None
+    opened: set[Path] = set()
+    """What looks like a secret, and was allowed to be read."""
 
     @property
     def inner_user(self) -> tuple[int, int]:
@@ -105,15 +111,17 @@ class ContainerPlan(NamedTuple):
 
     @property
     def walls(self) -> list[Wall]:
-        return workspace_walls(self.workspace, self.hidden, self.ground, writable=not self.read_only)
+        walls = workspace_walls(self.workspace, self.hidden, self.ground, writable=not self.read_only)
+        return [wall for wall in walls if not (wall.unreadable and wall.path in self.opened)]
 
     def describe(self, pipes: Path, walls: Sequence[Wall]) -> dict[str, object]:
         """For the engine's `create`."""
         uid, gid = self.inner_user
         return {
             "Image": self.image,
-            "Entrypoint": ["bash", f"{PIPES}/launcher", PIPES, pipes.name],
+            "Entrypoint": ["bash", "-c", _WAIT] if self.is_far else ["bash", f"{PIPES}/launcher", PIPES, pipes.name],
             "Cmd": [],
+            **({"OpenStdin": True, "StdinOnce": True} if self.is_far else {}),
             "Env": [f"{name}={value}" for name, value in self.env.items()],
             "User": f"{uid}:{gid}",
             "Hostname": "openagent",
@@ -141,7 +149,7 @@ class ContainerPlan(NamedTuple):
 
     def _walls(self, pipes: Path, walls: Sequence[Wall]) -> dict[str, object]:
         room = f"rw,exec,nosuid,nodev,mode=1777,size={self.limits.disk},nr_inodes={MOST_INODES}"
-        mounts = [_bind(pipes, PIPES)]
+        mounts = [_bind(pipes, FILES if self.is_far else PIPES)]
         mounts += [_bind(pipes / path.rpartition("/")[2], path) for path in self.settings_files]
         if self.log_dir is not None:
             mounts.append(_bind(self.log_dir))
@@ -149,11 +157,15 @@ class ContainerPlan(NamedTuple):
             if wall.unreadable:
                 mounts.append(_bind(pipes / UNREADABLE, str(wall.path)))
             elif wall.emptied:  # Podman would fill a tmpfs with what it lies over
-                nothing = pipes / _EMPTY if wall.path.is_dir() else Path(os.devnull)
-                mounts.append(_bind(nothing, str(wall.path)))
+                nothing = Path(os.devnull) if not self.is_far else pipes / _NOTHING
+                mounts.append(_bind(pipes / _EMPTY if wall.path.is_dir() else nothing, str(wall.path)))
             else:
                 mounts.append(_bind(wall.path, writable=wall.writable))
-        return {"Mounts": mounts, "Tmpfs": {"/tmp": room, HOME: room}, "ShmSize": SHARED_MEMORY}  # noqa: S108
+        in_memory = {"/tmp": room, HOME: room}  # noqa: S108
+        if self.is_far:
+            uid, gid = self.inner_user
+            in_memory[PIPES] = f"rw,nosuid,nodev,noexec,mode=700,uid={uid},gid={gid},size=1m"
+        return {"Mounts": mounts, "Tmpfs": in_memory, "ShmSize": SHARED_MEMORY}
 
     def _bounds(self) -> dict[str, object]:
         bounds: dict[str, object] = {}
@@ -170,7 +182,7 @@ class ContainerPlan(NamedTuple):
             options.append("label=disable")  # or else the person's own files would have to be labelled anew
         if self.info.is_podman:
             options.append("mask=" + ":".join(_UNSEEN))  # it has no ear for MaskedPaths
-        if self.info.has("seccomp") and (profile := named_filter()):
+        if self.info.has("seccomp") and (profile := named_filter(self.info.architecture if self.is_far else None)):
             if self.info.is_podman:
                 (pipes / "seccomp").write_text(profile)
                 profile = str(pipes / "seccomp")
@@ -178,12 +190,37 @@ class ContainerPlan(NamedTuple):
         return options
 
     @property
+    def is_far(self) -> bool:
+        return self.info.is_far
+
+    @property
+    def limits_script(self) -> str:
+        return rlimit_script(self.limits, grouped=self.info.limits_groups)
+
+    @property
     def setup(self) -> str:
-        return f"{rlimit_script(self.limits, grouped=self.info.limits_groups)}\nexec <{_ORDERS}"
+        return f"{self.limits_script}\nexec <{_ORDERS}"
+
+    def write_files(self, pipes: Path) -> None:
+        for path, text in self.settings_files.items():
+            (pipes / path.rpartition("/")[2]).write_text(text)
+        (pipes / _EMPTY).mkdir()
+        (pipes / _NOTHING).touch()
 
 
 def _bind(source: Path, target: str = "", *, writable: bool = False) -> dict[str, object]:
     return {"Type": "bind", "Source": str(source), "Target": target or str(source), "ReadOnly": not writable}
+
+
+def failure_of(problem: OpenAgentError | None, image: str) -> OpenAgentError:
+    """Why no shell ever ran in a container of that image."""
+    if isinstance(problem, EngineRefusal) and _NO_BASH.search(problem.reason):
+        return OpenAgentError(
+            "jail_error",
+            f"The image {image} has no bash, which the jail's shell is.",
+            hint="Choose an image that has it in `[jail] image`, one based on Debian for example.",
+        )
+    return problem or OpenAgentError("jail_error", "The container ended before a shell had started in it.")
 
 
 class ContainerEnclosure(Enclosure):
@@ -198,9 +235,7 @@ class ContainerEnclosure(Enclosure):
         self._standing = Standing(plan.workspace, self._walls)
         self.wall_repair = WallRepair(self._standing, self._walls, read_only=plan.read_only)
         self._write_launcher(plan.setup)
-        for path, text in plan.settings_files.items():
-            (self.outer_pipes / path.rpartition("/")[2]).write_text(text)
-        (self.outer_pipes / _EMPTY).mkdir()
+        plan.write_files(self.outer_pipes)
         os.mkfifo(self.outer_pipes / _ORDERS, 0o600)
         for path in (self.outer_pipes, *self.outer_pipes.iterdir()):
             self.hand_over(path)
@@ -255,14 +290,7 @@ class ContainerEnclosure(Enclosure):
             os.write(self._orders, order)
 
     def failure(self) -> OpenAgentError:
-        problem = self._problem or OpenAgentError("jail_error", "The container ended before a shell had started in it.")
-        if isinstance(problem, EngineRefusal) and _NO_BASH.search(problem.reason):
-            return OpenAgentError(
-                "jail_error",
-                f"The image {self._plan.image} has no bash, which the jail's shell is.",
-                hint="Choose an image that has it in `[jail] image`, one based on Debian for example.",
-            )
-        return problem
+        return failure_of(self._problem, self._plan.image)
 
     def kill(self) -> None:
         self._unwanted = True

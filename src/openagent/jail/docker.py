@@ -13,6 +13,7 @@ from pathlib import Path
 from openagent.jail.container import ContainerEnclosure, ContainerPlan, ContainerWayOut
 from openagent.jail.egress_proxy import held_while_asking, proxy_env
 from openagent.jail.engine import Engine, find_engine
+from openagent.jail.far_container import FarEnclosure
 from openagent.jail.inside import agent_env, read_git_identity
 from openagent.jail.limits import Limits
 from openagent.jail.ports import PortOpener
@@ -90,10 +91,11 @@ class DockerJail:
         engine = await self._engine()
         held = HeldTime()
         ask = held_while_asking(self._ask, session, held) if self._network == "ask" else None
-        way_out = ContainerWayOut(self._opener, ask, self._names) if ask is not None else None
+        info = await engine.info()
+        way_out = ContainerWayOut(self._opener, ask, self._names) if ask is not None and not info.is_far else None
         plan = ContainerPlan(
             engine=engine,
-            info=await engine.info(),
+            info=info,
             image=self._image,
             network=self._network == "on",
             limits=self._limits,
@@ -105,12 +107,14 @@ class DockerJail:
             log_dir=log_dir,
             read_only=read_only,
             way_out=way_out,
+            opened=set(),
         )
+        enclose = FarEnclosure if info.is_far else ContainerEnclosure
         reading = plan._replace(read_only=True)
         shell = PersistentShell(
-            functools.partial(ContainerEnclosure, plan),
+            functools.partial(enclose, plan),
             str(workspace),
-            enclose_reading=functools.partial(ContainerEnclosure, reading),
+            enclose_reading=functools.partial(enclose, reading),
             only_reads=read_only,
             background_after=self._background_after,
             log_dir=log_dir,

@@ -39,6 +39,13 @@ class EngineInfo(Struct, rename="pascal"):
     pids_limit: bool = False
     cpu_cfs_quota: bool = False
     buildah_version: str = ""
+    architecture: str = ""
+    kernel_version: str = ""
+
+    @property
+    def is_far(self) -> bool:
+        """It runs in a virtual machine: with another kernel, or because nothing else can run containers here."""
+        return not LINUX or self.kernel_version not in ("", os.uname().release)
 
     def has(self, option: str) -> bool:
         """`rootless`, `seccomp`, `selinux`, `userns`."""
@@ -99,11 +106,11 @@ class Engine:
         self.path = path
 
     async def info(self) -> EngineInfo:
-        return msgspec.json.decode(await self._ask("GET", "/info"), type=EngineInfo)
+        return msgspec.json.decode(await self.ask("GET", "/info"), type=EngineInfo)
 
     async def has_image(self, image: str) -> bool:
         try:
-            await self._ask("GET", f"/images/{quote(image)}/json")
+            await self.ask("GET", f"/images/{quote(image)}/json")
         except EngineRefusal as refusal:
             if refusal.status != http.client.NOT_FOUND:
                 raise
@@ -112,12 +119,15 @@ class Engine:
 
     async def create(self, description: Mapping[str, object]) -> str:
         body = msgspec.json.encode({**description, "Labels": _own_labels()})
-        return msgspec.json.decode(await self._ask("POST", "/containers/create", body), type=_Created).id
+        return msgspec.json.decode(await self.ask("POST", "/containers/create", body), type=_Created).id
+
+    async def begin(self, container: str) -> None:
+        await self.ask("POST", f"/containers/{container}/start")
 
     async def start(self, container: str, mark: str) -> int:
         """The pid of its first process, as this machine sees it; `mark` is in that process's command line."""
-        await self._ask("POST", f"/containers/{container}/start")
-        answer = await self._ask("GET", f"/containers/{container}/json")
+        await self.begin(container)
+        answer = await self.ask("GET", f"/containers/{container}/json")
         pid = msgspec.json.decode(answer, type=_Container).state.pid
         deadline = time.monotonic() + _SEEN_WITHIN_S  # between its start and its program it is the engine's own
         while not _is_first_process(pid, mark):
@@ -134,7 +144,7 @@ class Engine:
     async def remove(self, container: str) -> None:
         """Whether it runs or not. Returns when it is gone."""
         try:
-            await self._ask("DELETE", f"/containers/{container}?force=true&v=true")
+            await self.ask("DELETE", f"/containers/{container}?force=true&v=true")
         except EngineRefusal as refusal:
             if refusal.status == http.client.NOT_FOUND:
                 return
@@ -144,7 +154,7 @@ class Engine:
 
     async def _wait_until_removed(self, container: str) -> None:
         try:
-            await self._ask("POST", f"/containers/{container}/wait?condition=removed")
+            await self.ask("POST", f"/containers/{container}/wait?condition=removed")
         except EngineRefusal as refusal:
             if refusal.status != http.client.NOT_FOUND:
                 raise
@@ -152,13 +162,13 @@ class Engine:
     async def sweep(self) -> None:
         """Removes the containers of daemons of this data home that are no more."""
         filters = msgspec.json.encode({"label": [f"{_HOME_LABEL}={_own_labels()[_HOME_LABEL]}"]}).decode()
-        answer = await self._ask("GET", "/containers/json?" + urlencode({"all": "true", "filters": filters}))
+        answer = await self.ask("GET", "/containers/json?" + urlencode({"all": "true", "filters": filters}))
         for listed in msgspec.json.decode(answer, type=list[_Listed]):
             pid, _, ticks = (listed.labels or {}).get(_DAEMON_LABEL, "").partition(" ")
             if not pid.isdigit() or str(start_ticks(int(pid))) != ticks:
                 await self.remove(listed.id)
 
-    async def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+    async def ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
         return await asyncio.to_thread(self._ask_now, method, path, body)
 
     def _ask_now(self, method: str, path: str, body: bytes | None = None) -> bytes:

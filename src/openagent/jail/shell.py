@@ -11,13 +11,12 @@ import asyncio
 import contextlib
 import functools
 import os
-import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from openagent.jail.bash import Bash, Running
 from openagent.jail.capture import Log
-from openagent.jail.processes import ancestors, find_inner, kill_started_after, send_signal, use_of
+from openagent.jail.processes import use_of
 from openagent.jail.shell_enclosure import Enclosure
 from openagent.jail.shell_state import ShellState, load, save
 from openagent.plugins.held_time import Countdown, HeldTime
@@ -308,26 +307,16 @@ class PersistentShell:
 
     def _kill(self, running: Running, bash: Bash) -> None:
         """Ends the command, its shell, and all it started, however detached; earlier commands' servers stay."""
-        root = bash.enclosure.pid
-        shell = find_inner(root, bash.inner_pid) if bash.inner_pid else None
-        if shell is None:
-            bash.enclosure.kill()
-        else:
-            send_signal(shell, signal.SIGSTOP)
-            others = self._other_shells(bash)
-            sparing = set[int]().union(*(ancestors(pid, root) for pid in (shell, *others)))
-            kill_started_after(running.since, root, leaving_out=others, sparing=sparing)
-            send_signal(shell, signal.SIGKILL)
+        bash.enclosure.kill_command(bash.name, bash.inner_pid, running.since, self._other_shells(bash))
         bash.abandon()
 
     def _other_shells(self, bash: Bash) -> list[int]:
         others = {other for _, other in self._in_background.values()} | set(self._bashes.values())
-        found = [
-            find_inner(bash.enclosure.pid, other.inner_pid)
+        return [
+            other.inner_pid
             for other in others
             if other is not bash and other.alive and other.enclosure is bash.enclosure
         ]
-        return [pid for pid in found if pid is not None]
 
     # --- background ------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -19,7 +20,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openagent.jail.capture import Log
-from openagent.jail.processes import is_running, kill_tree
+from openagent.jail.processes import (
+    Moment,
+    ancestors,
+    find_inner,
+    is_running,
+    kill_started_after,
+    kill_tree,
+    send_signal,
+)
 from openagent.jail.wall_repair import UNREADABLE, WallRepair
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Wall
@@ -82,13 +91,21 @@ class EnclosurePlan(NamedTuple):
 class Enclosure(ABC):
     """The pipes of a session's shells, and the life of the first process of what they are in."""
 
-    def __init__(self, inner_pipes: str | None, user: tuple[int, int] | None = None) -> None:
-        """`user` is who the processes inside are to the host, when that is not the daemon's own user."""
+    shares_pipes = True
+    """A pipe in their folder has one end here and the other inside."""
+
+    def __init__(
+        self, inner_pipes: str | None, user: tuple[int, int] | None = None, *, parent: str | None = None
+    ) -> None:
+        """`user` is who the processes inside are to the host, when that is not the daemon's own user. `parent` is where
+        the folder of the pipes is made, when it is not to be in memory."""
         self._user = user
         self._loop = asyncio.get_running_loop()
         self.private = inner_pipes is not None
         """Its /tmp and its processes are its own, and are gone with it."""
-        self.outer_pipes = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_pipes_parent()))
+        self.outer_pipes = Path(
+            tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_swept(parent) if parent else _pipes_parent())
+        )
         self.inner_pipes = inner_pipes or str(self.outer_pipes)
         self._pidfd: int | None = None
         self.pid = 0
@@ -105,6 +122,33 @@ class Enclosure(ABC):
     @abstractmethod
     def start_shell(self, name: str, token: str, wall: Wall) -> None:
         """`read` only where `reads_beside` is."""
+
+    def reported_first(self, inner: str) -> bytes:
+        """Shell text for a shell whose pipes are in `inner`, before it reports a command's end."""
+        del inner
+        return b""
+
+    def carry_output(self, name: str, number: int, token: str) -> None:
+        """Before a command: its output goes through the pipes of that number."""
+        del name, number, token
+
+    def carry_input(self, name: str) -> None:
+        """Before an interactive command."""
+        del name
+
+    def kill_command(self, name: str, inner_pid: int, since: Moment, others: Sequence[int]) -> None:
+        """Ends the command of the shell `name`, the shell, and all it started, however detached; earlier commands'
+        servers stay, and so do the `others`, shells by the pids they know themselves by."""
+        del name
+        shell = find_inner(self.pid, inner_pid) if inner_pid else None
+        if shell is None:
+            self.kill()
+            return
+        send_signal(shell, signal.SIGSTOP)
+        found = [pid for other in others if (pid := find_inner(self.pid, other)) is not None]
+        sparing = set[int]().union(*(ancestors(pid, self.pid) for pid in (shell, *found)))
+        kill_started_after(since, self.pid, leaving_out=found, sparing=sparing)
+        send_signal(shell, signal.SIGKILL)
 
     @abstractmethod
     def failure(self) -> OpenAgentError:
@@ -151,11 +195,14 @@ class Enclosure(ABC):
             await self.wall_repair.open(self.pid, paths)
 
     def _write_launcher(self, setup: str) -> None:
+        self._write_unreadable()
+        (self.outer_pipes / "launcher").write_text(_LAUNCHER)
+        (self.outer_pipes / "setup").write_text(setup)
+
+    def _write_unreadable(self) -> None:
         kept = self.outer_pipes / UNREADABLE
         kept.touch()
         kept.chmod(0)
-        (self.outer_pipes / "launcher").write_text(_LAUNCHER)
-        (self.outer_pipes / "setup").write_text(setup)
 
     def _watch(self, pid: int) -> None:
         self._pidfd = os.pidfd_open(pid)
@@ -311,8 +358,13 @@ class ProcessEnclosure(Enclosure):
 
 @functools.cache
 def _pipes_parent() -> str:
-    """Memory rather than disk, where there is some. What a killed daemon left there is removed."""
-    parent = next(_writable_places())
+    """Memory rather than disk, where there is some."""
+    return _swept(next(_writable_places()))
+
+
+@functools.cache
+def _swept(parent: str) -> str:
+    """What a killed daemon left there is removed."""
     for leftover in Path(parent).glob(f"{_PREFIX}*"):
         owner = leftover.name.removeprefix(_PREFIX).partition("-")[0]
         if owner.isdigit() and not is_running(int(owner)):

@@ -1,5 +1,7 @@
 """Calls that run right now, and what they have printed: for whoever comes to look meanwhile."""
 
+import msgspec
+
 from openagent.protocol.events import ToolStarted
 from openagent.protocol.sessions import RunningCall
 
@@ -27,4 +29,5 @@ class RunningCalls:
 
     @property
     def all(self) -> list[RunningCall]:
-        return list(self._calls.values())
+        """As they are now: what is printed later comes as events."""
+        return [msgspec.structs.replace(call) for call in self._calls.values()]

@@ -7,7 +7,6 @@ import { Form } from '@/parts/Form'
 import { FlowDrawing } from '@/parts/flow/FlowDrawing'
 import type { FlowInfo } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
-import '@/parts/field.css'
 
 /** What a flow wants to be given, and how freely its agents work. */
 export function RunFlow({ flow, cwd, done }: { flow: FlowInfo; cwd: string; done: () => void }) {

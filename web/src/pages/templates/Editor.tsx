@@ -7,7 +7,6 @@ import { Choice } from '@/parts/Choice'
 import { Problem, useSubmit } from '@/parts/Form'
 import type { Template } from '@/protocol/types'
 import { daemon } from '@/state/daemon'
-import '@/parts/field.css'
 
 const EMPTY: Template = { name: '', description: '', prompt: '' }
 

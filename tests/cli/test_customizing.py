@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from ..interaction.doing import call
+from ..mcp_host.bench import SCRIPTED
 from .machine import Machine
 
+OVEN = {"command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/oven.py"]}
 PLAN = [{"text": "reproduce", "state": "done"}, {"text": "repair", "state": "active"}, {"text": "test"}]
 
 
@@ -79,7 +81,10 @@ def test_a_plugin_of_another_program_is_installed_listed_used_and_removed(machin
             }
         },
         plugin / "note.txt": "said by the plugin",
-        plugin / ".mcp.json": {"mcpServers": {}},
+        plugin / ".mcp.json": {
+            "mcpServers": {"oven": {"command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/oven.py"]}}
+        },
+        plugin / "oven.py": SCRIPTED.read_text(),
     }
     for file, content in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -92,8 +97,8 @@ def test_a_plugin_of_another_program_is_installed_listed_used_and_removed(machin
     (plugin / "leak").unlink()
 
     done = machine.run("plugins", "install", str(market), "--plugin", "kitchen")
-    assert "kitchen is installed: 1 agents, 1 skills, 1 commands, 1 hooks." in done.stdout
-    assert "! Not used here: `lspServers`, MCP servers." in done.stdout
+    assert "kitchen is installed: 1 agents, 1 skills, 1 commands, 1 hooks, 1 MCP servers." in done.stdout
+    assert "! Not used here: `lspServers`." in done.stdout
     assert "already a plugin" in machine.run("plugins", "install", str(plugin)).stderr
     found = json.loads(machine.run("customizing", "--json").stdout)
     assert "kitchen:bake" in [each["name"] for each in found["skills"]["skills"]]
@@ -105,7 +110,11 @@ def test_a_plugin_of_another_program_is_installed_listed_used_and_removed(machin
     assert "Taste soup." in machine.sim.requests[0].body
     assert "said by the plugin" in machine.sim.requests[0].body
 
+    machine.turn("Bake.", script=[{"tool_calls": [{"name": "echo", "arguments": {"text": "hot"}}]}, {"text": "Baked."}])
+    assert "hot" in [message.get("content") for message in machine.sim.requests[-1].json()["messages"]]
+
     assert "kitchen is removed." in machine.run("plugins", "remove", "kitchen").stdout
     assert "There is no plugin" in machine.run("plugins", "remove", "kitchen").stderr
     assert "There is no plugin" in machine.run("plugins", "remove", "..").stderr
     assert "kitchen" not in machine.run("customizing").stdout
+    assert "oven" not in machine.run("mcp", "list").stdout

@@ -101,6 +101,7 @@ class Customizing:
                 "skills": sum(Path(each.folder).is_relative_to(plugin.folder.resolve()) for each in skills),
                 "commands": sum(Path(each.source).is_relative_to(plugin.folder.resolve()) for each in commands),
                 "hooks": sum(each.root == str(plugin.folder) for each in hooks),
+                "MCP servers": plugin.count_servers(),
             }
             brings = [f"{count} {kind}" for kind, count in counts.items() if count]
             found.append(

@@ -1,9 +1,11 @@
-"""Which MCP servers there are: those in the database, in the person's own file, and in files of a trusted project."""
+"""Which MCP servers there are: those in the database, in the person's own file, in the plugins they installed, and in
+files of a trusted project."""
 
 import asyncio
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -12,6 +14,7 @@ from openagent.config.cache import ConfigCache
 from openagent.config.expand import expand
 from openagent.filesystem.atomic_files import replace_file
 from openagent.filesystem.json_with_comments import plain_json
+from openagent.mcp.plugin_servers import plugin_servers
 from openagent.mcp.secrets import McpSecrets, cannot_open, with_kept_proofs, without_secrets
 from openagent.plugins.store import McpServerRecord, Store
 from openagent.protocol import locations
@@ -48,11 +51,13 @@ class ServerBook:
         self._file = own_file(configs)
 
     async def found(self, workspace: Path | None) -> FoundServers:
-        """A name in the database comes before one in a file, and the person's own file before a project's."""
+        """A name in the database comes before one in a file, the person's own file before a plugin's, and that before a
+        project's."""
         added = await self._added(await self._store.mcp_servers())
         own = self._read(self._file)
-        servers = {**own.servers, **added.servers}
-        problems = [*added.problems, *own.problems]
+        brought = self._brought()
+        servers = {**brought.servers, **own.servers, **added.servers}
+        problems = [*added.problems, *own.problems, *brought.problems]
         if workspace is not None:
             folder = self._configs.project_folder(workspace)
             files = [file for name in PROJECT_FILES if (file := folder / name).is_file() and file != self._file]
@@ -79,7 +84,8 @@ class ServerBook:
     def origin(self, definition: ServerDefinition) -> Literal["yours", "project", "session"]:
         if definition.source == GIVEN:
             return "session"
-        return "yours" if definition.source in (DATABASE, str(self._file)) else "project"
+        is_own = definition.plugin or definition.source in (DATABASE, str(self._file))
+        return "yours" if is_own else "project"
 
     async def _added(self, records: list[McpServerRecord]) -> FoundServers:
         servers: dict[str, ServerDefinition] = {}
@@ -110,6 +116,11 @@ class ServerBook:
         self._keep_secret(found.servers)
         return found
 
+    def _brought(self) -> FoundServers:
+        found = plugin_servers(self._configs.environment({}), self._expand)
+        self._keep_secret(found.servers)
+        return found
+
     def _keep_secret(self, servers: dict[str, ServerDefinition]) -> None:
         for each in servers.values():
             proofs = (each.oauth.client_secret, each.oauth.private_key, each.oauth.identity_token)
@@ -117,8 +128,9 @@ class ServerBook:
                 if len(value) >= 12:
                     self._redactor.register(value)
 
-    def _expand(self, text: str) -> str:
-        expanded = expand(text, {WORKSPACE_FOLDER: f"${{{WORKSPACE_FOLDER}}}", **self._configs.environment({})})
+    def _expand(self, text: str, more: Mapping[str, str] = MappingProxyType({})) -> str:
+        usual = {WORKSPACE_FOLDER: f"${{{WORKSPACE_FOLDER}}}", **self._configs.environment({})}
+        expanded = expand(text, {**usual, **more})
         if expanded.unset or expanded.malformed:
             missing = ", ".join(expanded.unset) or expanded.malformed
             raise OpenAgentError("config_error", f"The variable {missing} is not set.", hint="Set it for the daemon.")
@@ -266,7 +278,8 @@ def not_yours(name: str) -> OpenAgentError:
     return OpenAgentError(
         "not_found",
         f"There is no MCP server {name!r} of your own.",
-        hint="`openagent mcp list` shows where each stands; a project's is changed in the project's file.",
+        hint="`openagent mcp list` shows where each stands. A project's is changed in the project's file; "
+        "`openagent plugins remove` takes a plugin's away.",
     )
 
 

@@ -19,6 +19,7 @@ from openagent.jail.toolchains import SYSTEM, find_toolchains, program_folders
 from openagent.jail.walls import home_directories
 from openagent.plugins.jail import ProgramPlaces
 from openagent.protocol.errors import OpenAgentError
+from openagent.safety.plugin_copies import plugin_copy
 from openagent.tools.mcp.definitions import PROJECT_FILES, WORKSPACE_FOLDER, ServerDefinition, fetches_program
 
 _BESIDE_PATH = (
@@ -52,6 +53,9 @@ def is_of_project(definition: ServerDefinition, workspace: Path) -> bool:
 def start_of(definition: ServerDefinition, workspace: Path, caches: Path, hidden: Sequence[Path]) -> ServerStart:
     """Raises OpenAgentError where there is no such program, or a folder cannot be let in."""
     filled = _filled(definition, workspace)
+    copy = str(plugin_copy(Path(filled.plugin), caches / "plugins")) if filled.plugin else ""
+    if copy:
+        filled = _in_copy(filled, copy)
     program = _program(filled.command, workspace)
     theirs = is_of_project(definition, workspace)
     cwd = str(workspace / os.path.expanduser(filled.cwd)) if filled.cwd else ""
@@ -64,7 +68,7 @@ def start_of(definition: ServerDefinition, workspace: Path, caches: Path, hidden
         own = _own_folder(caches, definition)
         env = {**kept_in(own), **env}
     places = ProgramPlaces(
-        readable=tuple(sorted(_readable(named, workspace, hidden))),
+        readable=tuple(sorted({*_readable(named, workspace, hidden), *([copy] if copy else [])})),
         folders=tuple(_let_in(filled, workspace, hidden, theirs=theirs)),
         own=own,
         cwd=cwd,
@@ -110,6 +114,22 @@ def _filled(definition: ServerDefinition, workspace: Path) -> ServerDefinition:
         env={key: fill(value) for key, value in definition.env.items()},
         cwd=fill(definition.cwd),
         folders=[fill(each) for each in definition.folders],
+    )
+
+
+def _in_copy(filled: ServerDefinition, copy: str) -> ServerDefinition:
+    """The plugin that brings it lies among what decides about agents, which no jail sees: it runs from a copy."""
+
+    def moved(text: str) -> str:
+        return text.replace(filled.plugin, copy)
+
+    return msgspec.structs.replace(
+        filled,
+        command=moved(filled.command),
+        args=[moved(each) for each in filled.args],
+        env={**{key: moved(value) for key, value in filled.env.items()}, "CLAUDE_PLUGIN_ROOT": copy},
+        cwd=moved(filled.cwd),
+        folders=[moved(each) for each in filled.folders],
     )
 
 
@@ -160,7 +180,8 @@ def _shown_to(filled: ServerDefinition, workspace: Path) -> set[str]:
     toolchains = find_toolchains(os.environ, home_directories()).readable
     named = [] if is_of_project(filled, workspace) else [filled.command, *_paths_in(filled.args)]
     folders = [each.removesuffix(":rw").removesuffix(":ro") for each in filled.folders]
-    return {*toolchains, *_readable(named, workspace, ()), *map(os.path.expanduser, folders)}
+    plugin = [filled.plugin] if filled.plugin else []
+    return {*toolchains, *_readable(named, workspace, ()), *map(os.path.expanduser, folders), *plugin}
 
 
 # Folders

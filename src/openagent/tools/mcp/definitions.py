@@ -55,6 +55,8 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     """Why it cannot be started as it is: a variable that is not set."""
     source: str = ""
     """The file it stands in, or `database`."""
+    plugin: str = ""
+    """The folder of the plugin that brings it."""
     description: str = ""
     oauth: McpOAuth = McpOAuth()
 

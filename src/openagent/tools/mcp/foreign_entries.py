@@ -43,7 +43,7 @@ _APPROVALS = ("alwaysAllow", "autoApprove", "trust", "always_allow")
 _REFERENCES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\$\{env:(\w+)\}"), r"${\1}"),
     (re.compile(r"(?<!\$)\{env:(\w+)\}"), r"${\1}"),
-    (re.compile(r"\$\{workspace(?:Folder|Root)\}"), "${workspaceFolder}"),
+    (re.compile(r"\$\{workspace(?:Folder|Root|Path)\}"), "${workspaceFolder}"),
     (re.compile(r"\$\{(?:CLAUDE_PROJECT_DIR|PWD)(?::-[^}]*)?\}"), "${workspaceFolder}"),
     (re.compile(r"\$\{userHome\}"), "${HOME}"),
     (re.compile(r"\$\{(?:pathSeparator|/)\}"), "/"),

@@ -26,6 +26,7 @@ _FILES: dict[str, Manner] = {
     "cline_mcp_settings.json": "cline",
     "mcp_settings.json": "cline",
     "mcp-config.json": "copilot",
+    "gemini-extension.json": "gemini",
 }
 _ADDRESSES = ("command", "url", "httpUrl", "serverUrl")
 

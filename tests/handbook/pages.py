@@ -33,7 +33,19 @@ def named(text: str) -> Iterator[str]:
             yield re.sub(r"[\[\]…]", "", words)
 
 
-def prompted(text: str) -> list[str]:
-    """What stands behind the `$` of a page's consoles, in order."""
-    lines = [line for block in blocks(text, "console") for line in block.splitlines() if line.startswith("$ ")]
-    return [re.split(r"\s+# ", line.removeprefix("$ "), maxsplit=1)[0] for line in lines]
+def typed_and_shown(text: str) -> list[tuple[str, list[re.Pattern[str]]]]:
+    """What stands behind each `$`, and the lines that are said to come back: `06gx…` stands for any word, `…` for
+    anything, and how long something took for any time."""
+    found: list[tuple[str, list[re.Pattern[str]]]] = []
+    for block in blocks(text, "console"):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((re.split(r"\s+# ", line.removeprefix("$ "), maxsplit=1)[0], []))
+            else:
+                found[-1][1].append(_as_pattern(line))
+    return found
+
+
+def _as_pattern(line: str) -> re.Pattern[str]:
+    words = (re.escape(word) for word in re.sub(r"\S+…|\b\d+(?= ms\b)", "…", line).split())
+    return re.compile(r"^\s*" + r"\s+".join(words).replace("…", ".*"), re.MULTILINE)

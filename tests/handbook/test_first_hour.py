@@ -21,7 +21,7 @@ from ..models.browser import visit
 from ..models.own_server import own_server
 from ..models.test_own_servers import listed
 from ..providers_oauth.authorization_server import AuthorizationServer
-from .pages import ROOT, blocks, prompted
+from .pages import ROOT, blocks, typed_and_shown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
 
@@ -45,6 +45,8 @@ class Newcomer:
         self._notes = root / "where-the-shell-is"
         self._elsewhere = elsewhere
         self._login = login
+        self.told = ""
+        """What the last line typed printed on the other stream."""
         program = root / "bin" / "openagent"
         program.parent.mkdir()
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m openagent "$@"\n')
@@ -75,6 +77,7 @@ class Newcomer:
         out, told = await asyncio.gather(process.stdout.read(), self._reads(process))
         assert await process.wait() == 0, f"{line}\n{out.decode()}{told}"
         assert "Traceback" not in told
+        self.told = told
         self._here = Path(self._notes.read_text().strip())
         return out.decode()
 
@@ -99,7 +102,7 @@ def free_port() -> int:
 
 
 async def test_every_line_of_the_first_hour_works_as_it_is_typed(tmp_path: Path) -> None:
-    lines = prompted((ROOT / "docs" / "first-hour.md").read_text())
+    lines = typed_and_shown((ROOT / "docs" / "first-hour.md").read_text())
     assert len(lines) > 25
     redirect = f"http://localhost:{free_port()}/done"
     async with AuthorizationServer(client_id="agents") as login, Simulator(ANSWER) as sim:
@@ -126,12 +129,16 @@ async def test_every_line_of_the_first_hour_works_as_it_is_typed(tmp_path: Path)
     assert said['openagent run -m office/gpt-5 "Who are you?"'] == "It adds up prices.\n"
 
 
-async def typed_by(newcomer: Newcomer, lines: list[str], sim: Simulator) -> dict[str, str]:
+async def typed_by(
+    newcomer: Newcomer, lines: list[tuple[str, list[re.Pattern[str]]]], sim: Simulator
+) -> dict[str, str]:
     said: dict[str, str] = {}
-    for line in lines:
+    for line, shown in lines:
         if "Repair total()" in line:
             sim.reset({"steps": REPAIR})
         said[line] = await newcomer.types(line)
+        missing = [each.pattern for each in shown if not each.search(said[line] + newcomer.told)]
+        assert not missing, f"{line}\n{said[line]}{newcomer.told}"
         if "Repair total()" in line:
             sim.reset(ANSWER)
             assert newcomer.file("till.py") == "def total(prices):\n    return sum(prices)\n"

@@ -32,6 +32,8 @@ def main() -> int:
             from openagent.cli.run import main as run
 
             return run(rest, _drawn)
+        case ["serve", "--restore"]:
+            return _load("openagent.restore")([])
         case ["serve", *rest] if not _SERVE_AS_CLIENT.intersection(rest):
             return _load("openagent.app")(rest)
         case ["rpc" | "acp" | "tui" as program, *rest] if not _HELP.intersection(rest):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,7 @@ from openagent.access.reach import CallersReach
 from openagent.access.tokens import Access
 from openagent.agents.team import Team
 from openagent.agents.templates import TEAM_TOOLS, TemplateNames
+from openagent.backups.daily import look_daily
 from openagent.codebase.learning import IndexLearning
 from openagent.codebase.notes import CodeGate
 from openagent.codebase.service import IndexService
@@ -51,6 +52,7 @@ from openagent.plugins.extras import Extras
 from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.places import Places
 from openagent.protocol import locations
+from openagent.protocol.backups import BackupCreate, BackupKey, BackupMade, BackupsList, BackupVerify
 from openagent.protocol.events import McpServerStatus
 from openagent.protocol.history import HistoryFind, HistoryImport, UsageAll
 from openagent.protocol.metrics import MetricsExport
@@ -93,6 +95,7 @@ from openagent.workbench.terminals import TerminalService
 from openagent.workbench.workspaces import WorkspaceService
 
 if TYPE_CHECKING:
+    from openagent.backups.service import BackupService
     from openagent.usage.monitoring import Monitoring
 
 PRELOAD_DELAY = 1.0
@@ -114,12 +117,11 @@ class Assembled:
         models: Models,
         mcp: McpService,
         exits: JailExits,
-        beside: Sequence[Callable[[], Coroutine[None, None, None]]],
+        beside: Sequence[Callable[[], Coroutine[Any, Any, None]]],
         closing: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
         """`beside` runs from the start to the end. `closing` is called in this order when no session is left, before
         the models are let go."""
-        self._beside = beside
         self.behind = behind
         self.access = access
         self.store_lease = store_lease
@@ -128,6 +130,7 @@ class Assembled:
         self._models = models
         self._mcp = mcp
         self._exits = exits
+        self._beside = beside
         self._closing = closing
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -189,7 +192,12 @@ def assemble(
     inherited = InheritedRules(safety.rules, safety.workspaces, loaded)
     exits = JailExits(settings.jail.network, settings.jail.names, loaded)
     scratch = home / "scratch"
-    hidden = [*_kept_from_agents(home, configs.environment({})), own_file(configs)]
+    kept = settings.backup.folder
+    hidden = [
+        *_kept_from_agents(home, configs.environment({})),
+        own_file(configs),
+        *([Path(kept).expanduser()] if kept else []),
+    ]
 
     measures = Measures()
     for kind, hear in measures.hearers():
@@ -361,6 +369,16 @@ def assemble(
 
         await InfluxPush(settings.telemetry).run(await asyncio.to_thread(monitoring))
 
+    @functools.cache
+    def backups() -> "BackupService":
+        from openagent.backups.home import Home
+        from openagent.backups.service import BackupService
+
+        return BackupService(Home(configs.environment({})), models.vault, lambda: configs.load().settings)
+
+    async def make_due_backup() -> BackupMade:
+        return await (await asyncio.to_thread(backups)).make_due()
+
     others_history = LoadedWhenAsked((HistoryFind, HistoryImport, UsageAll), history)
     handlers: list[Handler] = [
         *models.handlers(),
@@ -380,6 +398,7 @@ def assemble(
         *tasks.handlers(),
         *search.handlers(),
         *others_history.handlers(),
+        *LoadedWhenAsked((BackupCreate, BackupsList, BackupVerify, BackupKey), backups).handlers(),
         *QueueService(manager).handlers(),
         *ConfigChange(configs).handlers(),
         *ToolSwitch(configs, manager, team.own_tools).handlers(),
@@ -407,7 +426,10 @@ def assemble(
         models=models,
         mcp=mcp,
         exits=exits,
-        beside=[push_to_influx] if settings.telemetry.influx else [],
+        beside=[
+            functools.partial(look_daily, lambda: configs.load().settings.backup.daily, make_due_backup),
+            *([push_to_influx] if settings.telemetry.influx else []),
+        ],
         closing=[
             custom.gate.close,
             terminals.close,

@@ -53,6 +53,8 @@ PLAIN = frozenset(
             "below",
             "budget_usd",
             "by",
+            "checkpoints",
+            "due",
             "choice",
             "client",
         ),

@@ -158,6 +158,10 @@ async def looking(h: House, client: Client, session: str) -> None:
     assert (await say(client, "metrics.agents")).agents
     await say(client, "metrics.cost", days=7)
     assert "openagent_turns_total" in (await say(client, "metrics.export")).text
+    backup = (await say(client, "backup.create")).backup
+    assert (await say(client, "backup.list")).backups == [backup]
+    assert (await say(client, "backup.verify", archive=backup.name)).files
+    assert (await say(client, "backup.key")).key
     assert (await say(client, "models.list")).models
     (tested,) = (await say(client, "models.test", name=MODEL)).tests
     assert tested.model == MODEL

@@ -269,6 +269,7 @@ async def test_a_file_that_lies_there_packed_alone_is_served_to_whoever_cannot_u
 
 READING_YET_GUARDED = {
     *("config.show", "auth.list", "trust.list", "audit.list", "tokens.list", "grants.list"),  # not for everybody to see
+    *("backup.list", "backup.verify"),  # where all that was said lies
     "history.find",  # it looks into the person's home
     "models.test",  # it costs a token
     *("setup.show", "setup.look", "mcp.show"),  # what there is of keys

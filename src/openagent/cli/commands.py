@@ -64,6 +64,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "revert": Entry("openagent.cli.undo:revert", "Take back what a session did to one file, or a part of it"),
         "redo": Entry("openagent.cli.undo:redo", "Bring back what `undo` or `revert` took back"),
         "import": Entry("openagent.cli.history:import_history", "Bring your sessions of Claude Code, codex and others"),
+        "backup": Entry("openagent.cli.backup:backup", "Back up sessions, keys and settings, and restore them"),
     },
     "setup": {
         "logout": Entry("openagent.cli.auth:logout", "Forget a provider's login or key"),

@@ -12,7 +12,7 @@ ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "comp
 PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 
 DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset(
-    {("store",), ("log",), ("web",), ("telemetry",), ("tools", "search")}
+    {("store",), ("log",), ("web",), ("telemetry",), ("backup",), ("tools", "search")}
 )
 """One daemon serves many projects, so a project cannot set these."""
 
@@ -24,9 +24,9 @@ AT_START: frozenset[str] = frozenset(
 )
 """What the daemon reads when it starts, and not again; all else counts from the next message on."""
 
-ONE_FOR_ALL: frozenset[str] = (AT_START | {"budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}) - {
-    "tools.disabled"
-}
+ONE_FOR_ALL: frozenset[str] = (
+    AT_START | {"backup", "budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}
+) - {"tools.disabled"}
 """What all sessions share. A project's own would be shown, and nobody would go by it. Of tools that are disabled, a
 project's list holds for its sessions."""
 
@@ -286,6 +286,22 @@ class StoreSettings(Struct, frozen=True, kw_only=True):
         return _repr_without_secrets(self)
 
 
+class BackupSettings(Struct, frozen=True, kw_only=True):
+    """Backups: sessions, sealed keys, settings and templates in an archive."""
+
+    daily: bool = True
+    """Make one a day, while everybody works on."""
+    folder: str = ""
+    """Where they are kept, best on another disk. Empty: `backups` in the data home."""
+    keep_days: Count = 30
+    """Days after which a daily one is taken away. Those made by hand stay."""
+    max_size: Size = "5g"
+    """What the daily ones may take together. Of more, those older than a week are thinned out to one a week, and then
+    the oldest go."""
+    checkpoints: bool = False
+    """Put in what undo needs, too."""
+
+
 class LimitSettings(Struct, frozen=True, kw_only=True):
     """What a new session may do in one turn, unless it is created with other limits."""
 
@@ -448,6 +464,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     rules: RulesSettings = RulesSettings()
     hooks: HookSettings = HookSettings()
     store: StoreSettings = StoreSettings()
+    backup: BackupSettings = BackupSettings()
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()

@@ -8,6 +8,7 @@ from typing import Any
 from openagent.protocol import (
     agents,
     auth,
+    backups,
     configuration,
     context,
     conversation,
@@ -58,7 +59,7 @@ _FEATURES = (
         tools,
     ),
     *(mcp, templates, customizing, models, auth, setup, configuration, usage, metrics, workspaces, index, safety),
-    *(grants, tokens, extras, repository, history),
+    *(grants, tokens, extras, repository, history, backups),
 )
 
 

@@ -66,6 +66,14 @@ def _parse(url: str) -> URL:
             raise OpenAgentError("config_error", f"A store cannot be kept in {other!r}.", hint=_URL_HINT)
 
 
+def is_sqlite(url: str) -> bool:
+    return _parse(url).get_backend_name() == "sqlite"
+
+
+def sqlite_file(url: str) -> Path:
+    return Path(_parse(url).database or "")
+
+
 def _sqlite(url: URL) -> Engine:
     path = Path(url.database or "")
     _refuse_what_was_emptied(path)

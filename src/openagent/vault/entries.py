@@ -11,6 +11,9 @@ MCP_LOGIN = "mcp:"
 MCP_VALUES = "mcp-server:"
 """What the names of entries begin with that belong to an MCP server, and to no provider."""
 
+RECOVERY = "backup:recovery"
+"""The entry that unseals the vault in a backup: no provider's either."""
+
 
 class ApiKey(Struct, frozen=True):
     key: Secret

@@ -53,6 +53,11 @@ class _Content(Struct, forbid_unknown_fields=True):
     entries: dict[str, _Entry] = {}
 
 
+class _Carried(Struct, forbid_unknown_fields=True):
+    key: bytes
+    content: _Content
+
+
 class _Head(Struct):
     version: int = 0
 
@@ -126,6 +131,28 @@ class Vault:
             self._entry(content, name)
             del content.entries[name]
             self._write(content)
+
+    def carried(self, seal_all: Callable[[bytes], bytes]) -> bytes | None:
+        """All entries and the master key, sealed as one, to be opened elsewhere; None when there are none."""
+        content = self._read()
+        if content.key is None or not content.entries:
+            return None
+        return seal_all(msgspec.json.encode(_Carried(self._key(content), content)))
+
+    def carry_in(self, plain: bytes) -> None:
+        """What `carried` sealed, as the content of a vault that does not exist yet."""
+        carried = msgspec.json.decode(plain, type=_Carried)
+        self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._locked():
+            self._keep_key(carried.content, carried.key)
+            self._write(carried.content)
+
+    def openable(self) -> int:
+        """How many entries can be decrypted; raises for the first that cannot."""
+        content = self._read()
+        for name, entry in content.entries.items():
+            self._unseal(content, name, entry)
+        return len(content.entries)
 
     def _locked(self) -> AbstractContextManager[None]:
         return exclusive(self._home / LOCK_FILE)
@@ -208,10 +235,14 @@ class Vault:
 
     def _new_key(self, content: _Content) -> bytes:
         key = os.urandom(KEY_BYTES)
+        self._keep_key(content, key)
+        return key
+
+    def _keep_key(self, content: _Content, key: bytes) -> None:
         for source in self._sources:
             if source.save(key):
                 content.key = _KeyReference(place=source.place, id=key_id(key))
-                return key
+                return
         raise OpenAgentError(
             "store_error",
             "There is no place to keep the vault's master key: no keyring answered.",

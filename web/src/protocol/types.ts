@@ -237,6 +237,75 @@ export interface BackgroundStarted {
   call_id?: string
 }
 
+/** Make an archive of sessions, sealed keys, settings and templates, while everybody works on. It gets its name once it has been unpacked and opened. */
+export interface BackupCreate {
+  op: "backup.create"
+  id: string
+  checkpoints?: boolean
+  due?: boolean
+}
+
+/** One archive. */
+export interface BackupInfo {
+  name: string
+  path: string
+  bytes: number
+  created_at?: number
+  kind?: "by hand" | "daily"
+  store?: string
+  sessions?: number
+  messages?: number
+  keys?: boolean
+  keys_left_out?: string
+  checkpoints?: boolean
+  version?: string
+  problem?: string
+}
+
+/** The recovery key, made when it is first asked for: it unseals the keys in a backup on another machine. */
+export interface BackupKey {
+  op: "backup.key"
+  id: string
+}
+
+/** The archives that there are. */
+export interface BackupList {
+  folder: string
+  backups: BackupInfo[]
+  daily?: boolean
+  keep_days?: number
+  checkpoint_bytes?: number
+  problem?: string
+}
+
+/** What making one did. */
+export interface BackupMade {
+  backup?: BackupInfo | null
+  removed?: string[]
+  seconds?: number
+}
+
+/** An archive that was unpacked into a place of its own and opened. */
+export interface BackupTried {
+  backup: BackupInfo
+  files?: number
+  keys_open?: number
+  seconds?: number
+}
+
+/** Unpack an archive into a place of its own, compare every checksum, open its database and its keys. */
+export interface BackupVerify {
+  op: "backup.verify"
+  id: string
+  archive: string
+}
+
+/** List the archives that there are. */
+export interface BackupsList {
+  op: "backup.list"
+  id: string
+}
+
 /** The branch that is checked out now. */
 export interface Branched {
   branch: string
@@ -2092,7 +2161,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2482,6 +2551,11 @@ export interface RawExchange {
   truncated?: boolean
 }
 
+/** What unseals the keys in a backup. */
+export interface RecoveryKey {
+  key: string
+}
+
 /** The answer to one op, sent only to the client that asked. Its shape is what the op's class names. */
 export interface Reply {
   type: "reply"
@@ -2672,6 +2746,10 @@ export interface Results {
   "history.find": FoundHistory
   "history.import": ImportedHistory
   "usage.all": AllUsage
+  "backup.create": BackupMade
+  "backup.list": BackupList
+  "backup.verify": BackupTried
+  "backup.key": RecoveryKey
 }
 
 /** A request failed and is sent again. */
@@ -4167,6 +4245,10 @@ export interface Ops {
   "history.find": HistoryFind
   "history.import": HistoryImport
   "usage.all": UsageAll
+  "backup.create": BackupCreate
+  "backup.list": BackupsList
+  "backup.verify": BackupVerify
+  "backup.key": BackupKey
 }
 
 export interface Events {

@@ -12,6 +12,7 @@ import { Page } from '@/parts/Page'
 import { ErrorState, LoadingRows } from '@/parts/states'
 import { WithCode } from '@/parts/WithCode'
 import { useOverview } from '@/state/overview'
+import { Backups } from './Backups'
 import { firstOf, type Group, grouped, lengthOf, matching } from './groups'
 import { SettingRow } from './SettingRow'
 import './settings.css'
@@ -88,6 +89,7 @@ export default function Settings() {
           {!searching && drawn >= length && (
             <>
               <TrustedFolders />
+              {!cwd && <Backups />}
               {!cwd && <Daemon />}
             </>
           )}

@@ -1,0 +1,1 @@
+"""Archives of a home: made while everybody works, tried out, taken away in time, and restored."""

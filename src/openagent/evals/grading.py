@@ -1,6 +1,7 @@
 """Whether a patch resolves its instance: what must pass now passes, and what passed still does."""
 
 import asyncio
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,6 +36,7 @@ _MODEL_PATCH, _TEST_PATCH = 10, 11
 _APPLY = ("git apply", "git apply --3way", "git apply --reject", "patch --batch --forward --fuzz=5 -p1 -i")
 """In this order, each on the tree as it was."""
 _PASSED = ("PASSED", "XFAIL")
+_FAILURE = re.compile(r"\b(?:fail(?:s|ed|ures?)?|errors?)\b|^not ok\b", re.IGNORECASE | re.MULTILINE)
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True):
@@ -103,8 +105,9 @@ def judge(instance: Instance, need: Need, ended: Ended) -> Verdict:
     why: Why = ""
     if not outcomes:
         why = "nothing_ran"
-    elif ended.exit_code and not {"FAILED", "ERROR"} & set(outcomes.values()):
-        # A patch can print lines of its own that look like a test that passed.
+    elif ended.exit_code and not _FAILURE.search(ended.output):
+        # A patch can print lines of its own that look like a test that passed. Runners count failures that no test's
+        # line tells (Django's unexpected successes, a fixture's error): those the datasets' lists leave out, too.
         why = "untrue_log"
     elif still_failing or broken:
         why = "still_failing" if still_failing else "broke_tests"

@@ -78,6 +78,8 @@ from openagent.store.tasks import SqlTasks
 from openagent.telemetry.cache_misses import CacheWatch
 from openagent.telemetry.ledger import BudgetLedger
 from openagent.telemetry.measures import Measures
+from openagent.telemetry.otlp import Otlp
+from openagent.telemetry.traces import Traces
 from openagent.telemetry.watched import Watched
 from openagent.tools.mcp.host import MCPHost
 from openagent.tools.mcp.server import Authorize, McpServer, Sample
@@ -199,10 +201,17 @@ def assemble(
         *([Path(kept).expanduser()] if kept else []),
     ]
 
-    measures = Measures()
-    for kind, hear in measures.hearers():
+    wanted = settings.telemetry.otlp or configs.environment({}).get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    otlp = Otlp(settings.telemetry.otlp, configs.environment({})) if wanted else None
+
+    def about(session: str) -> tuple[str, str]:
+        found = loaded.find(session)
+        return (found.info.parent or "", found.info.template) if found else ("", "")
+
+    measures, traces = Measures(), Traces(about, otlp.tell if otlp else None)
+    for kind, hear in (*measures.hearers(), *traces.hearers()):
         bus.subscribe(kind, hear)
-    watched = Watched(measures)
+    watched = Watched(measures, traces)
 
     prices = price_book(configs.load, VENDOR_SETTINGS)
     ledger = build_ledger(
@@ -428,9 +437,11 @@ def assemble(
         exits=exits,
         beside=[
             functools.partial(look_daily, lambda: configs.load().settings.backup.daily, make_due_backup),
-            *([push_to_influx] if settings.telemetry.influx else []),
+            *([push_to_influx] if settings.telemetry.influx else ()),
+            *([otlp.run] if otlp else ()),
         ],
         closing=[
+            *([otlp.close] if otlp else ()),
             custom.gate.close,
             terminals.close,
             others_history.close,

@@ -48,6 +48,24 @@ async def test_every_answer_has_a_trace_id_of_its_own_and_an_error_says_it_too(t
         assert [answer.json()["trace"] for answer in refused] == [answer.headers[TRACE] for answer in refused]
 
 
+async def test_who_brings_a_trace_along_finds_all_of_it_there(tmp_path: Path) -> None:
+    given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    async with house(tmp_path, [{"text": "hi"}], web=True) as h, rest(h, traceparent=given) as owner:
+        place = f"/api/agents/{await owner.agent()}/message"
+        async with owner.client.stream(
+            "POST", place, json={"text": "hi"}, headers={"Accept": "text/event-stream"}
+        ) as response:
+            started = [data["op_id"] async for kind, data in events(response) if kind == "turn.started"]
+        refused = await owner("GET", "/api/agents/none")
+        assert response.headers[TRACE] == refused.headers[TRACE] == refused.json()["trace"] == given[3:35]
+        assert started[0].startswith(given)
+        (asked,) = [dict(each.headers) for each in h.sim.requests if each.method == "POST"]
+        assert asked["traceparent"].startswith(given[:36])
+        other = await owner("GET", "/api/agents", traceparent="00-" + "0" * 32 + "-" + "1" * 16 + "-01")
+        assert len(other.headers[TRACE]) == 32
+        assert other.headers[TRACE].strip("0")
+
+
 async def test_the_log_tells_of_a_refusal_under_its_trace_id(tmp_path: Path) -> None:
     kept = Kept()
     logger = logging.getLogger("openagent.gateway.rest.app")

@@ -13,7 +13,7 @@ from openagent.protocol.metrics import MetricsExport, MetricsFormat
     epilog=examples(
         "openagent metrics | grep openagent_turns",
         "openagent metrics | promtool check metrics",
-        "openagent metrics --format influx | influx -import -path=/dev/stdin",
+        "openagent metrics --format influx | curl --data-binary @- 'http://localhost:8086/write?db=openagent'",
     ),
 )
 @click.option(

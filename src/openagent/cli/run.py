@@ -31,6 +31,7 @@ from openagent.client.command_line import (
     wrong_use,
 )
 from openagent.client.launch import DaemonDidNotStart
+from openagent.client.own_trace import own
 from openagent.client.text import call_line, clean, one_line, plan_lines
 from openagent.client.thin import ConnectionEnded, Refused, ThinClient, explain, parse, to_json
 from openagent.protocol.ids import new_session_id
@@ -119,6 +120,7 @@ def answer(parsed: Arguments, program: str, draw: Draw | None = None) -> int:
     except KeyboardInterrupt:
         return complain("Cancelled.", CANCELLED)
     code, _ = perform(parsed, draw)
+    own.ended("openagent run", code)
     if code == exit_codes.NO_MODEL and parsed.output == "text" and _set_up(parsed):
         return perform(parsed, draw)[0]
     return code

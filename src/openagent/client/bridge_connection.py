@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from openagent.client.client import Client, connect
+from openagent.client.own_trace import own
 from openagent.client.reconnect import Link
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.events import AnyEvent
@@ -39,7 +40,7 @@ class BridgeConnection:
     follower: Follower
 
     def __init__(self) -> None:
-        self._prefix = secrets.token_hex(4)
+        self._prefix = own.given + secrets.token_hex(4)
         self._numbers = count(1)
         self._link = Link(self._connect)
         self._following: asyncio.Task[None] | None = None

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from openagent.client import elsewhere
 from openagent.client.launch import DaemonDidNotStart, bring_up
+from openagent.client.own_trace import own
 from openagent.client.transport import Transport, UnixTransport, WebSocketTransport
 from openagent.protocol import locations
 from openagent.protocol.codec import decode_event, encode_op
@@ -53,7 +54,7 @@ class Client:
         self._seqs: dict[str, int] = {}
         """Of each attached session: the newest durable event received."""
         self._coming_back: asyncio.Task[None] | None = None
-        self._prefix = os.urandom(4).hex()
+        self._prefix = own.given + os.urandom(4).hex()
         self._count = 0
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._listeners: dict[str, set[asyncio.Queue[AnyEvent | None]]] = {}

@@ -15,6 +15,7 @@ from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket  # noqa: N812
 
 from openagent.client.launch import bring_up
+from openagent.client.own_trace import own
 from openagent.protocol import locations
 from openagent.protocol.version import PROTOCOL_VERSION
 
@@ -94,7 +95,7 @@ class ThinClient:
     def queue(self, op: str, **fields: Any) -> str:
         """Add an op to what the next `flush` sends, and return its id."""
         self._count += 1
-        op_id = f"{os.getpid()}-{self._count}"
+        op_id = f"{own.before_ids}{os.getpid()}-{self._count}"
         self._add(to_json({"op": op, "id": op_id, **fields}))
         return op_id
 

@@ -120,6 +120,8 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """Sent with every request, beside those of the wire profile."""
     timeout: Seconds = 300.0
     """Seconds without a byte from the provider after which a request counts as failed."""
+    traced: bool | None = None
+    """Whether it is told which trace a request is part of (`traceparent`). Left out: if it is on this machine."""
     dialect: DialectName | None = None
     """The names and arguments under which its models are offered tools, and understood in any case. Left out: what a
     model's family knows, `own` where that is not known."""
@@ -333,6 +335,9 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True):
     """Sent along as `Authorization: Token …`. Write `"${VARIABLE}"`, so that the file holds no secret."""
     every: Seconds = 15.0
     """Seconds from one time to the next."""
+    otlp: Address = ""
+    """Where traces and metrics go, by OTLP over HTTP: `http://localhost:4318`. Needs the extra `otel`. Empty: where
+    `OTEL_EXPORTER_OTLP_ENDPOINT` of the daemon's own environment says, if anywhere."""
 
     def __repr__(self) -> str:
         return _repr_without_secrets(self)

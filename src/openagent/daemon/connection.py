@@ -27,6 +27,8 @@ BEHIND = 1024 * 1024
 """Unsent bytes from which on a client is spared the output of commands, so that it can catch up with the rest."""
 trace_id: ContextVar[str] = ContextVar("trace_id", default="")
 """The op that everything logged from here on was done for."""
+called_from: ContextVar[str] = ContextVar("called_from", default="")
+"""The `traceparent` of the HTTP request that ops are made for, where it had one."""
 GAP = "\n[… output left out: this client did not keep up …]\n"
 _log = logging.getLogger(__name__)
 

@@ -8,17 +8,17 @@ request on a cookie's strength must name its Origin.
 from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openagent.daemon.callers import Caller
-from openagent.daemon.connection import trace_id
+from openagent.daemon.connection import called_from, trace_id
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
 from openagent.gateway.rest.problems import not_authenticated, problem
+from openagent.protocol.trace_context import new_trace, read_traceparent
 
 LOGIN = "/api/login"
 TRACE = "Trace-Id"
@@ -77,8 +77,10 @@ class Guard:
             await self.app(scope, receive, send)
             return
         # Everything that is logged from here on, the ops it makes and their events carry it, and so does the answer.
-        trace = f"rest-{uuid4().hex[:16]}"
+        given = read_traceparent(Headers(scope=scope).get("traceparent", ""))
+        trace = given.trace if given else new_trace()
         trace_id.set(trace)
+        called_from.set(given.traceparent if given else "")
         with_headers = _adding_headers(send, {**_HEADERS, TRACE: trace})
         refusal = await self._refusal(scope)
         if refusal is not None:

@@ -46,6 +46,8 @@ class ModelRequest(Struct, frozen=True):
     """off, low, medium, high; None leaves it to the provider."""
     session: str = ""
     """For providers that route requests of one conversation to one cache."""
+    traceparent: str = ""
+    """The trace it is part of, for providers that may know."""
 
 
 class TextChunk(Struct, frozen=True):

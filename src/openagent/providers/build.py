@@ -202,6 +202,7 @@ def _endpoint(
         organization=settings.organization or (env.get("OPENAI_ORG_ID", "") if settings.kind == "openai" else ""),
         headers=tuple(settings.headers.items()),
         needs_key=settings.kind != "compatible",
+        traced=settings.traced,
         stall_timeout=settings.timeout,
         tongues=Tongues(settings.dialect, settings.dialects),
     )

@@ -79,6 +79,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """How long a server may stay silent, before its answer and within it."""
     tongues: Tongues = Tongues("own")
     """The names under which models there know tools."""
+    traced: bool | None = None
+    """It is told which trace a request is part of. None: if it is on this machine; others could tell by it which
+    requests of several accounts, or to several vendors, are one person's."""
 
     def __repr__(self) -> str:
         return f"Endpoint(name={self.name!r}, base_url={self.base_url!r}, auth={self.auth!r})"
@@ -117,6 +120,7 @@ class HttpProvider(ABC):
         self._base_path = ""
         self._base_url = endpoint.base_url.rstrip("/")
         self._host = _host_of(self._base_url, endpoint)
+        self._is_told = bool(_LOOPBACK.match(self._base_url)) if endpoint.traced is None else endpoint.traced
         self._tongues: dict[str, Tongue] = {}
 
     def __repr__(self) -> str:
@@ -143,7 +147,8 @@ class HttpProvider(ABC):
         body = self.encode(tongue.request(request))
         reader = self.reader(who)
         received: list[bytes] = []
-        async with self._asked(self.path(request), body, request.model, who) as chunks:
+        trace = request.traceparent if self._is_told else ""
+        async with self._asked(self.path(request), body, request.model, who, trace=trace) as chunks:
             parser = EventParser()
             kept = size = 0
             async for chunk in chunks:
@@ -192,16 +197,16 @@ class HttpProvider(ABC):
 
     @asynccontextmanager
     async def _asked(
-        self, path: str, body: bytes | None, model: str, who: Who, *, beside_v1: bool = False
+        self, path: str, body: bytes | None, model: str, who: Who, *, trace: str = "", beside_v1: bool = False
     ) -> AsyncGenerator[AsyncIterator[bytes]]:
         """What came back, a piece at a time. Without a body it is a GET."""
         line = self._line if self._line_sought else await self._open_line()
         if line is None:
             base = self._base_url.removesuffix("/v1") if beside_v1 else self._base_url
-            async with self._send(base + path, body, model, who) as response:
+            async with self._send(base + path, body, model, who, trace) as response:
                 yield response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
             return
-        headers = await self._headers(None if body is None else len(body), model, who)
+        headers = await self._headers(None if body is None else len(body), model, who, trace)
         base = self._base_path.removesuffix("/v1") if beside_v1 else self._base_path
         try:
             async with line.ask(base + quote(path, safe=_NOT_QUOTED), headers, body) as response:
@@ -211,7 +216,7 @@ class HttpProvider(ABC):
         except LineProblem as problem:
             raise _from_transport(who, problem, self.endpoint.stall_timeout) from None
 
-    async def _headers(self, length: int | None, model: str, who: Who) -> list[tuple[str, str]]:
+    async def _headers(self, length: int | None, model: str, who: Who, trace: str) -> list[tuple[str, str]]:
         key = await self.credential()
         if not key and self.endpoint.needs_key:
             raise AuthenticationFailed(f"There is no API key for {who.name}.", hint=who.credential_hint)
@@ -224,14 +229,16 @@ class HttpProvider(ABC):
             length=length,
             model=model,
             organization=self.endpoint.organization,
-            extra=self.endpoint.headers,
+            extra=(*self.endpoint.headers, ("traceparent", trace)) if trace else self.endpoint.headers,
         )
 
     @asynccontextmanager
-    async def _send(self, url: str, body: bytes | None, model: str, who: Who) -> AsyncGenerator["httpx2.Response"]:
+    async def _send(
+        self, url: str, body: bytes | None, model: str, who: Who, trace: str
+    ) -> AsyncGenerator["httpx2.Response"]:
         import httpx2
 
-        headers = await self._headers(None if body is None else len(body), model, who)
+        headers = await self._headers(None if body is None else len(body), model, who, trace)
         timeout = httpx2.Timeout(self.endpoint.stall_timeout, connect=self.endpoint.connect_timeout)
         try:
             request = httpx2.Request(

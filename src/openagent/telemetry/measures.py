@@ -27,6 +27,7 @@ from openagent.protocol.events import (
 )
 from openagent.telemetry.instruments import Counter, Family, Histogram
 from openagent.telemetry.tokens import TokenUsage
+from openagent.telemetry.watched_provider import Attempted
 
 FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds, for what people do not notice when all is well."""
@@ -148,14 +149,14 @@ class Measures:
         else:
             self.cost.add(model, by=record.cost_usd)
 
-    def answered(self, provider: str, model: str, *, seconds: float, first: float | None, cause: str) -> None:
-        """One attempt at a request has ended; `cause` says on what, where it failed."""
-        self.provider_requests.add(provider, model, "failed" if cause else "done")
-        if cause:
-            self.provider_errors.add(provider, cause)
-        self.provider_seconds.observe(seconds, provider, model)
-        if first is not None:
-            self.first_token.observe(first, provider, model)
+    def attempted(self, attempt: Attempted) -> None:
+        provider, model = attempt.provider, attempt.request.model
+        self.provider_requests.add(provider, model, "failed" if attempt.cause else "done")
+        if attempt.cause:
+            self.provider_errors.add(provider, attempt.cause)
+        self.provider_seconds.observe(attempt.seconds, provider, model)
+        if attempt.first is not None:
+            self.first_token.observe(attempt.first, provider, model)
 
     def mcp_called(self, server: str, seconds: float, end: str) -> None:
         self.mcp_calls.add(server, end)

@@ -5,38 +5,25 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from functools import cache
+from typing import NamedTuple
 
 from openagent.plugins.provider import Answer, ModelInfo, ModelRequest, Provider, ProviderError, StreamItem
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-class Attempt:
-    """One request under way."""
+class Attempted(NamedTuple):
+    """One attempt at a request, when it has ended."""
 
-    __slots__ = ("_began", "_ended", "_on_end", "first", "provider", "request")
-
-    def __init__(self, provider: str, request: ModelRequest, on_end: "OnEnd") -> None:
-        self.provider = provider
-        self.request = request
-        self.first: float | None = None
-        """Seconds to the first piece of the answer."""
-        self._began = time.perf_counter()
-        self._on_end = on_end
-        self._ended = False
-
-    def came(self) -> None:
-        if self.first is None:
-            self.first = time.perf_counter() - self._began
-
-    def end(self, cause: str = "", answer: Answer | None = None) -> None:
-        if not self._ended:
-            self._ended = True
-            self._on_end(self, time.perf_counter() - self._began, cause, answer)
-
-
-OnEnd = Callable[[Attempt, float, str, Answer | None], None]
-"""Hears of an attempt, how long it took in seconds, why it failed (empty: it did not), and its answer."""
+    provider: str
+    request: ModelRequest
+    """As it was sent."""
+    seconds: float
+    first: float | None
+    """Seconds to the first piece of the answer."""
+    cause: str
+    """Why it failed; empty: it did not."""
+    answer: Answer | None
 
 
 @cache
@@ -48,26 +35,42 @@ def cause_of(problem: type[BaseException]) -> str:
 class WatchedProvider:
     scripted = False
 
-    def __init__(self, inner: Provider, begin: Callable[[str, ModelRequest], Attempt]) -> None:
-        """`begin` is told the provider and the request, and may have it sent a little differently."""
+    def __init__(
+        self,
+        inner: Provider,
+        prepare: Callable[[ModelRequest], ModelRequest],
+        ended: Callable[[Attempted], None],
+    ) -> None:
         self.name = inner.name
         self._inner = inner
-        self._begin = begin
+        self._prepare = prepare
+        self._ended = ended
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
-        attempt = self._begin(self.name, request)
+        request = self._prepare(request)
+        began = time.perf_counter()
+        first: float | None = None
+        ended = False
+
+        def end(cause: str, answer: Answer | None = None) -> None:
+            nonlocal ended
+            if not ended:
+                ended = True
+                self._ended(Attempted(self.name, request, time.perf_counter() - began, first, cause, answer))
+
         try:
-            async with aclosing(self._inner.stream(attempt.request)) as items:
+            async with aclosing(self._inner.stream(request)) as items:
                 async for item in items:
-                    attempt.came()
-                    if type(item) is Answer:
-                        attempt.end(answer=item)
+                    if first is None:
+                        first = time.perf_counter() - began
+                    if type(item) is Answer:  # who reads it comes back for no more
+                        end("", item)
                     yield item
         except ProviderError as problem:
-            attempt.end(cause_of(type(problem)))
+            end(cause_of(type(problem)))
             raise
         finally:
-            attempt.end("cancelled")  # whoever asked has left, unless one of the above was first
+            end("cancelled")  # whoever asked has left, unless it ended before
 
     async def models(self) -> list[ModelInfo]:
         return await self._inner.models()

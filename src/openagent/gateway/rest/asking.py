@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from openagent.daemon.callers import Caller
-from openagent.daemon.connection import Connection, trace_id
+from openagent.daemon.connection import Connection, called_from, trace_id
 from openagent.daemon.daemon import Daemon
 from openagent.gateway.authentication import Answer, Gate
 from openagent.gateway.rest.decode import (
@@ -28,6 +28,7 @@ from openagent.gateway.rest.problems import Refused, problem
 from openagent.protocol.op import Done, Op
 from openagent.protocol.routes import Page
 from openagent.protocol.tokens import LoginAddress, TokenCreated
+from openagent.protocol.trace_context import new_trace
 
 LONGEST_KEY = 255
 MOST_KEPT = 4 * 1024 * 1024
@@ -126,8 +127,11 @@ class Asking:
 
 
 def new_op_id() -> str:
-    """The request's trace id: its events, the log and the answer can be held against each other."""
-    return trace_id.get() or f"rest-{uuid4().hex[:16]}"
+    """The request's trace id: its events, the log and the answer can be held against each other. Of a trace that the
+    caller began, which may have many requests, one of its own, that begins with who called."""
+    if caller := called_from.get():
+        return f"{caller}.{uuid4().hex[:8]}"
+    return trace_id.get() or new_trace()
 
 
 def encode(endpoint: Endpoint, result: object) -> Response:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -62,6 +63,11 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"ServerDefinition({self.name!r}, {self.transport})"
+
+    @property
+    def is_here(self) -> bool:
+        """It runs on this machine."""
+        return not self.url or urlsplit(self.url).hostname in ("127.0.0.1", "localhost", "::1")
 
     @property
     def target(self) -> str:

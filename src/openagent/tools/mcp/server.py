@@ -144,7 +144,8 @@ class McpServer:
         else:
             return result
         finally:
-            watch.mcp_called(self.name, time.perf_counter() - began, end)
+            seconds = time.perf_counter() - began
+            watch.mcp_called(self.name, seconds, end, session=context.session, call_id=context.call_id)
 
     async def _call(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> "types.CallToolResult":
 
@@ -156,9 +157,17 @@ class McpServer:
             tasks = await asyncio.to_thread(import_module, "openagent.tools.mcp.task_calls")
             if self._client is not None and tasks.takes_tasks(self._client):
                 return await self._call_as_task(tasks, tool, arguments, context, on_progress)
+        meta: Any = self._trace(context)
         return await self._request(
-            lambda client: client.call_tool(tool, dict(arguments), progress_callback=on_progress), context
+            lambda client: client.call_tool(tool, dict(arguments), progress_callback=on_progress, meta=meta), context
         )
+
+    def _trace(self, context: ToolContext) -> dict[str, str] | None:
+        """As MCP has it. Servers elsewhere are not told: they could tell by it whose calls belong together."""
+        if self._call_watch is None or not self.definition.is_here:
+            return None
+        found = self._call_watch.traceparent(context.session, context.call_id)
+        return {"traceparent": found} if found else None
 
     async def _call_as_task(
         self, tasks: Any, tool: str, arguments: Mapping[str, Any], context: ToolContext, on_progress: Any
@@ -172,7 +181,7 @@ class McpServer:
             context.output("progress", f"{said}\n")
 
         client, lost = self._connection()
-        begun = tasks.TaskCall(client, ask, tell)
+        begun = tasks.TaskCall(client, ask, tell, self._trace(context))
         with self._asked_in(context):
             return await begun.run(tool, arguments, on_progress)
 

@@ -34,9 +34,12 @@ def takes_tasks(client: Client) -> bool:
 
 
 class TaskCall:
-    """`told` is shown what the server says about how far it is."""
+    """`told` is shown what the server says about how far it is. `meta` goes along with the call."""
 
-    def __init__(self, client: Client, asking: Asking, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, client: Client, asking: Asking, told: Callable[[str], None], meta: Mapping[str, Any] | None = None
+    ) -> None:
+        self._meta = meta
         self._client = client
         self._asking = asking
         self._told = told
@@ -59,7 +62,9 @@ class TaskCall:
 
     async def _begin(self, tool: str, arguments: Mapping[str, Any], on_progress: Progress) -> dict[str, Any]:
         """The SDK refuses any answer to this method but a result, so it is asked past its check."""
-        params = {"name": tool, "arguments": dict(arguments), "task": {"ttl": KEPT_MS}}
+        params: dict[str, Any] = {"name": tool, "arguments": dict(arguments), "task": {"ttl": KEPT_MS}}
+        if self._meta:
+            params["_meta"] = dict(self._meta)
         data: dict[str, Any] = {"method": "tools/call", "params": params}
         options: Any = {"on_progress": on_progress}
         session = self._client.session

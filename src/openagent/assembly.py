@@ -20,7 +20,6 @@ from openagent.access.reach import CallersReach
 from openagent.access.tokens import Access
 from openagent.agents.team import Team
 from openagent.agents.templates import TEAM_TOOLS, TemplateNames
-from openagent.backups.daily import look_daily
 from openagent.codebase.learning import IndexLearning
 from openagent.codebase.notes import CodeGate
 from openagent.codebase.service import IndexService
@@ -35,8 +34,10 @@ from openagent.core.pace import Pace
 from openagent.core.runtime import Runtime
 from openagent.customizing.extras import ExtrasService
 from openagent.customizing.service import Customizing
+from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Behind, Daemon, Handler
 from openagent.daemon.heap import Heap
+from openagent.daemon.hourly import look_hourly
 from openagent.daemon.idle_sessions import IdleSessions
 from openagent.daemon.late_binding import Late
 from openagent.daemon.loaded_sessions import LoadedSessions
@@ -52,10 +53,12 @@ from openagent.plugins.extras import Extras
 from openagent.plugins.loading import Collectors, PluginLoader
 from openagent.plugins.places import Places
 from openagent.protocol import locations
-from openagent.protocol.backups import BackupCreate, BackupKey, BackupMade, BackupsList, BackupVerify
+from openagent.protocol.backups import BackupCreate, BackupKey, BackupsList, BackupVerify
 from openagent.protocol.events import McpServerStatus
 from openagent.protocol.history import HistoryFind, HistoryImport, UsageAll
 from openagent.protocol.metrics import MetricsExport
+from openagent.protocol.origin import FOREIGN_AGENTS
+from openagent.protocol.reports import ReportSend, ReportShow
 from openagent.protocol.repository import GitBranch, GitCommit, GitPullRequest, GitPush, GitStatus
 from openagent.protocol.review import ReviewRevert, ReviewShow
 from openagent.providers.transcript import forget_session
@@ -98,7 +101,9 @@ from openagent.workbench.workspaces import WorkspaceService
 
 if TYPE_CHECKING:
     from openagent.backups.service import BackupService
+    from openagent.protocol.usage import UsageRow
     from openagent.usage.monitoring import Monitoring
+    from openagent.usage.reporting import ReportService
 
 PRELOAD_DELAY = 1.0
 """Seconds after the start at which heavy parts are loaded: whoever started the daemon asks something first."""
@@ -385,10 +390,41 @@ def assemble(
 
         return BackupService(Home(configs.environment({})), models.vault, lambda: configs.load().settings)
 
-    async def make_due_backup() -> BackupMade:
-        return await (await asyncio.to_thread(backups)).make_due()
+    async def make_due_backup() -> None:
+        if configs.load().settings.backup.daily:
+            await (await asyncio.to_thread(backups)).make_due()
 
     others_history = LoadedWhenAsked((HistoryFind, HistoryImport, UsageAll), history)
+
+    @functools.cache
+    def reports() -> "ReportService":
+        from openagent.usage.report_sending import PASSWORD_ENTRY
+        from openagent.usage.reporting import ReportService
+        from openagent.vault.entries import ApiKey
+
+        async def others(connection: Connection, since: float, until: float) -> "list[UsageRow]":
+            asked = UsageAll(id="-", agents=list(FOREIGN_AGENTS), since=since, until=until)
+            return (await others_history.ask(connection, asked)).rows
+
+        def password() -> str:
+            if given := configs.load().settings.report.smtp_password:
+                return given
+            kept = models.vault.get(PASSWORD_ENTRY)
+            return kept.key.reveal() if isinstance(kept, ApiKey) else ""
+
+        return ReportService(
+            store,
+            home,
+            settings=lambda: configs.load().settings.report,
+            tasks=SqlTasks(store).tasks,
+            others=others,
+            password=password,
+        )
+
+    async def send_due_report() -> None:
+        if configs.load().settings.report.every is not None:
+            await (await asyncio.to_thread(reports)).send_due()
+
     handlers: list[Handler] = [
         *models.handlers(),
         *UsageService(store).handlers(),
@@ -408,6 +444,7 @@ def assemble(
         *search.handlers(),
         *others_history.handlers(),
         *LoadedWhenAsked((BackupCreate, BackupsList, BackupVerify, BackupKey), backups).handlers(),
+        *LoadedWhenAsked((ReportShow, ReportSend), reports).handlers(),
         *QueueService(manager).handlers(),
         *ConfigChange(configs).handlers(),
         *ToolSwitch(configs, manager, team.own_tools).handlers(),
@@ -436,7 +473,7 @@ def assemble(
         mcp=mcp,
         exits=exits,
         beside=[
-            functools.partial(look_daily, lambda: configs.load().settings.backup.daily, make_due_backup),
+            functools.partial(look_hourly, make_due_backup, send_due_report),
             *([push_to_influx] if settings.telemetry.influx else ()),
             *([otlp.run] if otlp else ()),
         ],

@@ -158,6 +158,9 @@ async def looking(h: House, client: Client, session: str) -> None:
     assert (await say(client, "metrics.agents")).agents
     await say(client, "metrics.cost", days=7)
     assert "openagent_turns_total" in (await say(client, "metrics.export")).text
+    assert (await say(client, "report.show", period="day", format="html")).text
+    await say(client, "config.set", key="report.folder", value=str(h.home / "reports"))
+    assert (await say(client, "report.send", period="day")).places
     backup = (await say(client, "backup.create")).backup
     assert (await say(client, "backup.list")).backups == [backup]
     assert (await say(client, "backup.verify", archive=backup.name)).files

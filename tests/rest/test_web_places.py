@@ -16,6 +16,7 @@ REASONS = {
     "terminal.close": "a terminal goes on while its tab is left, and ends with `exit` or unwatched",
     "index.watch": "holds a connection open: for `openagent index watch`; the web builds when asked",
     "metrics.export": "for programs that collect it; people see the same on the dashboard and in analytics",
+    "report.send": "where reports go is a setting that sends by itself; who is at the web reads the report there",
     "daemon.stop": "a page that stops what serves it could not start it again: `openagent stop`",
 }
 

@@ -86,6 +86,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "metrics": Entry(
             "openagent.cli.monitoring:metrics", "Print what the daemon counted, for Prometheus or InfluxDB"
         ),
+        "report": Entry("openagent.cli.report:report", "Report what a day, week or month came to"),
     },
     "admin": {
         "serve": Entry("openagent.cli.serve:serve", "Run the daemon, here or in the background"),

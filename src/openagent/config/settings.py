@@ -12,7 +12,7 @@ ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "comp
 PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 
 DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset(
-    {("store",), ("log",), ("web",), ("telemetry",), ("backup",), ("tools", "search")}
+    {("store",), ("log",), ("web",), ("telemetry",), ("backup",), ("report",), ("tools", "search")}
 )
 """One daemon serves many projects, so a project cannot set these."""
 
@@ -25,7 +25,7 @@ AT_START: frozenset[str] = frozenset(
 """What the daemon reads when it starts, and not again; all else counts from the next message on."""
 
 ONE_FOR_ALL: frozenset[str] = (
-    AT_START | {"backup", "budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}
+    AT_START | {"backup", "report", "budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}
 ) - {"tools.disabled"}
 """What all sessions share. A project's own would be shown, and nobody would go by it. Of tools that are disabled, a
 project's list holds for its sessions."""
@@ -304,6 +304,33 @@ class BackupSettings(Struct, frozen=True, kw_only=True):
     """Put in what undo needs, too."""
 
 
+class ReportSettings(Struct, frozen=True, kw_only=True):
+    """Reports that are sent by themselves, each when its time is over. `openagent report` shows one at any time."""
+
+    every: Literal["day", "week", "month"] | None = None
+    """How often. Left out: none."""
+    format: Literal["md", "html"] = "html"
+    """Of the file."""
+    folder: str = ""
+    """A folder to write them into, each under its date."""
+    mail_to: list[str] = []
+    """Addresses to mail them to."""
+    mail_from: str = ""
+    """Whom the mail is from. Empty: `smtp_user`, or the first of `mail_to`."""
+    smtp: str = ""
+    """The mail server: `smtp://host:587`, encrypted where it can be, or `smtps://host`."""
+    smtp_user: str = ""
+    """Who logs in there. Empty: nobody does. A password is sent over an encrypted connection alone."""
+    smtp_password: str = ""
+    """Write `"${VARIABLE}"`, so that the file holds no secret. Empty: the vault's, from `openagent auth add smtp
+    --no-test`."""
+    webhook: Address = ""
+    """An address that gets each as JSON: `text` for people, `report` with every figure."""
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
 class LimitSettings(Struct, frozen=True, kw_only=True):
     """What a new session may do in one turn, unless it is created with other limits."""
 
@@ -470,6 +497,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     hooks: HookSettings = HookSettings()
     store: StoreSettings = StoreSettings()
     backup: BackupSettings = BackupSettings()
+    report: ReportSettings = ReportSettings()
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()

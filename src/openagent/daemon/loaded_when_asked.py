@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
 
 from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.protocol.op import Op
+
+R = TypeVar("R", bound=Struct)
 
 
 class Service(Protocol):
@@ -35,6 +37,10 @@ class LoadedWhenAsked:
     async def close(self) -> None:
         if isinstance(self._made, _Closes):
             await self._made.close()
+
+    async def ask(self, connection: Connection, op: Op[R]) -> R:
+        """For another service, on behalf of the same client."""
+        return cast("R", await self._carry_out(connection, op))
 
     async def _carry_out(self, connection: Connection, op: Op[Any]) -> Struct:
         async with self._one_makes:

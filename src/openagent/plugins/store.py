@@ -337,6 +337,10 @@ class Store(Protocol):
         """How the turns from one number to another ended, in order."""
         ...
 
+    async def turns_ended(self, *, since: float, until: float) -> list[tuple[str, EndedTurn]]:
+        """How the turns of all sessions ended in a stretch of time, with their sessions, in the order of their ends."""
+        ...
+
     async def last_ends(self, sessions: Sequence[str]) -> dict[str, EndedTurn]:
         """How the last turn that has ended did so, of each of these sessions that has one."""
         ...

@@ -24,6 +24,7 @@ from openagent.protocol import (
     metrics,
     models,
     queue,
+    reports,
     repository,
     review,
     safety,
@@ -59,7 +60,7 @@ _FEATURES = (
         tools,
     ),
     *(mcp, templates, customizing, models, auth, setup, configuration, usage, metrics, workspaces, index, safety),
-    *(grants, tokens, extras, repository, history, backups),
+    *(grants, tokens, extras, repository, history, backups, reports),
 )
 
 

@@ -250,6 +250,9 @@ class SqlStore:
     async def turns(self, session: str, *, first: int, last: int) -> list[EndedTurn]:
         return await self._read(turns.ends, session, first, last)
 
+    async def turns_ended(self, *, since: float, until: float) -> list[tuple[str, EndedTurn]]:
+        return await self._read(turns.ended_between, since, until)
+
     async def last_ends(self, sessions: Sequence[str]) -> dict[str, EndedTurn]:
         return await self._read(turns.last_ends, sessions)
 

@@ -41,6 +41,15 @@ def ends(connection: Connection, session: str, first: int, last: int) -> list[En
     return [_end_decoder.decode(record) for record in found]
 
 
+def ended_between(connection: Connection, since: float, until: float) -> list[tuple[str, EndedTurn]]:
+    statement = (
+        select(turns.c.session_id, turns.c.record)
+        .where(turns.c.ended_at >= since, turns.c.ended_at < until)
+        .order_by(turns.c.ended_at, turns.c.session_id)
+    )
+    return [(row.session_id, _end_decoder.decode(row.record)) for row in connection.execute(statement)]
+
+
 def last_ends(connection: Connection, sessions: Sequence[str]) -> dict[str, EndedTurn]:
     last = (
         select(turns.c.session_id, func.max(turns.c.turn).label("turn"))

@@ -9,19 +9,21 @@ from openagent.protocol.usage import FailureReport, FailureRow, GroupBy, UsageRe
 from openagent.telemetry.tokens import SessionTokenStats, TokenUsage
 
 
-def usage_report(records: Iterable[TokenUsage], by: GroupBy = "model") -> UsageReport:
-    """Days in order, everything else by cost and then by tokens, the largest first."""
-    key_of = _KEYS[by]
+def usage_report(
+    records: Iterable[TokenUsage], by: GroupBy = "model", key: Callable[[TokenUsage], str] | None = None
+) -> UsageReport:
+    """Days in order, everything else by cost and then by tokens, the largest first. `key` groups in its own way."""
+    key_of = key or _KEYS[by]
     groups: dict[str, SessionTokenStats] = {}
     latencies: dict[str, list[float]] = {}
     total = SessionTokenStats()
     for record in records:
-        key = key_of(record)
-        groups[key] = groups.get(key, _NOTHING).with_request(record)
+        group = key_of(record)
+        groups[group] = groups.get(group, _NOTHING).with_request(record)
         total = total.with_request(record)
         if record.latency_ms is not None:
-            latencies.setdefault(key, []).append(record.latency_ms)
-    rows = [_row(key, stats, latencies.get(key, [])) for key, stats in sorted(groups.items())]
+            latencies.setdefault(group, []).append(record.latency_ms)
+    rows = [_row(group, stats, latencies.get(group, [])) for group, stats in sorted(groups.items())]
     if by != "day":
         rows.sort(key=lambda row: (row.cost_usd, row.usage.input_tokens + row.usage.output_tokens), reverse=True)
     every = [latency for group in latencies.values() for latency in group]
@@ -47,12 +49,12 @@ def _row(key: str, stats: SessionTokenStats, latencies: Sequence[float]) -> Usag
         cost_usd=stats.total_cost,
         unpriced=stats.unpriced_count,
         cached_percent=round(100 * tokens.cached_tokens / tokens.input_tokens, 1) if tokens.input_tokens else 0.0,
-        latency_ms=_at_share(ordered, 0.5),
-        slow_latency_ms=_at_share(ordered, 0.95),
+        latency_ms=at_share(ordered, 0.5),
+        slow_latency_ms=at_share(ordered, 0.95),
     )
 
 
-def _at_share(ordered: Sequence[float], share: float) -> float:
+def at_share(ordered: Sequence[float], share: float) -> float:
     """The value that this share of the others does not exceed."""
     return round(ordered[max(0, math.ceil(share * len(ordered)) - 1)], 1) if ordered else 0.0
 

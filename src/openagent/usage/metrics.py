@@ -52,12 +52,15 @@ class MetricsService:
         return replace(measured, jail=await asyncio.to_thread(session.shell.use))
 
     async def _cost(self, connection: Connection, op: MetricsCost) -> CostAnalysis:
-        days = min(max(op.days, 1), LONGEST_DAYS)
-        now = datetime.now()
-        # A projection is the same however many days are asked for.
-        looked_at = max(days, now.day, DAYS_THAT_TELL)
-        known = [_usage(row) for row in await self._store.usage_rows(since=_midnight(now, looked_at - 1))]
-        return await asyncio.to_thread(_analysis, known, days, now)
+        return await cost_of(self._store, min(max(op.days, 1), LONGEST_DAYS))
+
+
+async def cost_of(store: Store, days: int) -> CostAnalysis:
+    now = datetime.now()
+    # A projection is the same however many days are asked for.
+    looked_at = max(days, now.day, DAYS_THAT_TELL)
+    known = [token_usage(row) for row in await store.usage_rows(since=_midnight(now, looked_at - 1))]
+    return await asyncio.to_thread(_analysis, known, days, now)
 
 
 def _midnight(now: datetime, days_ago: int) -> float:
@@ -143,6 +146,6 @@ def _measured(info: SessionInfo, messages: Sequence[Message], turns: Sequence[En
     )
 
 
-def _usage(row: tuple[str, UsageRecord]) -> TokenUsage:
+def token_usage(row: tuple[str, UsageRecord]) -> TokenUsage:
     session, record = row
     return TokenUsage(session, record.model, record.usage, record.activity, record.cost_usd, record.at)

@@ -2161,7 +2161,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2566,6 +2566,66 @@ export interface Reply {
   result?: unknown
 }
 
+/** What a stretch of time came to. */
+export interface Report {
+  period: "day" | "month" | "week"
+  since: number
+  until: number
+  total: UsageRow
+  projected_month_usd: number
+  parts: UsageRow[]
+  turns: ReportTurns
+  failures: ReportFailure[]
+  tasks_done: string[]
+  by_model: UsageRow[]
+  by_template: UsageRow[]
+  by_project: UsageRow[]
+  by_person: UsageRow[]
+  sessions?: number
+  unpriced_month?: number
+  other_agents?: UsageRow[] | null
+}
+
+/** What went wrong for one reason. */
+export interface ReportFailure {
+  cause: string
+  turns?: number
+  retried?: number
+}
+
+/** Send the report of the last day, week or month that is over to where the settings say. */
+export interface ReportSend {
+  op: "report.send"
+  id: string
+  period?: "day" | "month" | "week"
+}
+
+/** Where a report went. */
+export interface ReportSent {
+  places: string[]
+}
+
+/** What a day, a week or a month came to: tokens, money, durations, tasks, failures. */
+export interface ReportShow {
+  op: "report.show"
+  id: string
+  period?: "day" | "month" | "week"
+  format?: "html" | "json" | "md"
+  back?: number
+  all_agents?: boolean
+}
+
+/** How turns went. */
+export interface ReportTurns {
+  ended?: number
+  done?: number
+  cancelled?: number
+  failed?: number
+  median_ms?: number
+  slow_ms?: number
+  total_ms?: number
+}
+
 /** A file that is not as it was committed last. */
 export interface RepositoryFile {
   path: string
@@ -2750,6 +2810,8 @@ export interface Results {
   "backup.list": BackupList
   "backup.verify": BackupTried
   "backup.key": RecoveryKey
+  "report.show": WrittenReport
+  "report.send": ReportSent
 }
 
 /** A request failed and is sent again. */
@@ -4091,6 +4153,12 @@ export interface WrittenFile {
   bytes?: number
 }
 
+/** A report, as figures and as text. */
+export interface WrittenReport {
+  report: Report
+  text: string
+}
+
 export interface Ops {
   "hello": Hello
   "ping": Ping
@@ -4249,6 +4317,8 @@ export interface Ops {
   "backup.list": BackupsList
   "backup.verify": BackupVerify
   "backup.key": BackupKey
+  "report.show": ReportShow
+  "report.send": ReportSend
 }
 
 export interface Events {

@@ -1,8 +1,9 @@
-import { Select } from '@mantine/core'
+import { Button, Select } from '@mantine/core'
 import { IconChartBar } from '@tabler/icons-react'
 import { Suspense, useState } from 'react'
-import { useAsk } from '@/lib/ask'
+import { act, useAsk } from '@/lib/ask'
 import { usePainted } from '@/lib/by-and-by'
+import { download } from '@/lib/download'
 import { cost, duration, leftOut, money, spend, tokens } from '@/lib/format'
 import { later } from '@/lib/later'
 import { useLive } from '@/lib/live'
@@ -29,6 +30,12 @@ const PERIODS = [
 
 type By = 'model' | 'session' | 'activity'
 
+/** One page that needs no other, to be read and passed on. */
+async function takeReport() {
+  const made = await act('report.show', { period: 'week', format: 'html' })
+  if (made) download('openagent-week.html', made.text, 'text/html')
+}
+
 export default function Analytics() {
   const [length, setLength] = useState('30')
   const since = startOfDay(Number(length) - 1)
@@ -44,7 +51,14 @@ export default function Analytics() {
     <Page
       title="Analytics"
       wide
-      actions={<Choice label="How far back" value={length} choose={setLength} choices={PERIODS} />}
+      actions={
+        <>
+          <Button size="xs" variant="default" onClick={() => void takeReport()}>
+            Report of this week
+          </Button>
+          <Choice label="How far back" value={length} choose={setLength} choices={PERIODS} />
+        </>
+      }
     >
       {pending ? (
         <LoadingRows count={3} height={160} />

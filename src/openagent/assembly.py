@@ -376,7 +376,10 @@ def assemble(
     def monitoring() -> "Monitoring":
         from openagent.usage.monitoring import Monitoring
 
-        return Monitoring(measures, manager, daemon.connections, daemon.started_at)
+        return Monitoring(measures, manager, daemon.connections, daemon.started_at, mcp_statuses)
+
+    def mcp_statuses() -> list[str]:
+        return [server.status for server in mcp.host.all_servers]
 
     async def push_to_influx() -> None:
         from openagent.usage.influx_push import InfluxPush

@@ -90,6 +90,17 @@ class Person:
         return types.ElicitResult(action="accept", content={"answer": self._answer})
 
 
+async def test_a_turn_is_part_of_the_trace_of_whoever_asks_for_it(home: Path) -> None:
+    given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    async with daemon(home, [{"text": "hi"}]) as h, visiting() as client:
+        arguments: dict[str, Any] = {"session": await start(client, h), "text": "go"}
+        meta: Any = {"traceparent": given}
+        await client.call_tool("send_message", arguments, meta=meta)
+        (asked,) = [dict(each.headers) for each in h.sim.requests if each.method == "POST"]
+        assert asked["traceparent"].startswith(given[:36])
+        assert asked["traceparent"] != given
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_message_is_answered_with_progress_on_the_way(home: Path, mode: Mode) -> None:
     script = [shell("echo one"), shell("echo two"), {"text": "Both are there."}]

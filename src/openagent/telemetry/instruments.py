@@ -23,6 +23,12 @@ class Observed:
         self.counts = [0] * (buckets + 1)
         self.sum = 0.0
 
+    def as_now(self) -> "Observed":
+        """What is written in a thread must not change meanwhile: buckets and count are to agree."""
+        copy = Observed(0)
+        copy.counts, copy.sum = self.counts.copy(), self.sum
+        return copy
+
 
 class Family(NamedTuple):
     """All that is known under one name, at one moment."""
@@ -67,4 +73,5 @@ class Histogram:
         observed.sum += value
 
     def family(self) -> Family:
-        return Family(self.name, "histogram", self.about, self.labels, list(self.values.items()), self.bounds)
+        rows = [(labels, observed.as_now()) for labels, observed in self.values.items()]
+        return Family(self.name, "histogram", self.about, self.labels, rows, self.bounds)

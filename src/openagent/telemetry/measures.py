@@ -12,7 +12,6 @@ from openagent.protocol.events import (
     ContextCollected,
     Event,
     HookRan,
-    McpServerStatus,
     MessageAdded,
     PermissionNoted,
     PermissionResolved,
@@ -86,7 +85,6 @@ class Measures:
             "From an event to its having been stored and handed to those who follow.",
             bounds=FAST,
         )
-        self._mcp_servers: dict[str, str] = {}
         self._read = self._sent = 0
 
     def families(self) -> Iterator[Family]:
@@ -100,14 +98,6 @@ class Measures:
             "Share of all prompt tokens since the start that providers read from their caches.",
             (),
             [((), share)],
-        )
-        found = list(self._mcp_servers.values())
-        yield Family(
-            "openagent_mcp_servers",
-            "gauge",
-            "MCP servers by how they are.",
-            ("status",),
-            [((status,), float(found.count(status))) for status in sorted({"up", "down", "failed", *found})],
         )
 
     def hearers(self) -> "list[tuple[type[Event], Callable[[Any], None]]]":
@@ -127,7 +117,6 @@ class Measures:
             (ContextCollected, lambda event: self.collections.add(event.collector, event.reason)),
             (HookRan, lambda event: self.hooks.add(event.outcome)),
             (SubagentFinished, lambda event: self.subagents.add(event.reason)),
-            (McpServerStatus, self._mcp_status),
         ]
 
     def charged(self, record: TokenUsage) -> None:
@@ -178,9 +167,6 @@ class Measures:
         self.tool_calls.add(event.tool, event.ended)
         if event.duration_ms:
             self.tool_seconds.observe(event.duration_ms / 1000, event.tool)
-
-    def _mcp_status(self, event: McpServerStatus) -> None:
-        self._mcp_servers[event.server] = event.status
 
     def _lag(self, event: Event) -> None:
         self.event_lag.observe(max(time.time() - event.at, 0.0))

@@ -5,6 +5,7 @@ Loads what writes it: made when first somebody asks.
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 from openagent import __version__
@@ -28,7 +29,10 @@ class Monitoring:
         manager: SessionManager,
         connections: Collection[Connection],
         started_at: float,
+        mcp_servers: Callable[[], Sequence[str]],
     ) -> None:
+        """`mcp_servers` tells how each of them is."""
+        self._mcp_servers = mcp_servers
         self._measures = measures
         self._manager = manager
         self._connections = connections
@@ -49,19 +53,23 @@ class Monitoring:
         waiting = sum(each.waiting for each in self._connections)
         unsent = sum(each.unsent for each in self._connections)
         newest = sorted(loaded, key=lambda each: each.info.updated_at)[-MOST_SESSIONS:]
+        kept, queued, used = await asyncio.gather(
+            store.count_sessions(), store.count_queued(), asyncio.to_thread(_used, newest)
+        )
         return [
             _one("openagent_build_info", "Which version runs.", 1, version=__version__),
             _one("openagent_start_time_seconds", "When the daemon started, since 1970.", self._started_at),
-            _one("openagent_sessions", "Sessions that are kept.", await store.count_sessions()),
-            _by_status(loaded),
+            _one("openagent_sessions", "Sessions that are kept.", kept),
+            _counted("openagent_sessions_loaded", "Sessions in memory, by what they do.", _states(loaded), "idle"),
+            _counted("openagent_mcp_servers", "MCP servers, by how they are.", self._mcp_servers(), "up"),
             _one("openagent_sessions_running", "Sessions with a turn under way.", manager.running),
-            _one("openagent_queued_messages", "Messages that wait for a turn to end.", await store.count_queued()),
+            _one("openagent_queued_messages", "Messages that wait for a turn to end.", queued),
             _one("openagent_queued_ops", "Ops of clients that wait for those before them.", waiting),
             _one("openagent_open_asks", "Calls and questions that wait for a person.", _asks(loaded)),
             _one("openagent_clients", "Clients that are connected.", len(self._connections)),
             _one("openagent_client_unsent_bytes", "What clients have yet to take, all together.", unsent),
             *_of_sessions(newest),
-            *_of_jails(await asyncio.to_thread(_used, newest)),
+            *_of_jails(used),
         ]
 
 
@@ -69,12 +77,14 @@ def _one(name: str, about: str, value: float, **labels: str) -> Family:
     return Family(name, "gauge", about, tuple(labels), [(tuple(labels.values()), value)])
 
 
-def _by_status(loaded: Sequence[Session]) -> Family:
-    counted: dict[str, int] = {"idle": 0}
-    for session in loaded:
-        counted[session.info.status] = counted.get(session.info.status, 0) + 1
-    rows = [((status,), float(count)) for status, count in counted.items()]
-    return Family("openagent_sessions_loaded", "gauge", "Sessions in memory, by what they do.", ("status",), rows)
+def _counted(name: str, about: str, found: Sequence[str], usual: str) -> Family:
+    counted = Counter(found)
+    rows = [((status,), float(counted[status])) for status in sorted({usual, *found})]
+    return Family(name, "gauge", about, ("status",), rows)
+
+
+def _states(loaded: Sequence[Session]) -> list[str]:
+    return [session.info.status for session in loaded]
 
 
 def _asks(loaded: Sequence[Session]) -> int:

@@ -1,7 +1,7 @@
 """The tools and resources themselves, on the official SDK. Loads the SDK: import it only to serve."""
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
@@ -34,6 +34,7 @@ from openagent.gateway.mcp.watching import TRANSCRIPT, Watching
 from openagent.protocol import events as e
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Mode, PermissionAsk, SessionInfo, SettingsChange
+from openagent.protocol.trace_context import read_traceparent
 
 TRANSCRIPT_MESSAGES = 2000
 _COMPLETIONS = 100
@@ -46,6 +47,13 @@ _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 SessionId = Annotated[str, Field(description="As start_session or list_sessions gave it.")]
 Result = CallToolResult | InputRequiredResult
+
+
+def _caller(ctx: Context[Any, Any]) -> str:
+    """The part of a trace that calls, where the client is in one."""
+    meta: Mapping[str, Any] = ctx.request_context.meta or {}
+    found = read_traceparent(str(meta.get("traceparent", "")))
+    return found.traceparent if found else ""
 
 
 class SessionServer(MCPServer[Any]):
@@ -125,7 +133,8 @@ class Desk:
         try:
             if ctx.request_state:
                 return await self._go_on(ctx)
-            return await self._follow(ctx, self._sessions.send(await self._id(session), text))
+            found = await self._id(session)
+            return await self._follow(ctx, self._sessions.send(found, text, caller=_caller(ctx)))
         except OpenAgentError as problem:
             return _refused(problem)
 

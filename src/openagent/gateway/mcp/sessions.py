@@ -111,11 +111,13 @@ class Sessions:
             )
         return found
 
-    async def send(self, session: str, text: str) -> AsyncGenerator[e.AnyEvent | Awaited, None]:
-        """First what is awaited, then everything that happens until it has ended."""
+    async def send(self, session: str, text: str, *, caller: str = "") -> AsyncGenerator[e.AnyEvent | Awaited, None]:
+        """First what is awaited, then everything that happens until it has ended. `caller` is the part of a trace that
+        the turn belongs to."""
         followed = await self._follow(session)
         with self._listening(followed) as queue:
-            op = MessageSend(id=self._link.next_id(), session=session, text=text)
+            op_id = self._link.next_id()
+            op = MessageSend(id=f"{caller}.{op_id}" if caller else op_id, session=session, text=text)
             sent = await self._link.request(op)
             awaited = Awaited(session, op.id, sent.turn)
             yield awaited

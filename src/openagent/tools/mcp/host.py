@@ -172,8 +172,13 @@ class MCPHost:
                 return group.shelf.offers(session, tool, window * self._share / 100)
         return True
 
+    @property
+    def all_servers(self) -> list[McpServer]:
+        """Of every workspace where somebody works."""
+        return [server for group in self._groups.values() for server in group.servers.values()]
+
     async def close(self) -> None:
-        servers = [server for group in self._groups.values() for server in group.servers.values()]
+        servers = self.all_servers
         self._groups.clear()
         await asyncio.gather(*(server.close() for server in servers), *self._closing)
 

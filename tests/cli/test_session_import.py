@@ -154,3 +154,26 @@ def test_a_gap_in_the_messages_imports_nothing(machine: Machine, file: Path) -> 
 def test_a_file_that_is_not_there(machine: Machine) -> None:
     ran = machine.run("sessions", "import", "/no/such.json")
     assert (ran.returncode, ran.stderr) == (1, "openagent: /no/such.json cannot be read: No such file or directory.\n")
+
+
+def test_all_sessions_go_out_as_lines_and_come_back_whole(machine: Machine, imported: str, tmp_path: Path) -> None:
+    other = machine.turn("Another", script=[shell("echo new > made.txt"), {"text": "Other."}])
+    path = tmp_path / "all.jsonl"
+    assert machine.run("sessions", "export", "--all", "--format", "jsonl", "--output", str(path)).returncode == 0
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {other, imported} <= {line["session"]["id"] for line in lines if line["type"] == "session"}
+    assert {"message", "turn", "rewound", "event", "end"} <= {line["type"] for line in lines}
+    assert "checkpoint.created" in {line["event"]["type"] for line in lines if line["type"] == "event"}
+    before = {each: machine.json("sessions", "export", each) for each in (other, imported)}
+    assert machine.run("sessions", "delete", "--yes", other, imported).returncode == 0
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(path.read_bytes()[:-20])
+    assert "Nothing of it was imported" in machine.run("sessions", "import", str(torn)).stderr
+    back = {
+        each["session"]["forked_from"]: each["session"]["id"]
+        for each in machine.json("sessions", "import", str(path))["sessions"]
+    }
+    for each, there in before.items():
+        here = machine.json("sessions", "export", back[each])
+        for part in ("messages", "turns", "rewound"):
+            assert here[part] == there[part], part

@@ -9,14 +9,19 @@ import click
 import msgspec
 
 from openagent.cli.command import as_json, ask_daemon, command, plain, print_json, say
+from openagent.cli.exported import VERSION, Exported, not_ours
+from openagent.cli.session_lines import are_lines, read_lines
 from openagent.client.text import one_line
 from openagent.protocol.codec import MAX_FRAME
 from openagent.protocol.errors import OpenAgentError
-from openagent.protocol.messages import Message
-from openagent.protocol.sessions import EndedTurn, SessionImport, SessionInfo, Settings, SettingsChange
+from openagent.protocol.sessions import (
+    ImportedSession,
+    SessionImport,
+    SessionInfo,
+    Settings,
+    SettingsChange,
+)
 
-VERSION = 1
-"""Of the file that `sessions export` writes. It grows when an older program could no longer read it."""
 _TAKEN_ALONG = (
     *("max_steps", "turn_timeout", "max_output_tokens", "temperature", "thinking", "instructions"),
     *("disabled_tools", "tools"),
@@ -24,29 +29,36 @@ _TAKEN_ALONG = (
 """Not what an agent may do unasked, nor what it may spend: that is for this machine's owner to say."""
 
 
-class Exported(msgspec.Struct):
-    session: SessionInfo
-    messages: list[Message]
-    turns: list[EndedTurn] = []
-    rewound: list[tuple[int, int]] = []
-
-
 @command(
     "import",
     "openagent sessions import session.json",
     "openagent sessions import session.json --cwd ~/project",
     "ssh desk openagent sessions export 06gx | openagent sessions import -",
+    "openagent sessions import all.jsonl",
 )
 @click.argument("file", metavar="FILE")
 @click.option("--cwd", metavar="DIR", help="Where it goes on. Default: its own folder if that is here, or this one.")
 @click.option("--again", is_flag=True, help="Make another session when the file was imported before.")
 @as_json
 def import_session(file: str, cwd: str | None, again: bool, as_json: bool) -> None:
-    """Bring a session that `sessions export` wrote; - reads standard input.
+    """Bring what `sessions export` wrote, as JSON or JSONL; - reads standard input.
 
     It becomes a new session with all that was said, the dates and the costs of then, and goes on with any model.
     """
-    exported = _exported(_read(file), "Standard input" if file == "-" else file)
+    raw, name = _read(file), "Standard input" if file == "-" else file
+    if not are_lines(raw):
+        _tell_one(_bring(_exported(raw, name), name, cwd, again), as_json)
+        return
+    brought = [_bring(exported, name, cwd, again) for exported in list(read_lines(raw, name)) if exported.messages]
+    if as_json:
+        print_json({"sessions": [{"session": plain(each.info), "was_here": each.was_here} for each in brought]})
+        return
+    for each in brought:
+        say(f"{each.info.id}  {one_line(each.info.name) or 'unnamed'}" + ("  (here already)" if each.was_here else ""))
+    say(f"{sum(not each.was_here for each in brought)} sessions were imported.")
+
+
+def _bring(exported: Exported, name: str, cwd: str | None, again: bool) -> ImportedSession:
     info = exported.session
     op = SessionImport(
         id="-",
@@ -62,9 +74,12 @@ def import_session(file: str, cwd: str | None, again: bool, as_json: bool) -> No
         again=again,
     )
     if (size := len(msgspec.json.encode(op))) > MAX_FRAME:
-        told = f"{file} holds {size >> 20} MB of conversation; {MAX_FRAME >> 20} MB can be imported."
+        told = f"{name} holds {size >> 20} MB of conversation; {MAX_FRAME >> 20} MB can be imported."
         raise OpenAgentError("invalid_argument", told)
-    imported = ask_daemon(op)
+    return ask_daemon(op)
+
+
+def _tell_one(imported: ImportedSession, as_json: bool) -> None:
     here = imported.info
     if as_json:
         print_json({"session": plain(here), "was_here": imported.was_here})
@@ -91,9 +106,9 @@ def _exported(raw: bytes, name: str) -> Exported:
         told = f"{name} is broken JSON in line {problem.lineno}: {problem.msg}."
         raise OpenAgentError("invalid_argument", told, hint="Export the session again.") from None
     except (UnicodeDecodeError, RecursionError):
-        raise _not_ours(name) from None
+        raise not_ours(name) from None
     if not isinstance(found, dict) or not {"session", "messages"} <= found.keys():
-        raise _not_ours(name)
+        raise not_ours(name)
     version: object = found.get("version", VERSION)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     if isinstance(version, int) and version > VERSION:
         told = f"{name} was written by a newer OpenAgent: version {version}, and this one reads {VERSION}."
@@ -101,12 +116,7 @@ def _exported(raw: bytes, name: str) -> Exported:
     try:
         return msgspec.convert(found, Exported)
     except msgspec.ValidationError as problem:
-        raise _not_ours(name, f": {problem}") from None
-
-
-def _not_ours(name: str, why: str = "") -> OpenAgentError:
-    hint = "`openagent sessions export SESSION` writes one, as JSON."
-    return OpenAgentError("invalid_argument", f"{name} is no export of a session{why}.", hint=hint)
+        raise not_ours(name, f": {problem}") from None
 
 
 def _folder(given: str | None, exported: str) -> str:

@@ -27,9 +27,11 @@ from openagent.cli.command import (
 )
 from openagent.cli.completion import session_argument
 from openagent.cli.drawing import drawing
+from openagent.cli.exported import VERSION
 from openagent.cli.queue import queue
 from openagent.cli.search import search
-from openagent.cli.session_import import VERSION, import_session
+from openagent.cli.session_import import import_session
+from openagent.cli.session_lines import write_lines
 from openagent.cli.session_settings import archive, raw, rename, set_settings
 from openagent.cli.synonyms import silently
 from openagent.cli.terminal import table
@@ -198,24 +200,38 @@ async def _write_text(client: Client, info: SessionInfo, file: TextIO) -> None:
     "openagent sessions export 06gx > session.json",
     "openagent sessions export 06gx --format md --output session.md",
     "openagent sessions export 06gx --format html --output session.html",
+    "openagent sessions export --all --format jsonl --output all.jsonl",
 )
-@session_argument()
+@session_argument(required=False)
 @click.option(
-    "--format", "form", type=click.Choice(["json", "markdown", "md", "html"]), default="json", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["json", "jsonl", "markdown", "md", "html"]),
+    default="json",
+    show_default=True,
 )
+@click.option("--all", "every", is_flag=True, help="Every session that a person began, as jsonl.")
 @click.option("--output", metavar="FILE", help="Write there instead of to the terminal.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-def export(session: str, form: str, output: str | None, as_json: bool) -> None:
-    """Write all of a session, with every message."""
-    complete(_export(session, _write_json if as_json else _WRITERS[form], output))
+def export(*, session: str | None, form: str, every: bool, output: str | None, as_json: bool) -> None:
+    """Write all of a session, with every message; jsonl also with all that happened in it, checkpoints by their ids."""
+    if every == bool(session):
+        raise click.UsageError("Name one SESSION, or say --all." if every else "Missing argument 'SESSION', or --all.")
+    if every and (as_json or form != "jsonl"):
+        raise click.UsageError("All of them are written with --format jsonl.")
+    complete(_export(session or "", _write_json if as_json else _WRITERS[form], output))
 
 
 async def _export(session: str, write: "Writer", output: str | None = None) -> None:
+    """Of all sessions when none is named."""
+    everything = SessionList(id="-", roots=True, archived=None, brought=False)
+    listed = [] if session else (await _list(everything, None))[0]
     async with daemon() as client:
-        info = await _get(client, session)
+        found = listed or ([await _get(client, session)] if session else [])
         try:
             with _open(output) as file:
-                await write(client, info, file)
+                for info in found:
+                    await write(client, info, file)
         except OSError as problem:
             if output is None:
                 raise
@@ -273,6 +289,7 @@ _STYLE = (
 Writer = Callable[[Client, SessionInfo, TextIO], Awaitable[None]]
 _WRITERS: dict[str, Writer] = {
     "json": _write_json,
+    "jsonl": write_lines,
     "markdown": _write_markdown,
     "md": _write_markdown,
     "html": _write_html,

@@ -40,6 +40,7 @@ from openagent.daemon.heap import Heap
 from openagent.daemon.hourly import look_hourly
 from openagent.daemon.idle_sessions import IdleSessions
 from openagent.daemon.late_binding import Late
+from openagent.daemon.live_metrics import LiveMetrics
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.loaded_when_asked import LoadedWhenAsked, Service
 from openagent.daemon.manager import SessionManager
@@ -89,6 +90,7 @@ from openagent.tools.mcp.server import Authorize, McpServer, Sample
 from openagent.tools.registry import built_in_tools
 from openagent.tools.web_search import JsonSearch
 from openagent.usage.budgets import build_ledger, price_book
+from openagent.usage.live_charts import LiveCharts
 from openagent.usage.metrics import MetricsService
 from openagent.usage.service import UsageService
 from openagent.vault.redact import Redactor
@@ -373,6 +375,13 @@ def assemble(
 
         return RepositoryService(manager)
 
+    metrics = MetricsService(store, loaded)
+
+    def live_metrics() -> LiveMetrics:
+        return LiveMetrics(manager, bus, daemon.connections)
+
+    charts = LiveCharts(metrics, live_metrics)
+
     def monitoring() -> "Monitoring":
         from openagent.usage.monitoring import Monitoring
 
@@ -431,7 +440,8 @@ def assemble(
     handlers: list[Handler] = [
         *models.handlers(),
         *UsageService(store).handlers(),
-        *MetricsService(store, loaded).handlers(),
+        *metrics.handlers(),
+        *charts.handlers(),
         *LoadedWhenAsked((MetricsExport,), monitoring).handlers(),
         *IndexService(index, extras).handlers(),
         *ExtrasService(extras).handlers(),
@@ -482,6 +492,7 @@ def assemble(
         ],
         closing=[
             *([otlp.close] if otlp else ()),
+            charts.close,
             custom.gate.close,
             terminals.close,
             others_history.close,

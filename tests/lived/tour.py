@@ -157,6 +157,7 @@ async def looking(h: House, client: Client, session: str) -> None:
     await say(client, "usage.failures")
     assert (await say(client, "metrics.agents")).agents
     await say(client, "metrics.cost", days=7)
+    await say(client, "metrics.subscribe", agents=[session], on=False)
     assert "openagent_turns_total" in (await say(client, "metrics.export")).text
     assert (await say(client, "report.show", period="day", format="html")).text
     await say(client, "config.set", key="report.folder", value=str(h.home / "reports"))

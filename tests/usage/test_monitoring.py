@@ -14,7 +14,8 @@ import pytest
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
-from openagent.protocol.metrics import MetricsExport
+from openagent.protocol.events import Metrics
+from openagent.protocol.metrics import MetricsExport, MetricsSubscribe
 
 from ..interaction.doing import ask, shell, turn
 from ..interaction.house import MODEL, PATIENCE, house, new_session
@@ -99,6 +100,17 @@ async def test_turns_are_found_in_what_prometheus_collects(tmp_path: Path) -> No
         assert {*used_in(PROMETHEUS / "openagent.rules.yml"), *used_in(DASHBOARD)} <= names(newer.text)
         if shutil.which("promtool"):
             assert await promtool("check", "metrics", said=answer.text) == (0, "")
+
+
+async def test_charts_are_fed_live_with_how_an_agent_does(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "hi"}]) as h, await h.client() as client, client.all_events() as heard:
+        session = await new_session(h, client)
+        await ask(client, MetricsSubscribe, agents=[session], every=0.5)
+        await turn(client, await client.attach(session))
+        async with asyncio.timeout(PATIENCE):
+            while not (isinstance(event := await heard.get(), Metrics) and event.agents[0].turns == 1):
+                pass
+        assert (event.sessions, [each.id for each in event.agents]) == (1, [session])
 
 
 async def test_the_counts_are_for_whoever_may_see_all(tmp_path: Path) -> None:

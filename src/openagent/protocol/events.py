@@ -16,6 +16,7 @@ from openagent.protocol.errors import ErrorInfo
 from openagent.protocol.flows import FlowState, StepState
 from openagent.protocol.intent import Intent
 from openagent.protocol.messages import CallEnd, Message
+from openagent.protocol.metrics import AgentMetrics
 from openagent.protocol.sessions import (
     EndedTurn,
     LiveAnswer,
@@ -935,7 +936,7 @@ class TerminalExited(Event, frozen=True, kw_only=True, tag="terminal.exited"):
 
 
 class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
-    """The daemon's own pulse, sent to clients that follow it."""
+    """The daemon's own pulse, sent to clients that follow it or subscribed to it."""
 
     durable: ClassVar[bool] = False
     told: ClassVar[Told] = Drawn("panels of the machine")
@@ -961,6 +962,8 @@ class Metrics(Event, frozen=True, kw_only=True, tag="metrics"):
     """In use on the whole machine."""
     system_memory_total_bytes: int = 0
     """The machine's memory, in bytes."""
+    agents: list[AgentMetrics] = []
+    """How those do that `metrics.subscribe` named."""
 
 
 class ErrorRaised(Event, frozen=True, kw_only=True, tag="error"):

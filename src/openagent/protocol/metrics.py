@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openagent.protocol.op import ReadingOp
+from openagent.protocol.op import Done, ReadingOp
 from openagent.protocol.routes import GET
 from openagent.protocol.sessions import Status
 from openagent.protocol.usage import SessionUsage, UsageRow
@@ -149,3 +149,15 @@ class MetricsExport(
 
     format: MetricsFormat = "prometheus"
     """Prometheus' text, OpenMetrics, or InfluxDB's line protocol."""
+
+
+class MetricsSubscribe(ReadingOp[Done], tag="metrics.subscribe", needs="read", reach="whole"):
+    """Have `metrics` events sent to this connection at a pace of its own, with how single agents do. For charts that
+    are drawn live; each call replaces the one before."""
+
+    agents: list[str] = []
+    """The agents to tell of, by their sessions' ids, at most 100."""
+    every: float = 2.0
+    """Seconds from one event to the next, 0.5 at the least."""
+    on: bool = True
+    """False: stop."""

@@ -4,7 +4,8 @@ import asyncio
 import time
 from calendar import monthrange
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from openagent.daemon.connection import Connection
 from openagent.daemon.daemon import Handler
 from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.plugins.store import Store, UsageRecord
+from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.metrics import AgentMetrics, AgentsMetrics, CostAnalysis, MetricsAgents, MetricsCost
 from openagent.protocol.sessions import EndedTurn, SessionInfo
@@ -37,6 +39,15 @@ class MetricsService:
             MetricsAgents.handled_by(self._agents),
             MetricsCost.handled_by(self._cost),
         ]
+
+    async def of_agents(self, ids: Collection[str]) -> list[AgentMetrics]:
+        """Those that are there still."""
+        found: list[AgentMetrics] = []
+        for each in ids:
+            with suppress(OpenAgentError):  # it was deleted
+                session = self._loaded.find(each)
+                found.append(await self._measure(session.info if session else (await self._store.session(each)).info))
+        return found
 
     async def _agents(self, connection: Connection, op: MetricsAgents) -> AgentsMetrics:
         limit = min(max(op.limit, 1), MOST_AGENTS)

@@ -238,3 +238,17 @@ def test_a_session_is_exported_as_one_page_in_which_nothing_runs(machine: Machin
     assert 'href="javascript' not in page
     markdown = machine.run("sessions", "export", session, "--format", "md").stdout
     assert markdown == machine.run("sessions", "export", session, "--format", "markdown").stdout
+
+
+def test_sessions_that_rested_are_told_before_they_are_put_away_or_deleted(fresh: Machine) -> None:
+    first, second = fresh.turn("One"), fresh.turn("Two")
+    assert "Nobody can be asked here" in fresh.run("sessions", "prune", "--older-than", "0").stderr
+    assert "No session has rested that long." in fresh.run("sessions", "prune", "--older-than", "1", "--yes").stdout
+    told = fresh.run("sessions", "prune", "--older-than", "0", "--dry-run").stdout
+    assert told.index(first) < told.index(second)
+    assert "2 sessions would be deleted for good." in told
+    away = fresh.json("sessions", "prune", "--older-than", "0", "--archive", "--yes")
+    assert [info["id"] for info in away["archived"]] == [first, second]
+    assert len(fresh.json("sessions", "list", "--archived")["sessions"]) == 2
+    fresh.json("sessions", "prune", "--older-than", "0", "--yes")
+    assert fresh.json("sessions", "list", "--all")["sessions"] == []

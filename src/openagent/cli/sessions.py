@@ -32,6 +32,7 @@ from openagent.cli.queue import queue
 from openagent.cli.search import search
 from openagent.cli.session_import import import_session
 from openagent.cli.session_lines import write_lines
+from openagent.cli.session_prune import prune
 from openagent.cli.session_settings import archive, raw, rename, set_settings
 from openagent.cli.synonyms import silently
 from openagent.cli.terminal import table
@@ -373,6 +374,7 @@ for each in (
     export,
     import_session,
     delete,
+    prune,
 ):
     sessions.add_command(each)
 sessions.add_command(silently(redo), "unrewind")

@@ -44,7 +44,8 @@ def _commands() -> list[str]:
 
 
 def _decide(command: str) -> None:
-    decide(CallFacts("shell", "execute", command, "/home/user/project"), "ask", RuleSet.builtin())
+    facts = CallFacts("shell", "execute", command, "/home/user/project", runs="command")
+    decide(facts, "ask", RuleSet.builtin())
 
 
 def _load() -> float:

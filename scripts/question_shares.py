@@ -59,7 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _facts(command: str) -> CallFacts:
     arguments = {"command": command}
-    return CallFacts(tool="shell", effect="execute", subject=command, workspace=WORKSPACE, arguments=arguments)
+    return CallFacts(
+        tool="shell", effect="execute", subject=command, workspace=WORKSPACE, arguments=arguments, runs="command"
+    )
 
 
 def _share(counted: Counter[Kind], kind: Kind) -> str:

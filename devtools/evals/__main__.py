@@ -14,7 +14,18 @@ import msgspec
 
 from devtools.evals.recall import COLLECTORS, FACTS, PLACES, RULES, TURNS, Recall, measure
 from devtools.evals.recordings import read
-from devtools.evals.replay import PATIENCE, Replayed, Tally, began_at, lay_out, placed, replay, script_of
+from devtools.evals.replay import (
+    PATIENCE,
+    Replayed,
+    Tally,
+    began_at,
+    files_of,
+    lay_out,
+    placed,
+    replay,
+    script_of,
+    undo_all,
+)
 from devtools.evals.stage import WIRES, Stage, stage
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import Mode
@@ -46,6 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     replaying.add_argument("--answer", choices=["once", "session"], default="once", help="for how long all is allowed")
     replaying.add_argument("--jail", choices=["bwrap", "host"], default="bwrap")
     replaying.add_argument("--patience", type=float, default=PATIENCE, help="seconds until a turn counts as hung")
+    replaying.add_argument("--undo", action="store_true", help="take all of each session back, and compare the files")
     replaying.add_argument("--json", action="store_true", help="print JSON instead of a summary")
     given = parser.parse_args(arguments)
     if given.evaluation == "replay":
@@ -86,15 +98,20 @@ async def _replay_one(there: Stage, path: Path, wire: str, given: argparse.Names
     client = there.client
     tools = await client.request(ToolsList(id=client.next_id()))
     recording = read(path, [tool.name for tool in tools.tools])
+    workspace = there.workspace / str(len(list(there.workspace.iterdir())))
     await asyncio.to_thread(
-        lay_out, there.workspace, files=given.files, history=given.history, began=began_at(recording, path)
+        lay_out, workspace, files=given.files, history=given.history, began=began_at(recording, path)
     )
-    recording = placed(recording, there.workspace)
+    recording = placed(recording, workspace)
     await there.play(script_of(recording, as_recorded=given.as_recorded))
     info = await client.create_session(
-        str(there.workspace), model=f"{WIRES[wire][0]}/{given.model}", mode=given.mode, max_steps=10_000
+        str(workspace), model=f"{WIRES[wire][0]}/{given.model}", mode=given.mode, max_steps=10_000
     )
-    return await replay(client, recording, info.id, patience=given.patience, scope=given.answer)
+    before = await asyncio.to_thread(files_of, workspace) if given.undo else {}
+    result = await replay(client, recording, info.id, patience=given.patience, scope=given.answer)
+    if given.undo:
+        result.undone = await undo_all(client, info.id, workspace, before)
+    return result
 
 
 def summary(results: Sequence[Replayed]) -> str:
@@ -117,6 +134,18 @@ def summary(results: Sequence[Replayed]) -> str:
         lines += ["", f"Questions: {sum(questions)}; median {median(questions):g} a session, at most {max(questions)}"]
         kinds = Counter(asked for result in results for asked in result.asked)
         lines += [f"  {count} × {asked[:200]}" for asked, count in kinds.most_common(_MOST_SHOWN)]
+    if undone := [result.undone for result in results if result.undone is not None]:
+        worked = [each for each in undone if each.changed]
+        whole = sum(not each.left for each in worked)
+        left, changed = sum(len(each.left) for each in worked), sum(each.changed for each in worked)
+        took = [each.seconds for each in undone]
+        lines += [
+            "",
+            f"Undone: {whole} of {len(worked)} sessions that changed files left none behind; {left} of {changed} files "
+            f"did not go back; a rewind took {median(took):.2f} s, at most {max(took):.2f} s",
+        ]
+        lines += [f"  {path}" for each in worked for path in each.left][:_MOST_SHOWN]
+        lines += [f"  said: {why}" for each in worked for why in each.told][:_MOST_SHOWN]
     left_out = sum((Counter(result.left_out) for result in results), Counter[str]())
     if left_out:
         lines += ["", f"No counterpart here: {', '.join(f'{name} {count}' for name, count in left_out.most_common())}"]

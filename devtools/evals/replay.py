@@ -1,6 +1,8 @@
 """Recorded sessions, made again here: a scripted model hands out the recorded calls, and everything else is real."""
 
 import asyncio
+import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +21,7 @@ from openagent.protocol.conversation import QuestionAnswer
 from openagent.protocol.events import MessageAdded, PermissionRequested, QuestionAsked, TurnCompleted
 from openagent.protocol.messages import Message, ToolCallPart, ToolResultPart
 from openagent.protocol.sessions import GrantScope, PermissionAsk, Question
+from openagent.protocol.undo import SessionRewind
 
 PATIENCE = 900.0
 """Seconds of a turn after which it counts as hung."""
@@ -50,6 +53,18 @@ class Difference(Struct, frozen=True):
     """The same call was refused there at first, and made here at once: nothing was left to do."""
 
 
+class Undone(Struct, frozen=True):
+    """What was left of a session when all its turns had been taken back."""
+
+    changed: int
+    """Files that it had made, changed or removed."""
+    left: list[str]
+    """Those of them that are not as they were before."""
+    told: list[str]
+    """What the rewind itself said it had left, and why."""
+    seconds: float
+
+
 class Replayed(Struct):
     name: str
     ends: list[str] = []
@@ -61,6 +76,8 @@ class Replayed(Struct):
     asked: list[str] = []
     """What a person was asked to allow, in order."""
     seconds: float = 0.0
+    undone: "Undone | None" = None
+    """When all of it was taken back afterwards."""
 
     @property
     def well(self) -> bool:
@@ -152,12 +169,43 @@ async def replay(
                 result.ends.append(await _until_the_end(person, attachment, turn, heard))
         except TimeoutError:
             result.ends.append(HUNG)
+            if await client.cancel(session):
+                await attachment.until_turn_ends()
         _compare(turn, heard, result, ahead)
         if result.ends[-1] == HUNG:
             break
     result.seconds = round(time.monotonic() - began, 3)
     await attachment.detach()
     return result
+
+
+Files = dict[str, bytes]
+"""Of a workspace: each path with what it holds."""
+
+
+def files_of(workspace: Path) -> Files:
+    """Without what git keeps for itself: its state goes back only when that is asked for."""
+    found: Files = {}
+    for folder, below, names in os.walk(workspace):
+        below[:] = [name for name in below if name != ".git"]
+        for path in (Path(folder, name) for name in names):
+            held = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+            found[str(path.relative_to(workspace))] = hashlib.sha256(held).digest()
+    return found
+
+
+async def undo_all(client: Client, session: str, workspace: Path, before: Files) -> Undone:
+    after = await asyncio.to_thread(files_of, workspace)
+    began = time.monotonic()
+    rewound = await client.request(SessionRewind(id=client.next_id(), session=session, turn=1))
+    seconds = time.monotonic() - began
+    at_last = await asyncio.to_thread(files_of, workspace)
+    told = [*rewound.kept, *(f"{each.path}: {each.reason}" for each in rewound.others)]
+    return Undone(len(_differing(before, after)), _differing(before, at_last), told, round(seconds, 3))
+
+
+def _differing(some: Files, others: Files) -> list[str]:
+    return sorted(name for name in some.keys() | others.keys() if some.get(name) != others.get(name))
 
 
 class _Person(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 
 from devtools.evals.__main__ import summary
 from devtools.evals.recordings import Call, Recording, Step, Turn, read
-from devtools.evals.replay import Replayed, placed, replay, script_of
+from devtools.evals.replay import Replayed, files_of, placed, replay, script_of, undo_all
 from devtools.simulator import Simulator
 from openagent.protocol.errors import OpenAgentError
 from openagent.protocol.sessions import GrantScope
@@ -129,7 +129,12 @@ async def test_what_a_person_was_asked_is_counted(tmp_path: Path, scope: GrantSc
         await client_of(h, Met()) as client,
     ):
         info = await client.create_session(str(h.workspace), model="compatible/scripted", mode="ask")
+        before = files_of(h.workspace)
         result = await replay(client, recording, info.id, patience=60, scope=scope)
+        result.undone = await undo_all(client, info.id, h.workspace, before)
+        assert files_of(h.workspace) == before
+    assert (result.undone.changed, result.undone.left) == (1, [])
+    assert "Undone: 1 of 1 sessions that changed files left none behind; 0 of 1 files" in summary([result])
     assert [question.split(" (")[0] for question in result.asked] == ["write_file: new.txt"] * asked
     assert f"Questions: {asked}; median {asked} a session" in summary([result])
 

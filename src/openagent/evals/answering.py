@@ -59,7 +59,7 @@ async def answer(
         await asyncio.to_thread(shutil.copytree, workspace / ".git", before, symlinks=True)
         answered = await _ask(client, instance, workspace, asked)
         patch = await asyncio.to_thread(difference, workspace, before)
-    return Prediction(instance.instance_id, patch, asked.model), answered
+    return Prediction(instance.instance_id, patch, answered.model), answered
 
 
 def _lay_out(environment: Environment, workspace: Path) -> None:
@@ -98,6 +98,7 @@ async def _ask(client: Client, instance: Instance, workspace: Path, asked: Asked
         ended.reason,
         ended.error.message if ended.error else "",
         made.id,
+        made.settings.model,
         ended.steps,
         ended.usage.input_tokens,
         ended.usage.output_tokens,

@@ -24,7 +24,7 @@ from openagent.evals.repositories import commit, lay_out
 from openagent.filesystem import locks
 from openagent.protocol.errors import OpenAgentError
 
-_FORMAT = "3"
+_FORMAT = "4"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _YOUNGER = {"pip": "2023-07-01", "setuptools": "2023-07-01", "wheel": "2023-07-01", "atomicwrites": "2022-07-31"}
 """Young enough to install a tree in place, old enough to know what older trees ask of them. Of atomicwrites, all that
@@ -147,7 +147,6 @@ class Environments:
                 "PATH": f"{environment.venv}/bin:{uv.parent}:/usr/local/bin:/usr/bin:/bin",
                 "UV_CACHE_DIR": str(store),
                 "UV_LINK_MODE": "copy",
-                "UV_COMPILE_BYTECODE": "1",  # else each import warns anew, and some tests take warnings for errors
                 "UV_PYTHON_DOWNLOADS": "never",
                 "SETUPTOOLS_SCM_PRETEND_VERSION": _release(instance.version),
                 **{name: value for name, value in os.environ.items() if name.startswith("UV_")},
@@ -191,8 +190,10 @@ def _installation(environment: Environment, instance: Instance) -> str:
             f" sed 's/[[:space:]]#.*//' {file} | grep -v '^[[:space:]]*\\(#\\|-\\|$\\)' |"
             f' while IFS= read -r line; do {install} "$line" || echo "left out: $line"; done; fi'
         ]
+    # Where nothing is compiled each import warns anew, and some tests take warnings for errors.
+    compiled = f"python -m compileall -q {environment.venv}/lib >/dev/null || true"
     if not need.install:
-        return "\n".join([*lines, f"{install} {packages}" if packages else ""])
+        return "\n".join([*lines, f"{install} {packages}" if packages else "", compiled])
     if packages and not need.isolated:
         lines.append(f"{install} {packages}")
     # What builds on the day may be too old to install a tree in place by anything but `develop`.
@@ -201,8 +202,10 @@ def _installation(environment: Environment, instance: Instance) -> str:
         f' uv pip uninstall --quiet --python {environment.venv}/bin/python "$name" &&'
         " python setup.py --quiet develop --no-deps"
     )
-    lines.append(f"{install} {isolation} -e {what} {packages} || {{ {in_two_steps}; }}")
-    return "\n".join(lines)
+    # Programs that look for a tree on sys.path themselves, as pylint does, find it there only in this way.
+    in_place = "--config-setting editable_mode=compat"
+    lines.append(f"{install} {isolation} {in_place} -e {what} {packages} || {{ {in_two_steps}; }}")
+    return "\n".join([*lines, compiled])
 
 
 def _dates(need: Need, instance: Instance) -> str:

@@ -31,6 +31,7 @@ class Answered(Struct, frozen=True, omit_defaults=True):
     """As a turn's end is called; `not_started` when there was nothing to work in."""
     detail: str = ""
     session: str = ""
+    model: str = ""
     steps: int = 0
     input_tokens: int = 0
     output_tokens: int = 0

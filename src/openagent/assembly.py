@@ -97,6 +97,7 @@ from openagent.vault.redact import Redactor
 from openagent.workbench.files import FileService
 from openagent.workbench.folders import FolderService
 from openagent.workbench.quota_gate import QuotaGate
+from openagent.workbench.task_runs.if_any import Resumed, TaskRunsIfAny
 from openagent.workbench.tasks import TaskService
 from openagent.workbench.terminals import TerminalService
 from openagent.workbench.workspaces import WorkspaceService
@@ -127,6 +128,7 @@ class Assembled:
         mcp: McpService,
         exits: JailExits,
         beside: Sequence[Callable[[], Coroutine[Any, Any, None]]],
+        task_runs: TaskRunsIfAny,
         closing: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
         """`beside` runs from the start to the end. `closing` is called in this order when no session is left, before
@@ -140,6 +142,7 @@ class Assembled:
         self._mcp = mcp
         self._exits = exits
         self._beside = beside
+        self._task_runs = task_runs
         self._closing = closing
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -159,6 +162,7 @@ class Assembled:
             _log.exception("could not load ahead")
         self._models.catalog.forget()
         when_loaded()
+        await self._task_runs.resume()
 
     def _load_ahead(self) -> None:
         import_module("openagent.policy.analysis")
@@ -167,6 +171,7 @@ class Assembled:
     async def stop_working(self) -> None:
         """Before the sessions end: no more signs of life to other daemons, and sub-agents are saved."""
         await self.store_lease.rest()
+        await self._task_runs.close()
         await self._team.close()
 
     async def close(self) -> None:
@@ -352,7 +357,8 @@ def assemble(
     IdleSessions(manager, bus)
     places = Places(configs.environment({}), copies=home / "copies")
     access = Access(home, SqlAccess(store), open_web=open_web, dismiss=daemon.dismiss, problem=places.problem)
-    tasks = TaskService(SqlTasks(store), bus, home / "tasks")
+    kept_tasks = SqlTasks(store)
+    tasks = TaskService(kept_tasks, bus, home / "tasks")
     grants = GrantService(manager, safety.rules, safety.workspaces)
     terminals = TerminalService(manager, bus)
     search = SearchService(store, home)
@@ -406,6 +412,23 @@ def assemble(
         if configs.load().settings.backup.daily:
             await (await asyncio.to_thread(backups)).make_due()
 
+    def runs_of_tasks() -> Resumed:
+        from openagent.workbench.task_runs.runs import TaskRuns
+        from openagent.workbench.task_runs.service import TaskRunService
+
+        runs = TaskRuns(
+            manager,
+            bus,
+            tasks.board,
+            kept_tasks,
+            safety.workspaces,
+            home=home / "tasks" / "branches",
+            place=f"{platform.node()}:{home}",
+            follow_every=lambda: configs.load().settings.tasks.follow_every,
+        )
+        return TaskRunService(runs, tasks.board)
+
+    task_runs = TaskRunsIfAny(kept_tasks, runs_of_tasks)
     others_history = LoadedWhenAsked((HistoryFind, HistoryImport, UsageAll), history)
 
     @functools.cache
@@ -454,6 +477,7 @@ def assemble(
         *terminals.handlers(),
         *WorkspaceService(safety.workspaces, store).handlers(),
         *tasks.handlers(),
+        *task_runs.handlers(),
         *search.handlers(),
         *others_history.handlers(),
         *LoadedWhenAsked((BackupCreate, BackupsList, BackupVerify, BackupKey), backups).handlers(),
@@ -490,6 +514,7 @@ def assemble(
             *([push_to_influx] if settings.telemetry.influx else ()),
             *([otlp.run] if otlp else ()),
         ],
+        task_runs=task_runs,
         closing=[
             *([otlp.close] if otlp else ()),
             charts.close,

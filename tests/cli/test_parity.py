@@ -15,7 +15,6 @@ REASONS = {
     "SessionDetach": "leaving `openagent attach`",
     "SessionCreate": "`openagent run`, which writes it without the protocol's classes to start fast",
     "TurnCancel": "`openagent agents cancel` and Ctrl+C, through the client",
-    "DaemonFollow": "a live feed for interfaces that stay open; `openagent status` and `agents` tell the same once",
     "MetricsSubscribe": "figures for charts that stay open; `openagent usage agents` tells them once",
     "McpSessionServers": "an editor passes its own servers along; people use `openagent mcp add`",
     "TemplatesRead": "the web app's editor shows a template as fields and as text; people at a terminal edit the file",

@@ -1,10 +1,12 @@
 """`openagent tasks`, on the real program."""
 
+import subprocess
+
 import pytest
 
-from .machine import Machine
+from .machine import Machine, shell
 
-COMMANDS = ("list", "show", "add", "edit", "move", "log", "note", "remove", "sync")
+COMMANDS = ("list", "show", "add", "edit", "move", "log", "note", "run", "follow", "stop", "import", "remove", "sync")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -70,3 +72,26 @@ def test_tasks_of_a_daemon_elsewhere_are_told_when_it_cannot_be_reached_any_more
     assert (told.returncode, "Write it" in told.stdout) == (0, True)
     assert "Offline, as last seen just now. No daemon answers at" in told.stderr
     assert elsewhere.run("task", "add", "Not now").returncode == 1
+
+
+def test_a_task_is_run_to_a_branch_and_its_log_is_shown_meanwhile(fresh: Machine) -> None:
+    (fresh.root / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    for words in (["init", "-q", "-b", "main"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", "-C", str(fresh.workspace), *words], check=True, env=fresh.env)
+    fresh.sim.reset({"steps": [shell("echo hi > hi.txt"), {"text": "Hi."}, {"text": "Greet\n\nWith a file."}]})
+    task = fresh.json("task", "add", "Greet")["id"]
+    ran = fresh.run("task", "run", task[:12])
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Given to an agent: session" in ran.stdout
+    branch = fresh.json("task", "show", task)["run"]["branch"]
+    assert f"`git merge {branch}` takes it." in ran.stdout
+    shown = subprocess.run(
+        ["git", "-C", str(fresh.workspace), "log", "-1", "--format=%an %s", "--name-only", branch],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert shown.stdout.split() == ["Ada", "Greet", "hi.txt"]
+    assert (fresh.workspace / "hi.txt").exists() is False
+    again = fresh.run("task", "stop", task)
+    assert (again.returncode, "Nothing goes on with it." in again.stderr) == (1, True)

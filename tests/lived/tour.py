@@ -407,13 +407,20 @@ async def committing(root: Path, met: Met) -> None:
     settings, programs, far = root / "gitconfig", root / "programs", root / "far.git"
     settings.write_text("[user]\n\tname = n\n\temail = n@x\n")
     programs.mkdir()
-    (programs / "gh").write_text("#!/bin/sh\necho https://forge.test/pull/1\n")
+    answers = """'pr list'*|'issue list'*|api*) echo '[]';; 'pr view'*) echo '{"state": "OPEN"}';;"""
+    (programs / "gh").write_text(f'#!/bin/sh\ncase "$*" in {answers} *) echo https://forge.test/x/y/pull/1;; esac\n')
     (programs / "gh").chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GIT_CONFIG_GLOBAL", str(settings))
         patch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
         steps = [write("made.txt", "made\n"), {"text": "Done."}]
-        async with Simulator(steps) as sim, furnished(root, sim) as (h, _), await client_of(h, met) as client:
+        usual = f'model = "{MODEL}"\n'
+        async with (
+            Simulator(steps) as sim,
+            furnished(root, sim, config=usual) as (h, _),
+            await client_of(h, met) as client,
+            client.all_events() as everything,
+        ):
             for words in (["init", "-q", "--bare", str(far)], ["init", "-q", str(h.workspace)]):
                 subprocess.run(["git", *words], check=True)
             subprocess.run(["git", "-C", str(h.workspace), "remote", "add", "origin", str(far)], check=True)
@@ -425,7 +432,18 @@ async def committing(root: Path, met: Met) -> None:
             assert (await say(client, "git.status", session=session)).forge == "gh"
             assert (await say(client, "git.push", session=session)).remote == "origin"
             opened = await say(client, "git.pull_request", session=session, title="Make it")
-            assert opened.url == "https://forge.test/pull/1"
+            assert opened.url == "https://forge.test/x/y/pull/1"
+            await say(client, "daemon.follow", on=True)
+            task = (await say(client, "task.create", title="More", cwd=str(h.workspace))).id
+            sim.reset([write("more.txt", "more\n"), {"text": "More."}, {"text": "More."}])
+            await say(client, "task.run", task=task, base="aside")
+            while (run := (await say(client, "task.get", task=task)).run).state != "open":
+                assert run.state != "failed", run.problem
+                while not isinstance(await everything.get(), e.TaskUpdated):
+                    pass
+            await say(client, "task.follow", task=task)
+            assert (await say(client, "task.stop", task=task)).run.state == "stopped"
+            assert (await say(client, "tasks.import", cwd=str(h.workspace))).added == []
 
 
 async def indexing(root: Path, met: Met) -> None:

@@ -237,6 +237,7 @@ it('bars nobody from the dialogs of the other pages', { timeout: 240_000 }, asyn
     by('new task', 'New task'),
     by('a task', 'Write it down'),
     by('syncing with a file', 'Sync with a file'),
+    by('importing issues', 'Import issues'),
   ])
   await barNobody('/flows', 'Looks', [by('running a flow', 'Run look'), by('writing a flow', 'Write or check one')])
   await barNobody('/workspaces', 'attempt', [

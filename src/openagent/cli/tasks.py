@@ -15,25 +15,34 @@ from openagent.cli.task_cache import SeenTasks, remember_tasks, seen_tasks
 from openagent.cli.terminal import DIM, YELLOW, paint, table
 from openagent.client import Client
 from openagent.client.text import ago, clean, one_line
+from openagent.protocol.daemon import DaemonFollow
 from openagent.protocol.errors import OpenAgentError
+from openagent.protocol.events import TaskUpdated
 from openagent.protocol.op import Op
 from openagent.protocol.tasks import (
     TaskCreate,
     TaskDelete,
+    TaskFollow,
     TaskGet,
     TaskHistory,
     TaskInfo,
     TaskLogEntry,
     TaskNote,
+    TaskRun,
+    TaskRunInfo,
+    TasksImport,
     TasksList,
     TasksSync,
     TaskState,
+    TaskStop,
     TaskUpdate,
 )
 
 R = TypeVar("R", bound=Struct)
 
 _STATES = ("doing", "blocked", "todo", "done")
+_PUBLISHED = ("open", "answering", "merged", "closed", "pushed", "stopped", "failed")
+_ENDED = ("merged", "closed", "pushed", "stopped", "failed")
 _STATE = click.Choice(["todo", "doing", "blocked", "done"])
 _task = click.argument("task", metavar="TASK")
 _after = click.option("--after", multiple=True, metavar="TASK", help="It waits for this task; may be given again.")
@@ -56,6 +65,7 @@ class Seen(NamedTuple):
         'openagent tasks note 06gx "The grammar is settled"',
         "openagent tasks move 06gx doing",
         "openagent tasks sync",
+        "openagent tasks run 06gx --template coder",
         "openagent tasks list --connect build-server:8080",
     ),
 )
@@ -148,6 +158,8 @@ def show(task: str, fresh: bool, url: str, as_json: bool) -> None:
         say(("✓ after " if other.state == "done" else "… waits for ") + f"{other.id}  {one_line(other.title, 100)}")
     for link in each.links:
         say(f"→ {clean(link)}")
+    if each.run:
+        say(_how_far(each.run))
     _tell_age(seen)
 
 
@@ -287,6 +299,80 @@ def note(task: str, text: str, url: str, as_json: bool) -> None:
         say(_logged(entry))
 
 
+@command(
+    "run",
+    "openagent tasks run 06gx",
+    "openagent tasks run 06gx --template coder --base develop --draft",
+    "openagent tasks run 06gx --detach",
+)
+@_task
+@click.option("--template", default="", metavar="NAME", help="What the session is made from.")
+@click.option("--base", default="", metavar="BRANCH", help="The branch to start from; the remote's own if left out.")
+@click.option("--draft", is_flag=True, help="The pull request is not ready to be merged.")
+@click.option("--detach", is_flag=True, help="Do not wait: `openagent tasks log` tells how far it is.")
+@elsewhere
+@as_json
+def run(task: str, template: str, base: str, draft: bool, detach: bool, url: str, as_json: bool) -> None:  # noqa: PLR0917
+    """Give a task to an agent: a branch, commits, and a pull request that is followed until it is merged.
+
+    The agent works in a copy of the workspace. What it changed is committed in your name, pushed, and opened as a pull
+    request by gh or glab; with this command you say that it may be. What reviewers say and checks find goes back to the
+    agent. For a task that was run before: go on, and publish what was changed meanwhile.
+    """
+    op = TaskRun(id="run", task=task, template=template, base=base, draft=draft)
+    _tell_run(complete(_follow(url, op, until=() if detach else _PUBLISHED, quiet=as_json)), as_json)
+
+
+@command("follow", "openagent tasks follow 06gx", "openagent tasks follow 06gx --wait")
+@_task
+@click.option("--wait", is_flag=True, help="Until it is merged or closed.")
+@elsewhere
+@as_json
+def follow(task: str, wait: bool, url: str, as_json: bool) -> None:
+    """Look now at what became of a task's pull request; it is looked at from time to time anyway."""
+    op = TaskFollow(id="follow", task=task)
+    _tell_run(complete(_follow(url, op, until=_ENDED if wait else (), quiet=as_json)), as_json)
+
+
+@command("stop", "openagent tasks stop 06gx", "openagent tasks stop 06gx --json")
+@_task
+@elsewhere
+@as_json
+def stop(task: str, url: str, as_json: bool) -> None:
+    """Stop what goes on with a task: its agent, and following its pull request."""
+    _tell_run(complete(_follow(url, TaskStop(id="stop", task=task), until=(), quiet=as_json)), as_json)
+
+
+@command("import", "openagent tasks import", "openagent tasks import --limit 100 --json")
+@click.option("--limit", default=30, show_default=True, metavar="N", help="So many at most, the newest first.")
+@click.option("--cwd", metavar="DIR", help="The workspace; this folder if left out.")
+@elsewhere
+@as_json
+def import_issues(limit: int, cwd: str | None, url: str, as_json: bool) -> None:
+    """Make tasks of the open issues of the repository's forge, as gh or glab lists them."""
+    done = complete(_ask(url, TasksImport(id="import", cwd=_workspace(cwd), limit=limit)))
+    if as_json:
+        print_json(plain(done))
+        return
+    for each in done.added:
+        say(f"Added {each.id}  {one_line(each.title, 100)}")
+    say(f"Issues that became tasks: {len(done.added)}; that were tasks already: {done.known}.")
+
+
+def _tell_run(each: TaskInfo, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(each))
+    elif each.run:
+        say(_how_far(each.run))
+    if each.run and each.run.state == "failed":
+        sys.exit(1)
+
+
+def _how_far(run: TaskRunInfo) -> str:
+    facts = [run.state, run.branch, run.url, run.commits and f"{run.commits} commits", f"session {run.session}"]
+    return paint(clean("  ·  ".join(str(fact) for fact in facts if fact)), DIM)
+
+
 @command("remove", "openagent tasks remove 06gx", "openagent tasks remove 06gx 06gy --json")
 @click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
 @elsewhere
@@ -401,6 +487,29 @@ async def _note(url: str, start: str, text: str) -> TaskLogEntry:
         return await client.request(TaskNote(id=client.next_id(), task=found.id, text=text))
 
 
+async def _follow(url: str, op: TaskRun | TaskFollow | TaskStop, *, until: tuple[str, ...], quiet: bool) -> TaskInfo:
+    """What is written into its log meanwhile is shown, until its run is in one of these states."""
+    async with daemon() as client, client.all_events() as events:
+        found = _one(await _all(client, url), op.task)
+        shown = len((await client.request(TaskHistory(id=client.next_id(), task=found.id))).entries)
+        await client.request(DaemonFollow(id=client.next_id()))
+        now = await client.request(msgspec.structs.replace(op, id=client.next_id(), task=found.id))
+        while True:
+            entries = (await client.request(TaskHistory(id=client.next_id(), task=found.id))).entries
+            for entry in () if quiet else entries[shown:]:
+                say(_logged(entry))
+            shown = len(entries)
+            if not until or (now.run and now.run.state in until):
+                await _all(client, url)
+                return now
+            while (event := await events.get()) is not None:
+                if isinstance(event, TaskUpdated) and event.task == found.id:
+                    break
+            else:
+                raise OpenAgentError("shutting_down", "The daemon is gone.", hint="`openagent tasks log` tells more.")
+            now = await client.request(TaskGet(id=client.next_id(), task=found.id))
+
+
 async def _move(url: str, start: str, state: str, first: bool) -> TaskInfo:
     changes: dict[str, Any] = {"state": state}
     if first:
@@ -420,5 +529,5 @@ async def _remove(url: str, starts: tuple[str, ...]) -> list[TaskInfo]:
         return found
 
 
-for _command in (list_tasks, show, add, edit, move, log, note, remove, sync):
+for _command in (list_tasks, show, add, edit, move, log, note, run, follow, stop, import_issues, remove, sync):
     tasks.add_command(_command)

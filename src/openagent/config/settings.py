@@ -224,6 +224,13 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     """Seconds one may take, unless its template says otherwise."""
 
 
+class TaskSettings(Struct, frozen=True, kw_only=True):
+    """Tasks that become pull requests."""
+
+    follow_every: Seconds = 60.0
+    """Seconds between two looks at an open pull request: what was said about it, how its checks ended."""
+
+
 class ContextSettings(Struct, frozen=True, kw_only=True):
     """How a context that has grown too large is shrunk."""
 
@@ -491,6 +498,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     jail: JailSettings = JailSettings()
     tools: ToolSettings = ToolSettings()
     agents: AgentSettings = AgentSettings()
+    tasks: TaskSettings = TaskSettings()
     context: ContextSettings = ContextSettings()
     intent: IntentSettings = IntentSettings()
     rules: RulesSettings = RulesSettings()

@@ -42,11 +42,16 @@ class LoadedWhenAsked:
         """For another service, on behalf of the same client."""
         return cast("R", await self._carry_out(connection, op))
 
-    async def _carry_out(self, connection: Connection, op: Op[Any]) -> Struct:
+    async def load(self) -> Service:
+        """Also when nobody has asked yet."""
         async with self._one_makes:
             if self._made is None:
                 made = await asyncio.to_thread(self._make)
                 self._handlers = {handler.op: handler for handler in made.handlers()}
                 assert self._handlers.keys() == self._ops, f"{type(made).__name__} handles other ops"
                 self._made = made
+            return self._made
+
+    async def _carry_out(self, connection: Connection, op: Op[Any]) -> Struct:
+        await self.load()
         return await self._handlers[type(op)].carry_out(connection, op)

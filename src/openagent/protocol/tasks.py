@@ -9,6 +9,30 @@ from openagent.protocol.routes import DELETE, GET, PATCH, POST
 
 TaskState = Literal["todo", "doing", "blocked", "done"]
 
+TaskRunState = Literal["working", "publishing", "open", "answering", "merged", "closed", "pushed", "stopped", "failed"]
+"""How far a task is on its way to a merged pull request."""
+
+
+class TaskRunInfo(Struct, frozen=True, omit_defaults=True):
+    """A task's way to a pull request."""
+
+    state: TaskRunState
+    """How far it is: working, publishing, open, answering a review; merged, closed, pushed, stopped or failed."""
+    session: str
+    """The session that works on it."""
+    branch: str
+    """The branch it becomes."""
+    base: str = ""
+    """The branch it is to be merged into."""
+    template: str = ""
+    """What the session was made from; empty: nothing in particular."""
+    url: str = ""
+    """The pull request's address; empty before there is one."""
+    commits: int = 0
+    """So many were pushed."""
+    problem: str = ""
+    """Why it does not go on, and what to do about it."""
+
 
 class TaskInfo(Struct, frozen=True, omit_defaults=True):
     """A task."""
@@ -39,6 +63,8 @@ class TaskInfo(Struct, frozen=True, omit_defaults=True):
     """Those of them that are not done yet."""
     links: list[str] = []
     """What belongs to it: addresses, and files of the workspace."""
+    run: TaskRunInfo | None = None
+    """Its way to a pull request, when it was given to an agent for that."""
 
 
 class TaskLogEntry(Struct, frozen=True, omit_defaults=True):
@@ -167,6 +193,56 @@ class TaskNote(Op[TaskLogEntry], tag="task.note", needs="chat", routes=POST("/ap
     """The task, by its id or the beginning of it."""
     text: str
     """What happened."""
+
+
+class TaskRun(Op[TaskInfo], tag="task.run", waits=True, routes=POST("/api/tasks/{task}/run", status=202)):
+    """Give a task to an agent, in a copy of its workspace. What it does is committed to a branch of its own, pushed,
+    and becomes a pull request that is followed until it is merged or closed. To send it is to say that this may be
+    pushed. For a task that was given before: go on."""
+
+    task: str
+    """The task, by its id or the beginning of it."""
+    template: str = ""
+    """What its session is made from."""
+    base: str = ""
+    """The branch to start from and to be merged into; empty: the remote's own."""
+    draft: bool = False
+    """The pull request is not ready to be merged."""
+
+
+class TaskFollow(Op[TaskInfo], tag="task.follow", waits=True, routes=POST("/api/tasks/{task}/follow")):
+    """Look now at what became of a task's pull request, and not only when its time comes."""
+
+    task: str
+    """The task, by its id or the beginning of it."""
+
+
+class TaskStop(Op[TaskInfo], tag="task.stop", waits=True, routes=POST("/api/tasks/{task}/stop")):
+    """Stop what goes on with a task: its agent's turn, and following its pull request. Both stay as they are."""
+
+    task: str
+    """The task, by its id or the beginning of it."""
+
+
+class TasksImported(Struct, frozen=True):
+    """Issues of a forge that became tasks."""
+
+    added: list[TaskInfo]
+    """Those that are new."""
+    known: int
+    """So many were tasks already."""
+
+
+class TasksImport(
+    Op[TasksImported], tag="tasks.import", works_there=True, waits=True, routes=POST("/api/tasks/import")
+):
+    """Make tasks of the open issues of a workspace's forge, as `gh` or `glab` tells them. Those that are tasks already
+    stay as they are."""
+
+    cwd: str
+    """The workspace: a folder on the daemon's machine."""
+    limit: int = 30
+    """So many at most, the newest first."""
 
 
 class TasksSync(Op[TasksSynced], tag="tasks.sync", needs="admin", waits=True, routes=POST("/api/tasks/sync")):

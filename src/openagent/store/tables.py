@@ -324,6 +324,14 @@ task_log = Table(
 )
 Index("task_log_of_a_task", task_log.c.task, task_log.c.id)
 
+task_runs = Table(
+    "task_runs",
+    metadata,
+    Column("task", String, primary_key=True),
+    Column("open", Boolean, nullable=False),
+    Column("record", Text, nullable=False),
+)
+
 APPEND_ONLY_AUDIT = {
     "sqlite": (
         "CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit "

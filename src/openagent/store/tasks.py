@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlalchemy import Connection, delete, insert, select
 
-from openagent.plugins.tasks import TaskStore
+from openagent.plugins.tasks import TaskRun, TaskRunStore, TaskStore
 from openagent.protocol.tasks import TaskInfo, TaskLogEntry
 from openagent.store.sql_store import SqlStore
-from openagent.store.tables import task_log
+from openagent.store.tables import task_log, task_runs
 from openagent.store.tables import tasks as table
 
 _WRITER = "tasks"
@@ -35,10 +35,20 @@ class SqlTasks:
     async def add_to_task_log(self, task: str, entry: TaskLogEntry) -> None:
         await self._store.write(_WRITER, _add, task, entry)
 
+    async def task_run(self, task: str) -> TaskRun | None:
+        return await self._store.read(_run, task)
+
+    async def open_task_runs(self) -> list[TaskRun]:
+        return await self._store.read(_open_runs)
+
+    async def put_task_run(self, run: TaskRun, *, is_open: bool) -> None:
+        await self._store.write(_WRITER, _put_run, run, is_open)
+
 
 def _every(connection: Connection) -> list[TaskInfo]:
+    runs = {run.task: run.info for run in map(_decoded, connection.execute(select(task_runs.c.record)).scalars())}
     found = connection.execute(select(table).order_by(table.c.state, table.c.position, table.c.id)).mappings()
-    return [TaskInfo(**_row(dict(row))) for row in found]
+    return [TaskInfo(**_row(dict(row)), run=runs.get(row["id"])) for row in found]
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +63,8 @@ def _put(connection: Connection, task: TaskInfo) -> None:
 
 
 def _remove(connection: Connection, task: str) -> bool:
-    connection.execute(delete(task_log).where(task_log.c.task == task))
+    for kept in (task_log, task_runs):
+        connection.execute(delete(kept).where(kept.c.task == task))
     return connection.execute(delete(table).where(table.c.id == task)).rowcount > 0
 
 
@@ -66,7 +77,28 @@ def _add(connection: Connection, task: str, entry: TaskLogEntry) -> None:
     connection.execute(insert(task_log), {"task": task, "at": entry.at, "by": entry.by, "text": entry.text})
 
 
+def _run(connection: Connection, task: str) -> TaskRun | None:
+    record = connection.execute(select(task_runs.c.record).where(task_runs.c.task == task)).scalar()
+    return _decoded(record) if record is not None else None
+
+
+def _open_runs(connection: Connection) -> list[TaskRun]:
+    return [
+        _decoded(record) for record in connection.execute(select(task_runs.c.record).where(task_runs.c.open)).scalars()
+    ]
+
+
+def _put_run(connection: Connection, run: TaskRun, is_open: bool) -> None:
+    connection.execute(delete(task_runs).where(task_runs.c.task == run.task))
+    record = msgspec.json.encode(run).decode()
+    connection.execute(insert(task_runs), {"task": run.task, "open": is_open, "record": record})
+
+
+def _decoded(record: str) -> TaskRun:
+    return msgspec.json.decode(record, type=TaskRun)
+
+
 if TYPE_CHECKING:
 
-    def is_a_task_store(store: SqlTasks) -> TaskStore:
-        return store
+    def is_a_task_store(store: SqlTasks) -> tuple[TaskStore, TaskRunStore]:
+        return store, store

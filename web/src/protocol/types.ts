@@ -2171,7 +2171,7 @@ export interface OfflineOffer {
   installed?: boolean
 }
 
-export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
+export type Op = Hello | Ping | DaemonStatus | DaemonFollow | DaemonStop | SessionCreate | SessionList | SessionGet | SessionAttach | SessionDetach | SessionUpdate | SessionDelete | SessionFork | SessionImport | MessageSend | TurnCancel | MessagesPage | MessageRaw | AsksList | PermissionAnswer | QuestionAnswer | QueueShow | QueueEdit | QueueRemove | QueueMove | QueueResume | SessionRewind | SessionUnrewind | SessionChanges | ReviewShow | ReviewRevert | AgentsList | FlowsList | FlowCheck | FlowRun | FlowResume | FlowShow | TasksList | TaskGet | TaskCreate | TaskUpdate | TaskDelete | TaskHistory | TaskNote | TaskRun | TaskFollow | TaskStop | TasksImport | TasksSync | FoldersList | FilesList | FilesRead | FilesWrite | TerminalOpen | TerminalInput | TerminalResize | TerminalClose | MessagesSearch | ContextShow | ContextCollect | ContextPin | ContextRestore | ToolsSwitch | ToolsList | ToolRun | McpList | McpTest | McpAdd | McpShow | McpRemove | McpSwitch | McpImport | McpResources | McpResourceRead | McpPrompts | McpPromptGet | McpLogin | McpLoginFinish | McpSessionServers | McpLogout | McpCatalog | TemplatesList | TemplatesGet | TemplatesSave | TemplatesRemove | TemplatesImport | TemplatesExport | TemplatesRead | TemplatesWrite | CommandsList | SkillsList | SkillShow | HooksList | HooksTest | PluginsList | ModelsList | ModelsTest | ModelsPull | AuthAdd | AuthList | AuthRemove | AuthLogin | AuthLoginFinish | AuthRefresh | SetupShow | SetupLook | SetupKey | SetupUse | SetupTour | ProvidersAdd | ProvidersRemove | ConfigShow | ConfigDescribe | ConfigSet | UsageFailures | UsageAsk | MetricsAgents | MetricsCost | MetricsExport | MetricsSubscribe | WorkspacesList | WorkspacesCreate | WorkspacesDiff | WorkspacesMerge | WorkspacesRemove | WorkspacesBackup | WorkspacesRestore | WorkspacesCollect | IndexWatch | IndexBuild | IndexSearch | IndexSymbols | IndexMap | IndexAsk | IndexSetup | TrustAdd | TrustRemove | TrustDecline | TrustShow | PolicyExplain | PolicyTest | AuditAsk | GrantsList | GrantsRevoke | TokensCreate | TokensList | TokensRevoke | WebLogin | ExtrasList | ExtrasFetch | GitStatus | GitCommit | GitBranch | GitPush | GitPullRequest | HistoryFind | HistoryImport | UsageAll | BackupCreate | BackupsList | BackupVerify | BackupKey | ReportShow | ReportSend
 
 /** A session of another agent that was brought here. */
 export interface Origin {
@@ -2707,6 +2707,10 @@ export interface Results {
   "task.delete": Done
   "task.log": TaskLog
   "task.note": TaskLogEntry
+  "task.run": TaskInfo
+  "task.follow": TaskInfo
+  "task.stop": TaskInfo
+  "tasks.import": TasksImported
   "tasks.sync": TasksSynced
   "folders.list": Folders
   "files.list": FileEntries
@@ -3410,6 +3414,13 @@ export interface TaskDelete {
   task: string
 }
 
+/** Look now at what became of a task's pull request, and not only when its time comes. */
+export interface TaskFollow {
+  op: "task.follow"
+  id: string
+  task: string
+}
+
 /** One task. */
 export interface TaskGet {
   op: "task.get"
@@ -3439,6 +3450,7 @@ export interface TaskInfo {
   after?: string[]
   waits_for?: string[]
   links?: string[]
+  run?: TaskRunInfo | null
 }
 
 /** Tasks. */
@@ -3464,6 +3476,35 @@ export interface TaskNote {
   id: string
   task: string
   text: string
+}
+
+/** Give a task to an agent, in a copy of its workspace. What it does is committed to a branch of its own, pushed, and becomes a pull request that is followed until it is merged or closed. To send it is to say that this may be pushed. For a task that was given before: go on. */
+export interface TaskRun {
+  op: "task.run"
+  id: string
+  task: string
+  template?: string
+  base?: string
+  draft?: boolean
+}
+
+/** A task's way to a pull request. */
+export interface TaskRunInfo {
+  state: "answering" | "closed" | "failed" | "merged" | "open" | "publishing" | "pushed" | "stopped" | "working"
+  session: string
+  branch: string
+  base?: string
+  template?: string
+  url?: string
+  commits?: number
+  problem?: string
+}
+
+/** Stop what goes on with a task: its agent's turn, and following its pull request. Both stay as they are. */
+export interface TaskStop {
+  op: "task.stop"
+  id: string
+  task: string
 }
 
 /** Change a task. Only what is given changes; with a new state and no place it goes to the end of those of that state. */
@@ -3494,6 +3535,20 @@ export interface TaskUpdated {
   state: string
   owner?: string
   cwd?: string
+}
+
+/** Make tasks of the open issues of a workspace's forge, as `gh` or `glab` tells them. Those that are tasks already stay as they are. */
+export interface TasksImport {
+  op: "tasks.import"
+  id: string
+  cwd: string
+  limit?: number
+}
+
+/** Issues of a forge that became tasks. */
+export interface TasksImported {
+  added: TaskInfo[]
+  known: number
 }
 
 /** List tasks, by state and place. */
@@ -4215,6 +4270,10 @@ export interface Ops {
   "task.delete": TaskDelete
   "task.log": TaskHistory
   "task.note": TaskNote
+  "task.run": TaskRun
+  "task.follow": TaskFollow
+  "task.stop": TaskStop
+  "tasks.import": TasksImport
   "tasks.sync": TasksSync
   "folders.list": FoldersList
   "files.list": FilesList

@@ -71,7 +71,7 @@ class Git:
 
     @classmethod
     async def checked(cls, folder: Path) -> "Git":
-        asked = await _run([require_git(), "rev-parse", "--show-toplevel", "--show-prefix"], folder)
+        asked = await run_as_person([require_git(), "rev-parse", "--show-toplevel", "--show-prefix"], folder)
         if asked.code:
             raise OpenAgentError(
                 "not_found", "The workspace is not a git repository.", hint="`git init` makes it one, in a terminal."
@@ -97,7 +97,7 @@ class Git:
         return ""
 
     async def run(self, *arguments: str, stdin: str | None = None) -> Ran:
-        return await _run([require_git(), *arguments], self.folder, stdin=stdin)
+        return await run_as_person([require_git(), *arguments], self.folder, stdin=stdin)
 
     async def asked(self, *arguments: str) -> str:
         """What it answers; empty when it fails, as it does where there is nothing of what is asked for."""
@@ -113,7 +113,7 @@ class Git:
     async def lies_within(self, remote: str) -> bool:
         """Whether it is a folder of the workspace or the repository: git would run that repository's hooks."""
         addresses = (await self.asked("remote", "get-url", "--push", "--all", remote)).splitlines()
-        places = [(self.top / path).resolve() for path in map(_local_path, addresses) if path]
+        places = [(self.top / path).resolve() for path in map(local_path, addresses) if path]
         inside = (self.top.resolve(), self.folder.resolve())
         return any(place.is_relative_to(folder) for place in places for folder in inside)
 
@@ -121,7 +121,7 @@ class Git:
         found = which(program, self.top)
         if found is None:
             raise OpenAgentError("not_found", f"{program} is not installed where the daemon runs.")
-        return await _run([found, *arguments], self.folder)
+        return await run_as_person([found, *arguments], self.folder)
 
 
 def which(program: str, top: Path) -> str | None:
@@ -130,7 +130,7 @@ def which(program: str, top: Path) -> str | None:
     return found if found and not Path(found).resolve().is_relative_to(top.resolve()) else None
 
 
-def _local_path(address: str) -> str:
+def local_path(address: str) -> str:
     """Empty: it is on another machine."""
     if address.lower().startswith("file://"):
         return unquote(urlsplit(address).path)
@@ -157,11 +157,14 @@ def _environment() -> Mapping[str, str]:
     }
 
 
-async def _run(command: list[str], folder: Path, stdin: str | None = None) -> Ran:
+async def run_as_person(
+    command: list[str], folder: Path, *, stdin: str | None = None, more: Mapping[str, str] | None = None
+) -> Ran:
+    """`more`: what else its environment holds."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
-        env=_environment(),
+        env={**_environment(), **(more or {})},
         stdin=DEVNULL if stdin is None else PIPE,
         stdout=PIPE,
         stderr=PIPE,

@@ -20,6 +20,7 @@ from openagent.protocol.repository import (
     Pushed,
     RepositoryState,
 )
+from openagent.workbench.repository.committing import committed
 from openagent.workbench.repository.running import Git
 from openagent.workbench.repository.state import state_of
 
@@ -66,7 +67,7 @@ class RepositoryService:
         if missing := [path for path in paths if path not in changed]:
             raise OpenAgentError("not_found", f"{missing[0][:200]!r} has no change that could be committed.")
         names = [name for path in paths for name in (path, changed[path].old_path) if name]
-        commit = await _committed(git, names, message)
+        commit = await committed(git, names, message)
         done = Committed(commit, state.branch, len(paths), message.partition("\n")[0])
         session.post(audit=[entry("git", f"commit {commit} on {state.branch}", files=len(paths))])
         return done
@@ -139,22 +140,6 @@ class RepositoryService:
     async def _state(self, session: Session, git: Git) -> RepositoryState:
         own = {path for file in await session.undo.changes(None) for path in (file.path, file.old_path) if path}
         return await state_of(git, own, session.info.name)
-
-
-async def _committed(git: Git, paths: list[str], message: str) -> str:
-    """These paths as they are, and nothing else of what is staged."""
-    await git.done("The files could not be staged", "add", "--all", "--", *paths)
-    ran = await git.run("commit", "--quiet", "--only", "--cleanup=strip", "--file=-", "--", *paths, stdin=message)
-    if ran.code:
-        await git.run("reset", "--quiet", "--", *paths)
-        if "tell me who you are" in ran.err.lower() or "empty ident" in ran.err.lower():
-            raise OpenAgentError(
-                "conflict",
-                "git does not know who you are, so that nothing was committed.",
-                hint='Run `git config --global user.name "…"` and `git config --global user.email "…"` once.',
-            )
-        raise OpenAgentError("conflict", f"Nothing was committed: {ran.said or 'git said nothing.'}")
-    return await git.asked("rev-parse", "--short", "HEAD")
 
 
 def _require_branch(state: RepositoryState, why: str) -> None:

@@ -33,9 +33,9 @@ async def state_of(git: Git, own: Collection[str], name: str) -> RepositoryState
         *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"),
         "--ignore-submodules=dirty",  # looking into one obeys that repository's settings, which nobody has checked
     )
-    branch, files = _parsed(listed, git.prefix, own)
-    remote = await _remote(git, branch)
-    base = await _base(git, remote) if remote else ""
+    branch, files = parsed(listed, git.prefix, own)
+    remote = await remote_of(git, branch.name)
+    base = await base_of(git, remote) if remote else ""
     directory = Path(await git.asked("rev-parse", "--absolute-git-dir"))
     return RepositoryState(
         branch=branch.name,
@@ -46,14 +46,14 @@ async def state_of(git: Git, own: Collection[str], name: str) -> RepositoryState
         ahead=branch.ahead if branch.upstream else await _not_pushed(git, remote),
         behind=branch.behind,
         doing=next((doing for file, doing in _UNFINISHED.items() if (directory / file).exists()), ""),
-        forge=await _forge(git, remote),
+        forge=await forge_of(git, remote),
         files=files[:MOST_FILES],
         hooks=await _hooks(git),
         message=offered(name, [file for file in files if file.own]),
     )
 
 
-def _parsed(listed: str, prefix: str, own: Collection[str]) -> tuple[_Branch, list[RepositoryFile]]:
+def parsed(listed: str, prefix: str, own: Collection[str]) -> tuple[_Branch, list[RepositoryFile]]:
     branch: dict[str, str] = {}
     files: list[RepositoryFile] = []
     fields = iter(listed.split("\0")[:-1])
@@ -96,14 +96,14 @@ def _file(field: str, was: str, prefix: str, own: Collection[str]) -> Repository
     return RepositoryFile(name, status, name in own or old in own, kind in "12" and index != ".", old)
 
 
-async def _remote(git: Git, branch: _Branch) -> str:
+async def remote_of(git: Git, branch: str) -> str:
     names = (await git.asked("remote")).split()
-    told = await git.asked("config", f"branch.{branch.name}.remote") if branch.name else ""
+    told = await git.asked("config", f"branch.{branch}.remote") if branch else ""
     preferred = (told, await git.asked("config", "remote.pushDefault"), "origin", *names)
     return next((name for name in preferred if name in names), "")
 
 
-async def _base(git: Git, remote: str) -> str:
+async def base_of(git: Git, remote: str) -> str:
     head = await git.asked("symbolic-ref", "--short", f"refs/remotes/{remote}/HEAD")
     if head:
         return head.removeprefix(f"{remote}/")
@@ -118,7 +118,7 @@ async def _not_pushed(git: Git, remote: str) -> int:
     return int(count or 0)
 
 
-async def _forge(git: Git, remote: str) -> ForgeProgram:
+async def forge_of(git: Git, remote: str) -> ForgeProgram:
     address = await git.asked("remote", "get-url", remote) if remote else ""
     programs: tuple[ForgeProgram, ...] = ("glab", "gh") if "gitlab" in address else ("gh", "glab")
     for program in programs:

@@ -1,5 +1,5 @@
 import { ActionIcon, Menu } from '@mantine/core'
-import { IconArrowDown, IconArrowUp, IconDots } from '@tabler/icons-react'
+import { IconArrowDown, IconArrowUp, IconDots, IconGitPullRequest } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
 import { firstLine, folderName } from '@/lib/format'
@@ -7,7 +7,8 @@ import { Ago } from '@/parts/Ago'
 import { StatusMark } from '@/parts/StatusMark'
 import type { TaskInfo } from '@/protocol/types'
 import { useOverview } from '@/state/overview'
-import { STATES, type State, stateWords } from './board'
+import { runWords, STATES, type State, stateWords } from './board'
+import { TaskLink } from './TaskLog'
 
 /** Moved by dragging, by its menu, or with Alt and the arrow keys. */
 export function TaskCard(props: {
@@ -79,6 +80,17 @@ export function TaskCard(props: {
       {waits > 0 && state !== 'done' && (
         <p className="task-waits">
           Waits for {waits} other {waits === 1 ? 'task' : 'tasks'}
+        </p>
+      )}
+      {task.run && (
+        <p className={task.run.state === 'failed' || task.run.state === 'stopped' ? 'task-waits' : 'task-way dim'}>
+          <IconGitPullRequest size={12} aria-hidden /> {runWords[task.run.state]}
+          {task.run.url && (
+            <>
+              {' · '}
+              <TaskLink address={task.run.url} />
+            </>
+          )}
         </p>
       )}
       <div className="task-foot dim">

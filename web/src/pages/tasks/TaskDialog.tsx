@@ -10,6 +10,7 @@ import { say } from '@/state/outbox'
 import { useOverview } from '@/state/overview'
 import { STATES, type State, stateWords } from './board'
 import { TaskLink, TaskLog } from './TaskLog'
+import { TaskRun } from './TaskRun'
 
 export function TaskDialog({
   open,
@@ -36,6 +37,16 @@ export function TaskDialog({
   )
 }
 
+/** Only what is another: an agent may have changed the rest since the dialog was opened. */
+function changed<T extends Partial<TaskInfo>>(task: TaskInfo, fields: T): Partial<T> {
+  const known = { detail: '', owner: '', cwd: '', state: 'todo', after: [], links: [], ...task } as Record<
+    string,
+    unknown
+  >
+  const isNew = ([name, value]: [string, unknown]) => JSON.stringify(known[name]) !== JSON.stringify(value)
+  return Object.fromEntries(Object.entries(fields).filter(isNew)) as Partial<T>
+}
+
 function Form(props: { task: TaskInfo | null; all: TaskInfo[]; state: State; done: () => void }) {
   const { task, all, state: first, done } = props
   const renew = useRenew('tasks.list')
@@ -58,7 +69,9 @@ function Form(props: { task: TaskInfo | null; all: TaskInfo[]; state: State; don
 
   const save = async () => {
     const fields = { title, detail, owner, cwd, state, after, links: addresses }
-    const saved = task ? await act('task.update', { task: task.id, ...fields }) : await act('task.create', fields)
+    const saved = task
+      ? await act('task.update', { task: task.id, ...changed(task, fields) })
+      : await act('task.create', fields)
     if (saved) await renew()
     return saved
   }
@@ -163,6 +176,7 @@ function Form(props: { task: TaskInfo | null; all: TaskInfo[]; state: State; don
           ))}
         </ul>
       )}
+      {task && <TaskRun task={all.find((one) => one.id === task.id) ?? task} />}
       {task && <TaskLog task={task.id} />}
       <div className="form-actions">
         {task && (

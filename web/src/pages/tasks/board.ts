@@ -1,4 +1,4 @@
-import type { TaskInfo } from '@/protocol/types'
+import type { TaskInfo, TaskRunInfo } from '@/protocol/types'
 
 export type State = NonNullable<TaskInfo['state']>
 
@@ -10,6 +10,21 @@ export const stateWords: Record<State, string> = {
   blocked: 'Blocked',
   done: 'Done',
 }
+
+export const runWords: Record<TaskRunInfo['state'], string> = {
+  working: 'An agent works on it',
+  publishing: 'Being published',
+  open: 'In review',
+  answering: 'The agent answers its review',
+  merged: 'Merged',
+  closed: 'Closed without being merged',
+  pushed: 'Its branch is there',
+  stopped: 'Stopped',
+  failed: 'Did not work',
+}
+
+/** It goes on by itself. */
+export const goesOn = (run: TaskRunInfo) => ['working', 'publishing', 'open', 'answering'].includes(run.state)
 
 /** Tasks by state, each in its order. */
 export function columnsOf(tasks: TaskInfo[]): Record<State, TaskInfo[]> {

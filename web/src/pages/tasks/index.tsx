@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { IconChecklist, IconFileText, IconPlus } from '@tabler/icons-react'
+import { IconChecklist, IconDownload, IconFileText, IconPlus } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, useState } from 'react'
 import { act, useAsk } from '@/lib/ask'
@@ -11,6 +11,7 @@ import { EmptyState, ErrorState, LoadingRows } from '@/parts/states'
 import type { TaskInfo, TaskList } from '@/protocol/types'
 import { useKeys } from '@/shell/shortcuts'
 import { columnsOf, placeBetween, STATES, type State, stateWords } from './board'
+import { ImportIssues } from './ImportIssues'
 import { SyncTasks } from './SyncTasks'
 import { TaskCard } from './TaskCard'
 import { TaskDialog } from './TaskDialog'
@@ -26,6 +27,7 @@ export default function Tasks() {
   const [open, setOpen] = useState<TaskInfo | State | null>(null)
   const [said, setSaid] = useState('')
   const [syncing, setSyncing] = useState(false)
+  const [importing, setImporting] = useState(false)
   useKeys('Tasks', [{ keys: 'c', what: 'New task', run: () => setOpen('todo') }])
   const all = tasks.data?.tasks ?? []
   const text = query.trim().toLowerCase()
@@ -52,6 +54,14 @@ export default function Tasks() {
       actions={
         <>
           {all.length > 0 && <Filter label="Filter tasks" value={query} change={setQuery} />}
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconDownload size={16} />}
+            onClick={() => setImporting(true)}
+          >
+            Import issues
+          </Button>
           <Button size="xs" variant="default" leftSection={<IconFileText size={16} />} onClick={() => setSyncing(true)}>
             Sync with a file
           </Button>
@@ -85,6 +95,9 @@ export default function Tasks() {
       )}
       <Modal opened={syncing} onClose={() => setSyncing(false)} title="Sync with a file" size="lg" keepMounted={false}>
         <SyncTasks done={() => setSyncing(false)} />
+      </Modal>
+      <Modal opened={importing} onClose={() => setImporting(false)} title="Import issues" size="lg" keepMounted={false}>
+        <ImportIssues done={() => setImporting(false)} />
       </Modal>
       <TaskDialog open={open} all={all} close={() => setOpen(null)} />
     </Page>

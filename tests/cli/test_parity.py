@@ -10,7 +10,6 @@ from openagent.protocol.sessions import MODES
 
 REASONS = {
     "Hello": "every command greets",
-    "Ping": "the client's own question whether the line still stands",
     "SessionAttach": "`openagent attach` and `run`, through the client",
     "SessionDetach": "leaving `openagent attach`",
     "SessionCreate": "`openagent run`, which writes it without the protocol's classes to start fast",

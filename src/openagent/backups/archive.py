@@ -139,8 +139,8 @@ class _Refusing:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, _: object) -> None:
         if isinstance(problem, _TORN):
             _refuse(self._archive, "it ends too early, or bytes in it were changed")
-        if isinstance(problem, OSError):
-            told = f"The backup {self._archive} cannot be read: {problem.strerror or problem}."
+        if isinstance(problem, OSError | ValueError):  # the latter for what can be no path
+            told = f"The backup {str(self._archive)!r} cannot be read: {getattr(problem, 'strerror', None) or problem}."
             raise OpenAgentError(
                 "not_found", told, hint="`openagent backup list` shows those that there are."
             ) from None

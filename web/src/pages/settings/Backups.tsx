@@ -98,8 +98,8 @@ function Archive({ backup }: { backup: BackupInfo }) {
           backup.problem
         ) : (
           <>
-            {backup.sessions ?? 0} sessions with {backup.messages ?? 0} messages · made{' '}
-            <Ago at={backup.created_at ?? 0} /> {backup.kind === 'daily' ? 'by the daemon' : 'by hand'}
+            {backup.sessions ?? 0} sessions with {backup.messages ?? 0} messages · by{' '}
+            {backup.kind === 'daily' ? 'the daemon' : 'hand'} · <Ago at={backup.created_at ?? 0} />
             {backup.keys_left_out && ` · without keys: ${backup.keys_left_out}`}
           </>
         )

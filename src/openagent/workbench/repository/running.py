@@ -10,6 +10,7 @@ import re
 import shutil
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -173,6 +174,11 @@ async def run_as_person(
     try:
         async with asyncio.timeout(PATIENCE_S):
             out, err = await process.communicate(None if stdin is None else stdin.encode())
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            process.terminate()  # git takes its locks away then
+        await process.wait()
+        raise
     except TimeoutError:
         process.kill()
         await process.wait()

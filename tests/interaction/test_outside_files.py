@@ -110,7 +110,7 @@ async def test_nobody_is_asked_about_what_could_not_be_done(tmp_path: Path) -> N
         call("read_file", path="~/anything"),
         call("read_file", path="/etc/shadow"),
         write("/etc/motd", "x"),
-        write("/tmp/x", "x"),
+        write(f"/tmp/{tmp_path.name}.txt", "x"),
         DONE,
     ]
     async with house(tmp_path, steps) as h, await h.client(interactive=True) as client:

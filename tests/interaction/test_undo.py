@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -57,6 +58,31 @@ async def changed(client: Client, session: str, number: int | None = None) -> di
 
 def last_prompts(h: House) -> list[str]:
     return [m["content"] for m in h.sim.requests[-1].json()["messages"] if m["role"] == "user"]
+
+
+@pytest.mark.parametrize("away", ["deleted", "moved"])
+async def test_a_folder_that_was_made_again_is_watched_again(tmp_path: Path, away: str) -> None:
+    script = [
+        write("first.txt", "1"),
+        {"text": "done"},
+        shell("echo 2 > by-shell.txt"),
+        write("a.txt", "3"),
+        {"text": "done"},
+    ]
+    async with house(tmp_path, script) as h, await h.client() as client:
+        session = await new_session(h, client)
+        attachment = await client.attach(session)
+        await turn(client, attachment, "begin")
+        if away == "deleted":
+            shutil.rmtree(h.workspace)
+        else:
+            h.workspace.rename(tmp_path / "elsewhere")
+        h.workspace.mkdir()
+        (h.workspace / "theirs.txt").write_text("kept")
+        await turn(client, attachment, "go on")
+        assert await changed(client, session, 2) == {"by-shell.txt": "A", "a.txt": "A"}
+        await rewind(client, session, 2)
+        assert [path.name for path in h.workspace.iterdir()] == ["theirs.txt"]
 
 
 async def test_a_rewind_brings_files_back_to_the_byte_and_takes_the_conversation_back(tmp_path: Path) -> None:

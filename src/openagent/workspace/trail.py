@@ -83,12 +83,16 @@ class Trail:
                 draft.put(change.path, change.after)
         noted.root = draft.root
         self._index = noted
-        with suppress(Unwatchable):
-            self._watch = Watch(self.store.workspace) if self._watched else None
+        self._begin_to_watch()
         changes = self._look_at_everything()
         self.unclaimed = changes if known else []
         self.journal.forget(OTHERS)
         self.opened = True
+
+    def _begin_to_watch(self) -> None:
+        self.close()
+        with suppress(Unwatchable):
+            self._watch = Watch(self.store.workspace) if self._watched else None
 
     def peek(self) -> Touched:
         """What was touched and not looked at yet. It reads no file."""
@@ -97,6 +101,9 @@ class Trail:
         if news := self._watch.drain():
             self.events += 1
             self._pending.add(news)
+        if self._watch.is_of_another:
+            self._begin_to_watch()
+            self._pending.everything = True
         return self._pending
 
     @property

@@ -1,5 +1,6 @@
 """Which paths of a workspace were touched since the last time somebody asked."""
 
+import os
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -55,6 +56,10 @@ class Watch:
     def __init__(self, workspace: Path) -> None:
         if (kind := filesystem_of(workspace)) not in _TRUSTED:
             raise Unwatchable(f"changes on {kind} are not told")
+        self._workspace = workspace
+        self._root: os.stat_result | None = None
+        self._root_is_gone = False
+        """A new folder may have the number of one that was deleted."""
         self._inotify = Inotify()
         self._paths: dict[int, bytes] = {}
         self._watches: dict[bytes, int] = {}
@@ -64,8 +69,22 @@ class Watch:
         if len(self._watches) >= MAX_FOLDERS:
             raise Unwatchable("too many folders")
         watch = self._inotify.add(folder)
+        if not path:
+            self._root = os.fstat(folder)
         self._paths[watch] = path
         self._watches[path] = watch
+
+    @property
+    def is_of_another(self) -> bool:
+        """Another folder stands in the workspace's place, of which nothing is told. One that is not there (any more, or
+        yet) is none."""
+        if self._root is None:
+            return False
+        try:
+            now = os.stat(self._workspace)
+        except OSError:
+            return False
+        return self._root_is_gone or not os.path.samestat(self._root, now)
 
     def forget(self, path: bytes) -> None:
         """A folder that is gone, with all below. One that was moved is watched under its new path, already or soon."""
@@ -82,6 +101,7 @@ class Watch:
             if mask & (OVERFLOW | UNMOUNT):
                 touched.everything = True
             path = self._paths.get(watch)
+            self._root_is_gone = self._root_is_gone or (path == b"" and bool(mask & IGNORED))
             if path is None or mask & IGNORED:
                 continue
             if path == _REPOSITORY or path.startswith(b".git/"):

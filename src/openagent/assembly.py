@@ -412,6 +412,14 @@ def assemble(
         if configs.load().settings.backup.daily:
             await (await asyncio.to_thread(backups)).make_due()
 
+    async def let_go() -> None:
+        from openagent.sessions.retention import Retention
+        from openagent.store.engine import is_sqlite, sqlite_file
+
+        url = settings.store.url
+        database = sqlite_file(url) if is_sqlite(url) else None
+        await Retention(manager, lambda: configs.load().settings.retention, database).apply()
+
     def runs_of_tasks() -> Resumed:
         from openagent.workbench.task_runs.runs import TaskRuns
         from openagent.workbench.task_runs.service import TaskRunService
@@ -510,7 +518,7 @@ def assemble(
         mcp=mcp,
         exits=exits,
         beside=[
-            functools.partial(look_hourly, make_due_backup, send_due_report),
+            functools.partial(look_hourly, make_due_backup, let_go, send_due_report),
             *([push_to_influx] if settings.telemetry.influx else ()),
             *([otlp.run] if otlp else ()),
         ],

@@ -12,7 +12,7 @@ ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "comp
 PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 
 DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset(
-    {("store",), ("log",), ("web",), ("telemetry",), ("backup",), ("report",), ("tools", "search")}
+    {("store",), ("log",), ("web",), ("telemetry",), ("backup",), ("report",), ("retention",), ("tools", "search")}
 )
 """One daemon serves many projects, so a project cannot set these."""
 
@@ -25,7 +25,7 @@ AT_START: frozenset[str] = frozenset(
 """What the daemon reads when it starts, and not again; all else counts from the next message on."""
 
 ONE_FOR_ALL: frozenset[str] = (
-    AT_START | {"backup", "report", "budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}
+    AT_START | {"backup", "report", "retention", "budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}
 ) - {"tools.disabled"}
 """What all sessions share. A project's own would be shown, and nobody would go by it. Of tools that are disabled, a
 project's list holds for its sessions."""
@@ -43,6 +43,7 @@ HeaderLine = Annotated[
 Percent = Annotated[float, Meta(ge=1, le=100)]
 Amount = Annotated[float, Meta(ge=0, le=1_000_000)]
 Count = Annotated[int, Meta(ge=1)]
+Days = Annotated[int, Meta(ge=0, le=36_500)]
 Tokens = Annotated[int, Meta(ge=0, le=100_000)]
 Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -311,6 +312,20 @@ class BackupSettings(Struct, frozen=True, kw_only=True):
     """Put in what undo needs, too."""
 
 
+class RetentionSettings(Struct, frozen=True, kw_only=True):
+    """How long sessions that nobody uses are kept. Looked at every hour; nothing goes that you did not set."""
+
+    archive_days: Days = 0
+    """Days of rest after which a session is put away. 0: never."""
+    delete_days: Days = 0
+    """Days of rest after which a session is deleted for good; being put away counts as a use. 0: never."""
+    max_database: Size | None = None
+    """What the database may hold. Of more, the sessions that rest longest are deleted for good, those of the last day
+    excepted. Left out: as much as there is room for. For SQLite."""
+    vacuum: bool = True
+    """Give room that deleted sessions left back to the disk, when nobody works. For SQLite."""
+
+
 class ReportSettings(Struct, frozen=True, kw_only=True):
     """Reports that are sent by themselves, each when its time is over. `openagent report` shows one at any time."""
 
@@ -506,6 +521,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     store: StoreSettings = StoreSettings()
     backup: BackupSettings = BackupSettings()
     report: ReportSettings = ReportSettings()
+    retention: RetentionSettings = RetentionSettings()
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()

@@ -29,7 +29,7 @@ const GROUPS: [string, string[]][] = [
   ['Jail', ['jail']],
   ['Agents and context', ['agents', 'context', 'index']],
   ['Tools, rules and hooks', ['tools', 'rules', 'hooks']],
-  ['The daemon', ['web', 'store', 'backup', 'report', 'log']],
+  ['The daemon', ['web', 'store', 'backup', 'retention', 'report', 'log']],
 ]
 
 /** `prices."openai/gpt-5".input` as its parts. */

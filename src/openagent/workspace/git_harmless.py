@@ -12,7 +12,7 @@ _HARMLESS = re.compile(
     r"|branch\..*\.(?:remote|merge|rebase|pushremote|description|vscode-merge-base|gk-.*)"
     r"|branch\.(?:autosetupmerge|autosetuprebase|sort)"
     r"|remote\..*\.(?:url|pushurl|fetch|push|mirror|prune|prunetags|tagopt|skipdefaultupdate|skipfetchall|promisor"
-    r"|partialclonefilter|gh-resolved)|remote\.pushdefault"
+    r"|partialclonefilter|gh-resolved|glab-resolved)|remote\.pushdefault"
     r"|submodule\..*\.(?:url|active|branch|ignore|shallow)|submodule\.(?:active|recurse|fetchjobs)"
     r"|extensions\.(?:objectformat|refstorage|partialclone|worktreeconfig|noop|preciousobjects)"
     r"|lfs\.repositoryformatversion|lfs\..*\.access|index\.(?:version|threads|sparse)|feature\..*"

@@ -1,5 +1,6 @@
 """How a repository stands: branch, remote, what is not committed."""
 
+import os
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -17,6 +18,7 @@ _UNFINISHED = {
     "REVERT_HEAD": "a revert",
 }
 _LONGEST_SUBJECT = 72
+_HOST = re.compile(r"(?:://(?:[^/@]*@)?|^[^/@:]+@)([^/:]+)")
 
 
 class _Branch(NamedTuple):
@@ -119,12 +121,31 @@ async def _not_pushed(git: Git, remote: str) -> int:
 
 
 async def forge_of(git: Git, remote: str) -> ForgeProgram:
-    address = await git.asked("remote", "get-url", remote) if remote else ""
-    programs: tuple[ForgeProgram, ...] = ("glab", "gh") if "gitlab" in address else ("gh", "glab")
+    asked = (("config", f"remote.{remote}.url"), ("remote", "get-url", remote)) if remote else ()
+    addresses = [
+        await git.asked(*words) for words in asked
+    ]  # as it is written, and as the person's settings rewrite it
+    is_gitlab = any("gitlab" in address or _is_known_to_glab(address) for address in addresses)
+    programs: tuple[ForgeProgram, ...] = ("glab", "gh") if is_gitlab else ("gh", "glab")
     for program in programs:
         if which(program, git.top):
             return program
     return ""
+
+
+def _is_known_to_glab(address: str) -> bool:
+    """A company's GitLab is called as it likes: whoever uses it by `glab` has told `glab` of it."""
+    host = _HOST.search(address)
+    if host is None:
+        return False
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    folder = os.environ.get("GLAB_CONFIG_DIR") or f"{settings}/glab-cli"
+    try:
+        told = Path(folder, "config.yml").read_text(errors="replace")
+    except OSError:
+        told = ""
+    named = re.search(rf"^\s+[\"']?{re.escape(host[1])}(:\d+)?[\"']?:\s*$", told, re.MULTILINE)
+    return named is not None or host[1] in os.environ.get("GITLAB_HOST", "")
 
 
 async def _hooks(git: Git) -> list[str]:

@@ -77,14 +77,15 @@ class Watch:
     @property
     def is_of_another(self) -> bool:
         """Another folder stands in the workspace's place, of which nothing is told. One that is not there (any more, or
-        yet) is none."""
+        yet) is none, and neither is what a link leads to: that is no workspace of anybody's."""
         if self._root is None:
             return False
         try:
             now = os.stat(self._workspace)
         except OSError:
             return False
-        return self._root_is_gone or not os.path.samestat(self._root, now)
+        is_another = self._root_is_gone or not os.path.samestat(self._root, now)
+        return is_another and os.path.realpath(self._workspace) == str(self._workspace)
 
     def forget(self, path: bytes) -> None:
         """A folder that is gone, with all below. One that was moved is watched under its new path, already or soon."""

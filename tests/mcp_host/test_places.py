@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -91,6 +92,25 @@ async def test_folders_are_let_in_by_the_persons_own_entry_and_the_error_says_wh
         session, completed, _ = await one_turn(h, client)
         assert completed.reason == "done"
         assert (await results_of(client, session))[0].text == "hi"
+
+
+async def test_programs_and_folders_below_var_tmp_are_found_too(tmp_path: Path) -> None:
+    with TemporaryDirectory(dir="/var/tmp", prefix="openagent-test-") as room:
+        script, notes = install(Path(room, "package"), "build/index.py"), Path(room, "notes")
+        notes.mkdir()
+        (notes / "list.txt").write_text("milk")
+        read = ["-c", f"open('{notes}/list.txt'); exec(open('scripted_server.py').read())"]
+        plant(
+            tmp_path,
+            program={"command": "python3", "args": [str(script)]},
+            folder={"command": "python3", "args": read, "folders": [str(notes)]},
+        )
+        async with house(tmp_path, []) as h, await h.client() as client:
+            tested = (await ask(client, McpTest, cwd=str(h.workspace))).servers
+            assert {each.name: (each.status, each.detail) for each in tested} == {
+                "program": ("up", ""),
+                "folder": ("up", ""),
+            }
 
 
 RELATIVE = """#!/usr/bin/env python3

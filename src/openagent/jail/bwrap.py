@@ -11,7 +11,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -283,7 +283,8 @@ class BwrapJail:
             *(("--share-net",) if self._network == "on" and not read_only else ()),
         ]
 
-    def _file_system(self, host: _Host, workspace: Path) -> list[str]:
+    def _file_system(self, host: _Host, workspace: Path, besides: Iterable[str]) -> list[str]:
+        """`besides` is what else will be mounted."""
         arguments: list[str] = []
         for directory in SYSTEM:
             if os.path.islink(directory):
@@ -298,7 +299,7 @@ class BwrapJail:
         for directory in _IN_MEMORY:
             arguments += ["--size", str(self._limits.disk), "--tmpfs", directory]
         readable = (*host.toolchains.readable, *_unseen(host.certificates.files))
-        shown = (str(workspace), *readable)
+        shown = (str(workspace), *readable, *besides)
         if any(path.startswith("/var/tmp/") for path in shown):  # noqa: S108 -- nothing can be mounted below a link
             arguments += ["--size", str(self._limits.disk), "--tmpfs", "/var/tmp"]  # noqa: S108
         else:
@@ -354,7 +355,9 @@ class BwrapJail:
         argv = [
             *(
                 *self._namespaces(own_session, read_only=read_only),
-                *self._file_system(host, workspace),
+                *self._file_system(
+                    host, workspace, (*places.readable, places.own, *(folder for folder, _ in openings.folders))
+                ),
                 *(each for path in places.readable for each in ("--ro-bind-try", path, path)),
                 *(("--bind", places.own, places.own) if places.own else ()),
                 *mounts(openings, os.environ),

@@ -32,9 +32,10 @@ def sim() -> Generator[ThreadedSimulator, None, None]:
 
 @pytest.fixture(scope="module")
 def mac(tmp_path_factory: pytest.TempPathFactory, sim: ThreadedSimulator) -> Generator[Machine, None, None]:
-    """One daemon without a jail, which the first command starts."""
+    """One daemon without a jail."""
     machine = _mac(tmp_path_factory.mktemp("mac"), sim)
     _configure(machine, '[jail]\nkind = "host"\n')
+    machine.turn("Begin.")
     yield machine
     pid = machine.daemon_pid()
     assert machine.run("stop").returncode == 0

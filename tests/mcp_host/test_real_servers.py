@@ -211,8 +211,8 @@ async def test_a_server_over_http_is_reached_and_reached_again(
     done: dict[str, Any] = {"text": "ok"}
     script = [call("get-sum", a=2, b=40), done, long_call, done, call("get-sum", a=1, b=1), done]
     async with house(tmp_path, script) as h, await h.client() as client:
-        attachment = await client.attach(await new_session(h, client))
         async with everything(npm, kind, port) as server:
+            attachment = await client.attach(await new_session(h, client))
             await turn(client, attachment)
             await client.send(attachment.session, "and now for long")
             await until(attachment, lambda event: isinstance(event, e.ToolOutput))

@@ -7,11 +7,20 @@ from devtools.simulator import ThreadedSimulator
 
 from .machine import Machine
 
+_HELLO = [{"text": "Hello."}]
+
 
 @pytest.fixture(scope="module")
 def sim() -> Generator[ThreadedSimulator, None, None]:
-    with ThreadedSimulator([{"text": "Hello."}]) as sim:
+    with ThreadedSimulator(_HELLO) as sim:
         yield sim
+
+
+@pytest.fixture(autouse=True)
+def _says_hello_again(request: pytest.FixtureRequest) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Whichever test came before: one that left a stalled answer would let the next one wait for it."""
+    if "sim" in request.fixturenames:
+        request.getfixturevalue("sim").reset(_HELLO)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from .machine import Machine
 
@@ -17,10 +18,10 @@ def test_a_server_is_added_tried_switched_and_removed(machine: Machine) -> None:
     assert tried.returncode == 0, tried.stderr
     assert "mine is up. 12 tools: echo, die," in tried.stdout
     assert machine.run("mcp", "disable", "mine").returncode == 0
-    (server,) = machine.json("mcp", "list")["servers"]
-    assert (server["name"], server["status"], server["transport"]) == ("mine", "disabled", "stdio")
+    server = _servers(machine)["mine"]
+    assert (server["status"], server["transport"]) == ("disabled", "stdio")
     assert machine.run("mcp", "remove", "mine").returncode == 0
-    assert machine.json("mcp", "list")["servers"] == []
+    assert "mine" not in _servers(machine)
     other = machine.workspace / "other.json"
     other.write_text(json.dumps({"mcpServers": {"theirs": {"url": "http://127.0.0.1:9/mcp"}}}))
     assert machine.json("mcp", "import", str(other))["added"] == ["theirs"]
@@ -66,3 +67,7 @@ def test_a_known_server_is_added_by_its_name_and_says_what_it_needs(machine: Mac
     missing = machine.run("mcp", "add", "slakc")
     assert missing.returncode == 1
     assert "Did you mean 'slack'?" in missing.stderr
+
+
+def _servers(machine: Machine) -> dict[str, Any]:
+    return {server["name"]: server for server in machine.json("mcp", "list")["servers"]}

@@ -414,3 +414,15 @@ it('every page looks as it did, bars nobody in both themes, and fits a phone', {
   }
   expect(wrong.filter(Boolean)).toEqual([])
 })
+
+it('draws how an agent does for as long as somebody looks', async () => {
+  const { id } = await house.session({ name: 'drawn live' })
+  await house.run('run', '--session', id, 'hello')
+  const page = await house.visit('/analytics')
+  const row = page.getByRole('region', { name: 'Performance by agent' }).getByRole('row')
+  const line = row.filter({ hasText: 'drawn live' }).locator('.spark polyline')
+  await line.waitFor({ state: 'attached' })
+  expect(await line.getAttribute('points')).not.toContain(',1.0')
+  await house.run('run', '--session', id, 'again')
+  await expect.poll(() => line.getAttribute('points')).toContain(',1.0')
+})

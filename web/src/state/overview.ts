@@ -107,6 +107,8 @@ export function plus(one: Sum = NOTHING, other: Sum = NOTHING): Sum {
 export function reduceOverview(state: Overview, event: AnyEvent): Overview {
   switch (event.type) {
     case 'metrics':
+      // Those that a chart asked for come beside the usual ones.
+      if (event.agents?.length) return state
       return { ...state, metrics: event, cpu: [...state.cpu, event.system_cpu_percent ?? 0].slice(-SPARK_LENGTH * 2) }
     case 'mcp.status':
       return { ...state, mcp: { ...state.mcp, [event.server]: event } }

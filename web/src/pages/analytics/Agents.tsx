@@ -4,7 +4,10 @@ import { useAsk } from '@/lib/ask'
 import { cost, duration, modelName, tokens } from '@/lib/format'
 import { Choice } from '@/parts/Choice'
 import { Quiet, Section } from '@/parts/Listing'
+import { Spark } from '@/parts/Spark'
 import { ErrorState, LoadingRows } from '@/parts/states'
+import type { AgentMetrics } from '@/protocol/types'
+import { type LiveAgent, useLiveAgents } from './live'
 import { MoreRows, SHOWN } from './MoreRows'
 import { type Performance, performances } from './performance'
 
@@ -12,13 +15,23 @@ type By = 'agent' | 'template'
 
 const MOST = 100
 const TOOLS_NAMED = 3
+const NOBODY: AgentMetrics[] = []
 
 /** How fast and how surely agents work: each of those last active, or all of one template together. */
 export function Agents() {
   const [by, setBy] = useState<By>('agent')
   const [all, setAll] = useState(false)
   const metrics = useAsk('metrics.agents', { limit: MOST })
-  const rows = useMemo(() => performances(metrics.data?.agents ?? [], by), [metrics.data, by])
+  const told = metrics.data?.agents ?? NOBODY
+  const live = useLiveAgents(useMemo(() => told.map(({ id }) => id), [told]))
+  const rows = useMemo(
+    () =>
+      performances(
+        told.map((agent) => live[agent.id]?.now ?? agent),
+        by,
+      ),
+    [told, live, by],
+  )
   const shown = all ? rows : rows.slice(0, SHOWN)
   return (
     <Section
@@ -56,6 +69,7 @@ export function Agents() {
                   <th scope="col">Turns</th>
                   <th scope="col">Time to answer</th>
                   <th scope="col">Tokens/s</th>
+                  {by === 'agent' && <th scope="col">Now</th>}
                   <th scope="col">Errors</th>
                   <th scope="col" className="usage-text">
                     Tools
@@ -65,7 +79,7 @@ export function Agents() {
               </thead>
               <tbody>
                 {shown.map((row) => (
-                  <AgentRow key={row.key} row={row} by={by} />
+                  <AgentRow key={row.key} row={row} by={by} live={live[row.key]} />
                 ))}
               </tbody>
             </table>
@@ -77,7 +91,7 @@ export function Agents() {
   )
 }
 
-function AgentRow({ row, by }: { row: Performance; by: By }) {
+function AgentRow({ row, by, live }: { row: Performance; by: By; live?: LiveAgent }) {
   const tools = Object.entries(row.tools).sort(([, one], [, other]) => other - one)
   return (
     <tr>
@@ -101,6 +115,11 @@ function AgentRow({ row, by }: { row: Performance; by: By }) {
       <td>{row.turns}</td>
       <td>{row.answerMs ? duration(row.answerMs) : '–'}</td>
       <td>{row.pace ? (row.pace < 10 ? row.pace.toFixed(1) : tokens(Math.round(row.pace))) : '–'}</td>
+      {by === 'agent' && (
+        <td title="Tokens of the last minute">
+          <Spark values={live?.paces ?? []} held />
+        </td>
+      )}
       <td>
         <ErrorShare share={row.errorRate} failed={row.failedTurns} />
       </td>

@@ -459,7 +459,7 @@ def assemble(
             store,
             home,
             settings=lambda: configs.load().settings.report,
-            tasks=SqlTasks(store).tasks,
+            tasks=kept_tasks.tasks,
             others=others,
             password=password,
         )

@@ -14,7 +14,6 @@ from openagent.protocol.sessions import SessionDelete, SessionInfo, SessionList,
 
 _DAY = 86_400.0
 _PAGE = 200
-_AT_REST = ("idle", "error")
 
 
 @command(
@@ -80,12 +79,10 @@ async def _let_go(client: Client, info: SessionInfo, archive: bool) -> None:
 async def _resting(client: Client, since: float) -> list[SessionInfo]:
     """The one that rests longest first."""
     found: list[SessionInfo] = []
-    asked = SessionList(id="-", roots=True, archived=None, brought=False, limit=_PAGE)
+    asked = SessionList(id="-", roots=True, archived=None, brought=False, limit=_PAGE, before=since)
     while True:
         page = await client.request(msgspec.structs.replace(asked, id=client.next_id()))
-        found += [
-            info for info in page.sessions if info.updated_at < since and info.status in _AT_REST and not info.queued
-        ]
+        found += [info for info in page.sessions if info.is_at_rest]
         if page.next is None:
             return found[::-1]
         asked = msgspec.structs.replace(asked, before=page.next, before_id=page.sessions[-1].id)

@@ -181,6 +181,11 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     seq: int = 0
     """The number of the session's newest durable event."""
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Nothing works in it, waits for somebody, or waits to be said."""
+        return self.status in ("idle", "error") and not self.queued
+
 
 PlanState = Literal["pending", "active", "done", "dropped"]
 

@@ -18,7 +18,6 @@ from openagent.store.compacting import Room, compact, room_in
 
 _DAY = 86_400.0
 _PAGE = 200
-_AT_REST = ("idle", "error")
 _log = logging.getLogger(__name__)
 
 
@@ -87,7 +86,7 @@ class Retention:
         found: list[SessionInfo] = []
         asked = SessionList(id="-", roots=True, archived=None, brought=False, limit=_PAGE, before=since)
         while page := await self._manager.list(asked):
-            found += [info for info in page if info.status in _AT_REST and not info.queued]
+            found += [info for info in page if info.is_at_rest]
             asked = msgspec.structs.replace(asked, before=page[-1].updated_at, before_id=page[-1].id)
         for info in reversed(found):
             loaded = self._manager.loaded(info.id)

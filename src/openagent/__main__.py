@@ -1,7 +1,7 @@
 """`openagent`: which part of the house a command line is for. Everything else loads when it is needed."""
 
 import sys
-from os import environ
+from os import environ, getcwd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _PROGRAMS = {"rpc": "openagent.rpc", "acp": "openagent.acp", "tui": "openagent.t
 
 
 def main() -> int:
+    _stand_somewhere()
     arguments = sys.argv[1:]
     led_elsewhere = any(word.partition("=")[0] in _ELSEWHERE for word in arguments)
     if led_elsewhere:
@@ -182,10 +183,18 @@ def _use_socket(url: str) -> None:
     del environ["OPENAGENT_CONNECT"]
 
 
-def _refuse(problem: str) -> "NoReturn":
+def _stand_somewhere() -> None:
+    """A shell stays in a folder that somebody deleted, and nearly every command is about the folder it is called in."""
+    try:
+        getcwd()
+    except OSError:
+        _refuse("The folder you are in does not exist any more.", "Go to one that does, with `cd`.")
+
+
+def _refuse(problem: str, hint: str = "") -> "NoReturn":
     from openagent.client.command_line import WrongUse, wrong_use
 
-    sys.exit(wrong_use(WrongUse(problem), sys.argv[1:], "openagent"))
+    sys.exit(wrong_use(WrongUse(problem, hint), sys.argv[1:], "openagent"))
 
 
 def _load(module: str) -> "Callable[[list[str]], int]":

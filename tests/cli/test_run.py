@@ -282,6 +282,16 @@ def test_on_a_warm_daemon_nothing_heavy_is_imported(machine: Machine) -> None:
     assert imported.isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize("command", ["run hi", "tasks list", "rpc"])
+def test_a_folder_that_was_deleted_is_told_in_a_sentence(machine: Machine, command: str) -> None:
+    program = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m openagent {command}"
+    ran = subprocess.run(
+        ["sh", "-c", program], env=machine.env, cwd=machine.workspace, capture_output=True, text=True, check=False
+    )
+    told = "openagent: The folder you are in does not exist any more. Go to one that does, with `cd`.\n"
+    assert (ran.returncode, ran.stderr) == (2, told)
+
+
 def test_help_lists_every_option(machine: Machine) -> None:
     ran = machine.run("run", "--help")
     assert ran.returncode == 0

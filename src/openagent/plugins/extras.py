@@ -48,6 +48,13 @@ EXTRAS = {
         ("opentelemetry.sdk", "opentelemetry.proto"),
         2,
     ),
+    "graphql": _Extra("answer GraphQL queries at /graphql", "REST tells the same", ("graphql",), 1),
+    "socketio": _Extra(
+        "speak with Socket.IO clients at /socket.io",
+        "REST and the WebSocket tell the same",
+        ("socketio", "engineio"),
+        1,
+    ),
     "tokenizer": _Extra(
         "count tokens exactly where a provider tells none", "such counts are estimated", ("bpe_openai",), 40
     ),

@@ -15,7 +15,8 @@ from openagent.daemon.connection import trace_id
 from openagent.daemon.daemon import Daemon
 from openagent.gateway.authentication import Gate
 from openagent.gateway.crowd import Peer
-from openagent.gateway.request_guard import WEBSOCKET, Guard, is_guarded
+from openagent.gateway.graphql.door import Door
+from openagent.gateway.request_guard import GRAPHQL, WEBSOCKET, Guard, is_guarded
 from openagent.gateway.rest import openapi, problems
 from openagent.gateway.rest.asking import Asking
 from openagent.gateway.rest.browser import browser_rows
@@ -54,6 +55,9 @@ def web_app(
     guard = Guard(app, gate, address, extra_hosts, known)
     asking = Asking(daemon, gate)
     app.routes.extend(_route(row, _handler(asking, row)) for row in rows(asking, gate, guard.cookie))
+    graphql = Door(asking)
+    app.routes.append(Route(GRAPHQL, graphql.respond, methods=["POST"]))
+    app.routes.append(Route(GRAPHQL, graphql.describe, methods=["GET"]))
     app.routes.append(WebSocketRoute(WEBSOCKET, websocket_endpoint(daemon)))
     app.routes.append(Route(_FILES, StaticFiles().respond, methods=["GET", "HEAD"]))
     return guard

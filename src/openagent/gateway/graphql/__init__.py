@@ -1,0 +1,1 @@
+"""The reading ops as a GraphQL API at /graphql."""

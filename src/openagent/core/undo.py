@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TOLD = 100
 """Paths that an event names; the answer names them all."""
+_NOT_HERE = "The files it changed stay as they are: the checkpoints of this session are not in this home."
+_PAGE = 500
 _log = logging.getLogger(__name__)
 
 
@@ -154,8 +156,9 @@ class Undo:
             # How full the context is will be known again with the next answer.
             changes = {"usage": msgspec.structs.replace(session.info.usage, context_tokens=0)}
             record = msgspec.structs.replace(await self._hide_from(first), undo=undo)
+        missing = [_NOT_HERE] if op.files and restored is None and await self._wrote_elsewhere(op.turn) else []
         if restored is None and record is None:
-            return Rewound(op.turn)
+            return Rewound(op.turn, kept=missing)
         done = CheckpointRestored(
             checkpoint=restored.checkpoint if restored else "",
             turn=op.turn,
@@ -169,7 +172,19 @@ class Undo:
         audit = [_audit("rewind", op.turn, undo, restored, **given)]
         await session.record(done, rows=Rows(collection=record, audit=audit), changes=changes, op_id=op.id)
         self._begin_anew()
-        return _told(op.turn, undo, restored, git=op.git_state)
+        return _told(op.turn, undo, restored, git=op.git_state, missing=missing)
+
+    async def _wrote_elsewhere(self, turn: int) -> bool:
+        """Those turns did write, and what undo needs of it is not in this home."""
+        session = self._session
+        if await self._writes.keeps(session.workspace, session.id):
+            return False
+        seq = 0
+        while page := await session.runtime.store.events(session.id, after=seq, limit=_PAGE):
+            if any(isinstance(event, CheckpointCreated) and event.turn >= turn for event in page):
+                return True
+            seq = page[-1].seq
+        return False
 
     async def unrewind(self, undo: str, op_id: str) -> Rewound:
         """Takes a rewind back: its files and its conversation are as they were, but for what others did since."""
@@ -285,9 +300,9 @@ def _audit(kind: str, turn: int, undo: str, restored: Restored | None, **detail:
     return entry("rewind", f"turn {turn}", action=kind, checkpoint=checkpoint, undo=undo, **counts, **detail)
 
 
-def _told(turn: int, undo: str, restored: Restored | None, *, git: bool) -> Rewound:
+def _told(turn: int, undo: str, restored: Restored | None, *, git: bool, missing: Sequence[str] = ()) -> Rewound:
     if restored is None:
-        return Rewound(turn, undo)
+        return Rewound(turn, undo, kept=list(missing))
     return Rewound(
         turn,
         undo,

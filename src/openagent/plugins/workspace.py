@@ -139,6 +139,10 @@ class Writes(Protocol):
         """
         ...
 
+    async def keeps(self, workspace: Path, session: str) -> bool:
+        """Whether anything is kept here of what the session wrote."""
+        ...
+
     async def unrewind(self, workspace: Path, session: str, undo: str) -> Restored | None:
         """None when there is no such rewind of files, or it was taken back."""
         ...

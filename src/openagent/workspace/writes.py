@@ -233,6 +233,11 @@ class WorkspaceWrites:
             await self._look(kept)
             return await _to_the_end(lambda: changes_of(kept.trail, session, turn, since=since))
 
+    async def keeps(self, workspace: Path, session: str) -> bool:
+        kept = self._keep(workspace)
+        async with kept.lock:
+            return bool(await _to_the_end(lambda: kept.trail.journal.read(session)))
+
     async def rewind(
         self,
         workspace: Path,

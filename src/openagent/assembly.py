@@ -45,6 +45,7 @@ from openagent.daemon.loaded_sessions import LoadedSessions
 from openagent.daemon.loaded_when_asked import LoadedWhenAsked, Service
 from openagent.daemon.manager import SessionManager
 from openagent.daemon.store_lease import StoreLease
+from openagent.daemon.turn_line import Bounds, TurnLine
 from openagent.index.code_index import CodeIndex
 from openagent.mcp.servers import own_file
 from openagent.mcp.service import McpService
@@ -299,6 +300,10 @@ def assemble(
     gate = IntentGate(gate, lambda workspace: settings_in(workspace).intent, loaded.find, extras)
     caches, heap = CacheWatch(), Heap()
 
+    def turn_bounds() -> Bounds:
+        turns = configs.load().settings.turns
+        return Bounds(turns.at_once, turns.waiting)
+
     def left_memory(session: str) -> None:
         for forget in (caches.forget, forget_session, store.forget):
             forget(session)
@@ -306,6 +311,7 @@ def assemble(
 
     runtime = Runtime(
         store=store,
+        admission=TurnLine(loaded, turn_bounds),
         pace=Pace(store.writers_at_once + 1),
         resolve_model=models.catalog.resolve,
         learn_model=models.catalog.learn,

@@ -79,7 +79,11 @@ async def conversing(root: Path, met: Met) -> None:
         {"text": "And now this."},
         {"text": "And this."},
     ]
-    async with Simulator(steps) as sim, furnished(root, sim) as (h, _), await client_of(h, met) as client:
+    async with (
+        Simulator(steps) as sim,
+        furnished(root, sim, config="[turns]\nat_once = 1\n") as (h, _),
+        await client_of(h, met) as client,
+    ):
         await say(client, "ping")
         await say(client, "daemon.follow", on=True)
         async with client.all_events() as everything:
@@ -93,6 +97,11 @@ async def conversing(root: Path, met: Met) -> None:
                 await client.send(session, words)
             async with await client_of(h, met) as late:
                 await heard(await late.attach(session, after=attachment.seq), e.LiveState)
+            beside = await new(h, client)
+            await client.send(beside.session, "me too")
+            assert (await heard(beside, e.TurnWaiting)).place == 1
+            await say(client, "turn.cancel", session=beside.session)
+            await say(client, "session.delete", session=beside.session)
             await say(client, "turn.cancel", session=session)
             ended, _ = await attachment.until_turn_ends()
             assert ended.reason == "cancelled"

@@ -361,17 +361,18 @@ class Run:
     def _tell(self, kind: str, event: Event) -> None:
         """Between the words of an answer, and where only its end is wanted, no more than what a person should know."""
         for line in said_of(kind, event):
-            if kind == "retry.scheduled":
-                self._tell_waiting(f"! {line.whole}")
+            if kind in ("retry.scheduled", "turn.waiting"):
+                self._tell_waiting(line.whole, line.tone != "plain")
             elif line.tone != "plain":
                 self._note(f"! {line.whole}", True, within=True)
             elif self._arguments.output == "text":
                 self._note(f"· {line.whole}", False, within=True)
 
-    def _tell_waiting(self, line: str) -> None:
+    def _tell_waiting(self, text: str, failed: bool) -> None:
         """On a terminal one line that changes, and is gone when it no longer holds."""
         living = use_colour(sys.stderr)
-        self._note(one_line(line, columns()) if living else line, True, within=True)
+        line = f"{'!' if failed else '·'} {text}"
+        self._note(one_line(line, columns()) if living else line, failed, within=True)
         self._living = living
 
     def _forget_waiting(self) -> None:

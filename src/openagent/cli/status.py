@@ -52,6 +52,7 @@ def _with_pid(problem: OpenAgentError) -> OpenAgentError:
 def describe(info: DaemonInfo) -> str:
     web = f"{info.web_url}  (token in {info.home}/token)" if info.web_url else "off"
     waiting = f", {info.queued} messages queued" if info.queued else ""
+    waiting += f", {info.waiting} in line for a turn" if info.waiting else ""
     rows = {
         "pid": str(info.pid),
         "version": f"{info.version}  (protocol {info.protocol})",

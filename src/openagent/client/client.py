@@ -232,7 +232,13 @@ class Client:
                 else:
                     error = event.error
                     future.set_exception(
-                        OpenAgentError(error.code, error.message, hint=error.hint, recoverable=error.recoverable)
+                        OpenAgentError(
+                            error.code,
+                            error.message,
+                            hint=error.hint,
+                            recoverable=error.recoverable,
+                            retry_after=error.retry_after,
+                        )
                     )
             return
         if isinstance(event, ConnectionClosing):

@@ -12,7 +12,17 @@ ProviderKind = Literal["anthropic", "openai", "gemini", "azure", "github", "comp
 PROVIDER_KINDS: tuple[str, ...] = get_args(ProviderKind)
 
 DAEMON_WIDE: frozenset[tuple[str, ...]] = frozenset(
-    {("store",), ("log",), ("web",), ("telemetry",), ("backup",), ("report",), ("retention",), ("tools", "search")}
+    {
+        ("store",),
+        ("log",),
+        ("turns",),
+        ("web",),
+        ("telemetry",),
+        ("backup",),
+        ("report",),
+        ("retention",),
+        ("tools", "search"),
+    }
 )
 """One daemon serves many projects, so a project cannot set these."""
 
@@ -25,7 +35,8 @@ AT_START: frozenset[str] = frozenset(
 """What the daemon reads when it starts, and not again; all else counts from the next message on."""
 
 ONE_FOR_ALL: frozenset[str] = (
-    AT_START | {"backup", "report", "retention", "budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}
+    AT_START
+    | {"backup", "report", "retention", "turns", "budget.day_usd", "budget.day_tokens", "budget.warn_at", "prices"}
 ) - {"tools.disabled"}
 """What all sessions share. A project's own would be shown, and nobody would go by it. Of tools that are disabled, a
 project's list holds for its sessions."""
@@ -367,6 +378,17 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     who could give one: time to come back."""
 
 
+class TurnsSettings(Struct, frozen=True, kw_only=True):
+    """How many turns run at the same time, in all sessions together. Those that wait are told their place in line."""
+
+    at_once: Count | None = None
+    """Turns that run at once. A session has one place together with the sub-agents that work for it. Left out: as many
+    as come."""
+    waiting: Count | None = None
+    """Sessions that may wait for a turn, and messages that may wait in one session: a message beyond is refused, and
+    told when to come again. In a full line everybody has an equal share. Left out: as many as come."""
+
+
 class LogSettings(Struct, frozen=True, kw_only=True):
     """The daemon's log."""
 
@@ -523,6 +545,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     report: ReportSettings = ReportSettings()
     retention: RetentionSettings = RetentionSettings()
     limits: LimitSettings = LimitSettings()
+    turns: TurnsSettings = TurnsSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     web: WebSettings = WebSettings()

@@ -47,7 +47,7 @@ class Inbox:
         session, was_held = self._session, self.held
         self.held = False
         try:
-            if session.can_start and (was_held or not self.waiting):
+            if session.can_start and (was_held or not self.waiting) and session.may_begin(actor()):
                 return await session.start(list(parts), op_id, env=env)
             queued = QueuedMessage(id=uuid4().hex[:12], parts=list(parts), created_at=time.time(), op_id=op_id)
             await self._queue(queued, env, first=was_held)
@@ -55,7 +55,7 @@ class Inbox:
             self.held = was_held
             raise
         await self.start_next()
-        return Sent(session=session.id, queued=queued.id)
+        return Sent(session=session.id, queued=queued.id, place=session.runtime.admission.place(session.id))
 
     async def sent_before(self, op_id: str) -> Sent | None:
         """What became of a message that came with this op, if one did."""
@@ -86,14 +86,18 @@ class Inbox:
         self.waiting.insert(0 if first else len(self.waiting), queued)
         try:
             if first:
-                await self._rewrite(queued.op_id, MessageQueued(queued=queued))
+                await self._rewrite(queued.op_id, self._queued(queued))
             else:
-                told = MessageQueued(queued=queued)
+                told = self._queued(queued)
                 await self._session.record(told, rows=Rows(queued=[queued]), changes=self.facts, op_id=queued.op_id)
         except Exception:
             self.waiting.remove(queued)
             self._forget(queued.id)
             raise
+
+    def _queued(self, queued: QueuedMessage) -> MessageQueued:
+        in_line = bool(self._session.runtime.admission.place(self._session.id))
+        return MessageQueued(queued=queued, in_line=in_line)
 
     def _forget(self, queued: str) -> None:
         self._envs.pop(queued, None)
@@ -102,7 +106,12 @@ class Inbox:
     async def start_next(self) -> None:
         """The turn for the message that waits longest, if nothing is in its way."""
         session = self._session
+        if session.running:
+            return
         if not self.waiting or self.held or not session.can_start:
+            session.runtime.admission.leave(session.id)
+            return
+        if not session.may_begin(self._senders.get(self.waiting[0].id, NOBODY)):
             return
         first = self._starting = self.waiting.pop(0)
         try:

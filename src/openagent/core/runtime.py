@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from openagent.core.activity_clock import ActivityClock
 from openagent.core.pace import Pace
+from openagent.plugins.admission import Admission, Unbounded
 from openagent.plugins.collector import Collector, ContextSettings
 from openagent.plugins.gate import Gate, OpenGate
 from openagent.plugins.jail import Jail
@@ -159,6 +160,8 @@ class Runtime:
     gate: Gate = field(default_factory=OpenGate)
     network: Callable[[str, int], Kind] = lambda _host, _port: "allow"
     """What the settings say about reaching a host and port from a session: `ask` where a person decides."""
+    admission: Admission = field(default_factory=Unbounded)
+    """Whether a turn may begin now."""
     pace: Pace = field(default_factory=Pace)
     """Of sessions that go on with their turns."""
     opening: Pace = field(default_factory=lambda: Pace(1))

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -12,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from openagent.core.asks import Asks
-from openagent.core.audit import audit_update, entry
+from openagent.core.audit import Actor, actor, audit_update, entry
 from openagent.core.background import Background
 from openagent.core.calls import run_user_call
 from openagent.core.files_seen import SeenFiles
@@ -184,6 +185,8 @@ class Session:
             if again and (sent := await self.inbox.sent_before(op_id)) is not None:
                 return sent
             self.recorder.outbox.check("This message was not taken: send it again then.")
+            if op_id:  # and not from the daemon itself
+                self.runtime.admission.check(self.info, actor().name)
             self.post(audit=[entry("message", "sent", message=op_id)])
             return await self.inbox.send(parts, op_id, env)
 
@@ -199,18 +202,30 @@ class Session:
         env: Mapping[str, str] | None = None,
     ) -> Sent:
         """What the turn uses is frozen, and it begins."""
-        self._env = env or self._env
-        frozen = self.runtime.freeze(self.workspace, self._env)
-        turn = self._turn = Turn(self, self.info.turn_count + 1, op_id, self._env)
-        self.recorder.turn_op = op_id
-        with frozen.here():
-            try:
+        try:
+            self._env = env or self._env
+            frozen = self.runtime.freeze(self.workspace, self._env)
+            turn = self._turn = Turn(self, self.info.turn_count + 1, op_id, self._env)
+            self.recorder.turn_op = op_id
+            with frozen.here():
                 sent = await turn.begin(parts, unqueued)
-            except BaseException:
-                self._turn = self.recorder.turn_op = None
-                raise
-            turn.task = asyncio.create_task(self._drive(turn, frozen), name=f"turn {self.id}/{turn.number}")
+                turn.task = asyncio.create_task(self._drive(turn, frozen), name=f"turn {self.id}/{turn.number}")
+        except BaseException:
+            self._end_turn()
+            raise
         return sent
+
+    def may_begin(self, sender: Actor) -> bool:
+        """If not, it goes on by itself when other turns have ended."""
+        return self.runtime.admission.enter(self.info, sender.name, self._its_turn)
+
+    def _its_turn(self) -> None:
+        # Whoever made room has settings and a name of their own, which are none of this turn's.
+        self._resuming = asyncio.create_task(self._start_next(), context=Context())
+
+    def _end_turn(self) -> None:
+        self._turn = self.recorder.turn_op = None
+        self.runtime.admission.leave(self.id)
 
     async def _drive(self, turn: Turn, frozen: Frozen) -> None:
         """Beside everything else, until it has ended. The next message follows."""
@@ -218,7 +233,7 @@ class Session:
             await turn.drive()
         finally:
             frozen.thaw()
-            self._turn = self.recorder.turn_op = None
+            self._end_turn()
         await self._start_next()
 
     async def _start_next(self) -> None:
@@ -241,13 +256,22 @@ class Session:
         if calls:
             await asyncio.wait(calls)
         if (turn := self._turn) is None:
-            return bool(calls)
+            return await self._leave_line(reason) or bool(calls)
         held = reason == "cancelled" and self.inbox.hold()
         turn.cancel(by, reason)
         if turn.task is not None:
             await asyncio.wait([turn.task])
         if held:
             await self.inbox.tell()
+        return True
+
+    async def _leave_line(self, reason: TurnEnd) -> bool:
+        """Of a turn that waits for others to end, the message is held back."""
+        if reason != "cancelled" or not self.runtime.admission.place(self.id):
+            return False
+        self.inbox.hold()
+        self.runtime.admission.leave(self.id)
+        await self.inbox.tell()
         return True
 
     # What clients ask for
@@ -357,6 +381,7 @@ class Session:
         """A running turn is interrupted and saved; what is queued stays in the store for the next start."""
         self._closing = True
         await self.cancel(reason="interrupted")
+        self.runtime.admission.leave(self.id)
         await self.permits.leaving.close()
         await self.recorder.close(CLOSE_PATIENCE)
         await self.shell.close()

@@ -44,7 +44,7 @@ from openagent.protocol.conversation import (
 )
 from openagent.protocol.daemon import DaemonFollow, DaemonInfo, DaemonStatus, DaemonStop, Hello, Ping, Welcome
 from openagent.protocol.errors import ErrorInfo, OpenAgentError
-from openagent.protocol.events import ConnectionClosing, Event, LiveState
+from openagent.protocol.events import ConnectionClosing, Event, LiveState, TurnWaiting
 from openagent.protocol.messages import Message, TextPart, UserPart
 from openagent.protocol.op import Done, Handled, Op
 from openagent.protocol.sessions import (
@@ -313,6 +313,15 @@ class Daemon:
                 live = session.recorder.draft.so_far()
                 connection.tell(LiveState(session=session.id, seq=session.info.seq, at=time.time(), live=live))
             self.bus.attach(session.id, connection)
+            self._tell_place(connection, session)
+
+    def _tell_place(self, connection: Connection, session: "Session") -> None:
+        """Its own answer leaves it out, since it is no part of what was recorded."""
+        admission = session.runtime.admission
+        if place := admission.place(session.id):
+            load = admission.load()
+            told = TurnWaiting(place=place, waiting=load.waiting, at_once=load.at_once or 0)
+            connection.tell(msgspec.structs.replace(told, session=session.id, seq=session.info.seq, at=time.time()))
 
     async def _what_was_missed(
         self, connection: Connection, session: "Session", op: SessionAttach
@@ -454,6 +463,7 @@ class Daemon:
         manager = await self._manager()
         used = await manager.runtime.store.usage_totals()
         usual = manager.usual(Path(op.cwd or self.place.home), connection.env)
+        load = manager.runtime.admission.load()
         return DaemonInfo(
             pid=os.getpid(),
             version=__version__,
@@ -466,6 +476,8 @@ class Daemon:
             sessions=await manager.runtime.store.count_sessions(),
             running=manager.running,
             queued=await manager.runtime.store.count_queued(),
+            waiting=load.waiting,
+            at_once=load.at_once,
             clients=len(self.connections),
             rss_bytes=rss_bytes(),
             usage=SessionUsage(used.tokens, used.cost_usd, used.requests, unpriced=used.unpriced),

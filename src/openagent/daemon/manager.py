@@ -205,7 +205,8 @@ class SessionManager:
     def told(self, info: SessionInfo, env: Mapping[str, str]) -> SessionInfo:
         """As it is told to somebody: with the model that will answer them, and the caps that hold."""
         model = self.runtime.answering(info.settings.model, env, Path(info.cwd))
-        return msgspec.structs.replace(self.runtime.capped(info), model=model)
+        place = self.runtime.admission.place(info.id)
+        return msgspec.structs.replace(self.runtime.capped(info), model=model, place=place)
 
     async def told_whole(self, infos: Sequence[SessionInfo], env: Mapping[str, str]) -> "list[SessionInfo]":
         """The same, with what those have cost that work for them."""

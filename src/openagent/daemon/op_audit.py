@@ -34,7 +34,9 @@ _DETAILS = (
 )
 _TOLD = frozenset((*_NAMING, *_DETAILS))
 """What may be told of an op. Everything else may hold secrets, or what people said."""
-_REFUSED = frozenset({"invalid_argument", "not_found", "conflict", "busy", "permission_denied", "unauthorized"})
+_REFUSED = frozenset(
+    {"invalid_argument", "not_found", "conflict", "busy", "overloaded", "permission_denied", "unauthorized"}
+)
 """Nothing was changed."""
 _log = logging.getLogger(__name__)
 

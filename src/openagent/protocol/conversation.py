@@ -22,6 +22,8 @@ class Sent(Struct, frozen=True, omit_defaults=True):
     """The number of the message; 0 when it waits."""
     queued: str = ""
     """The id under which it waits; empty: it runs."""
+    place: int = 0
+    """Its session's place in the line for a turn, 1 being next; 0: it runs, or waits for its own session's turn."""
 
 
 class Cancelled(Struct, frozen=True):

@@ -44,6 +44,10 @@ class DaemonInfo(Struct, frozen=True, omit_defaults=True):
     """How many of them have a turn running."""
     queued: int = 0
     """Messages that wait for a turn to end, in all sessions."""
+    waiting: int = 0
+    """Sessions in line for a turn."""
+    at_once: int | None = None
+    """How many turns may run at once; null: as many as come."""
     clients: int = 0
     """How many clients are connected."""
     rss_bytes: int = 0

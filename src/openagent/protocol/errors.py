@@ -16,6 +16,7 @@ ErrorCode = Literal[
     "not_found",
     "conflict",
     "busy",
+    "overloaded",
     "invalid_argument",
     "config_error",
     "slow_client",
@@ -49,14 +50,18 @@ class ErrorInfo(Struct, frozen=True, omit_defaults=True):
     """What to do next."""
     recoverable: bool = True
     """The session or connection is still usable."""
+    retry_after: int = 0
+    """Seconds after which to try again, where that is known."""
 
 
 class OpenAgentError(Exception):
     """Raised anywhere in the house; every gateway turns it into an error event."""
 
-    def __init__(self, code: ErrorCode, message: str, *, hint: str = "", recoverable: bool = True) -> None:
+    def __init__(
+        self, code: ErrorCode, message: str, *, hint: str = "", recoverable: bool = True, retry_after: int = 0
+    ) -> None:
         super().__init__(message)
-        self.info = ErrorInfo(code=code, message=message, hint=hint, recoverable=recoverable)
+        self.info = ErrorInfo(code=code, message=message, hint=hint, recoverable=recoverable, retry_after=retry_after)
 
     def __str__(self) -> str:
         return f"{self.info.message} {self.info.hint}".strip()

@@ -191,11 +191,26 @@ class MessageAdded(Event, frozen=True, kw_only=True, tag="message.added"):
 
 
 class MessageQueued(Event, frozen=True, kw_only=True, tag="message.queued"):
-    """A message waits for the running turn to end."""
+    """A message waits for the running turn to end, or for a place among the turns that run at once."""
 
-    told: ClassVar[Told] = (Line("Queued; it is next when this turn has ended."),)
+    told: ClassVar[Told] = (Line("Queued; it is next when this turn has ended.", when="!in_line"),)
     queued: QueuedMessage
     """The message that waits."""
+    in_line: bool = False
+    """No turn of its session runs: it waits for turns of others."""
+
+
+class TurnWaiting(Event, frozen=True, kw_only=True, tag="turn.waiting"):
+    """As many turns run as may run at once: this session's next one waits, and has come to this place in line."""
+
+    durable: ClassVar[bool] = False
+    told: ClassVar[Told] = (Line("Waiting for other turns to end: number {place} of {waiting} in line."),)
+    place: int
+    """1 is next."""
+    waiting: int
+    """How many stand in line."""
+    at_once: int = 0
+    """How many turns may run; 0: that was changed meanwhile, and it goes on in a moment."""
 
 
 class QueueChanged(Event, frozen=True, kw_only=True, tag="queue.changed"):
@@ -1035,6 +1050,7 @@ AnyEvent = (
     | LiveState
     | MessageAdded
     | MessageQueued
+    | TurnWaiting
     | QueueChanged
     | ToolStarted
     | ToolOutput

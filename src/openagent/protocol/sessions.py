@@ -155,6 +155,9 @@ class SessionInfo(Struct, frozen=True, omit_defaults=True):
     """Messages that wait for the running turn to end."""
     held: bool = False
     """They wait until somebody says go on: a person cancelled the turn before them."""
+    place: int = 0
+    """Its place in the line of those that wait for a turn, 1 being next; 0: it does not wait there. As answers tell
+    it; events leave it out."""
     usage: SessionUsage = SessionUsage()
     """What it has used so far."""
     below_usd: float = 0.0

@@ -435,7 +435,7 @@ class SessionView(Rows):
             return
         self._told = event.error if isinstance(event, e.ErrorRaised) else self._told
         for text, kind in notes_for(event):
-            await self.chat.note(text, kind, living=isinstance(event, e.RetryScheduled))
+            await self.chat.note(text, kind, living=isinstance(event, e.RetryScheduled | e.TurnWaiting))
 
     def _learn(self, info: SessionInfo, event: e.AnyEvent) -> None:
         match event:

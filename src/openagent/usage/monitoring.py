@@ -56,6 +56,7 @@ class Monitoring:
         kept, queued, used = await asyncio.gather(
             store.count_sessions(), store.count_queued(), asyncio.to_thread(_used, newest)
         )
+        load = manager.runtime.admission.load()
         return [
             _one("openagent_build_info", "Which version runs.", 1, version=__version__),
             _one("openagent_start_time_seconds", "When the daemon started, since 1970.", self._started_at),
@@ -64,6 +65,14 @@ class Monitoring:
             _counted("openagent_mcp_servers", "MCP servers, by how they are.", self._mcp_servers(), "up"),
             _one("openagent_sessions_running", "Sessions with a turn under way.", manager.running),
             _one("openagent_queued_messages", "Messages that wait for a turn to end.", queued),
+            _one(
+                "openagent_turns_running",
+                "Places for turns that are taken; sub-agents share their caller's.",
+                load.running,
+            ),
+            _one("openagent_turns_waiting", "Sessions in line for a turn.", load.waiting),
+            _one("openagent_turns_capacity", "Turns that may run at once; 0: as many as come.", load.at_once or 0),
+            _one("openagent_turns_oldest_wait_seconds", "How long the first in line has waited.", load.oldest_s),
             _one("openagent_queued_ops", "Ops of clients that wait for those before them.", waiting),
             _one("openagent_open_asks", "Calls and questions that wait for a person.", _asks(loaded)),
             _one("openagent_clients", "Clients that are connected.", len(self._connections)),

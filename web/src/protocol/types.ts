@@ -98,7 +98,7 @@ export interface AllUsage {
   left_out?: LeftOut[]
 }
 
-export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
+export type AnyEvent = Reply | Failed | SessionCreated | SessionUpdated | SessionDeleted | TurnStarted | TurnCompleted | StatusChanged | TextDelta | ThinkingDelta | LiveState | MessageAdded | MessageQueued | TurnWaiting | QueueChanged | ToolStarted | ToolOutput | ToolFinished | PermissionRequested | PermissionResolved | PermissionNoted | QuestionAsked | QuestionAnswered | PlanUpdated | UsageUpdated | BudgetWarning | BudgetExceeded | ContextThreshold | ContextCollected | ContextRestored | ContextPinned | ContextShown | IntentDetected | RetryScheduled | ProviderFailedOver | ModelRouted | LoginRequired | PullProgress | IndexProgress | IndexUpdated | HistoryProgress | HistoryImported | SubagentStarted | SubagentProgress | SubagentFinished | FlowStarted | FlowStepped | FlowFinished | CheckpointCreated | CheckpointRestored | McpServerStatus | TaskUpdated | BackgroundStarted | BackgroundFinished | TerminalOutput | TerminalExited | Metrics | HookRan | ErrorRaised | ConnectionClosing
 
 /** What agents wait for a person to say, the longest waiting first. */
 export interface AsksList {
@@ -711,6 +711,8 @@ export interface DaemonInfo {
   sessions?: number
   running?: number
   queued?: number
+  waiting?: number
+  at_once?: number | null
   clients?: number
   rss_bytes?: number
   usage?: SessionUsage
@@ -780,10 +782,11 @@ export interface EndedTurn {
 
 /** What went wrong, for programs and for people. */
 export interface ErrorInfo {
-  code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "store_unavailable" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch" | "workspace_full" | "workspace_gone"
+  code: "auth_failed" | "bad_frame" | "bad_op" | "budget_exceeded" | "busy" | "config_error" | "conflict" | "context_too_long" | "internal" | "invalid_argument" | "jail_error" | "model_not_found" | "not_found" | "overloaded" | "permission_denied" | "provider_error" | "quota_exhausted" | "rate_limited" | "shutting_down" | "slow_client" | "store_error" | "store_unavailable" | "tool_error" | "unauthorized" | "unknown_op" | "version_mismatch" | "workspace_full" | "workspace_gone"
   message: string
   hint?: string
   recoverable?: boolean
+  retry_after?: number
 }
 
 /** Something went wrong. */
@@ -1967,7 +1970,7 @@ export interface MessagePage {
   turns?: EndedTurn[]
 }
 
-/** A message waits for the running turn to end. */
+/** A message waits for the running turn to end, or for a place among the turns that run at once. */
 export interface MessageQueued {
   type: "message.queued"
   session?: string
@@ -1975,6 +1978,7 @@ export interface MessageQueued {
   op_id?: string
   at?: number
   queued: QueuedMessage
+  in_line?: boolean
 }
 
 /** The request that led to an answer and the response as it came, as far as kept. */
@@ -2938,6 +2942,7 @@ export interface Sent {
   turn?: number
   message_number?: number
   queued?: string
+  place?: number
 }
 
 /** A model of a server on this machine. */
@@ -3056,6 +3061,7 @@ export interface SessionInfo {
   turn_count?: number
   queued?: number
   held?: boolean
+  place?: number
   usage?: SessionUsage
   below_usd?: number
   below_unpriced?: number
@@ -4025,6 +4031,18 @@ export interface TurnStarted {
   model?: string
 }
 
+/** As many turns run as may run at once: this session's next one waits, and has come to this place in line. */
+export interface TurnWaiting {
+  type: "turn.waiting"
+  session?: string
+  seq?: number
+  op_id?: string
+  at?: number
+  place: number
+  waiting: number
+  at_once?: number
+}
+
 /** Tokens of one model request, or a sum of several. */
 export interface Usage {
   input_tokens?: number
@@ -4406,6 +4424,7 @@ export interface Events {
   "live.state": LiveState
   "message.added": MessageAdded
   "message.queued": MessageQueued
+  "turn.waiting": TurnWaiting
   "queue.changed": QueueChanged
   "tool.started": ToolStarted
   "tool.output": ToolOutput
@@ -4455,4 +4474,4 @@ export interface Events {
 }
 
 /** Events that are live only: they take no number of their own. */
-export const LIVE_ONLY: ReadonlySet<string> = new Set(["connection.closing", "context.shown", "failed", "history.imported", "history.progress", "index.progress", "index.updated", "live.state", "mcp.status", "metrics", "models.progress", "reply", "session.deleted", "subagent.progress", "task.updated", "terminal.exited", "terminal.output", "text.delta", "thinking.delta", "tool.output"])
+export const LIVE_ONLY: ReadonlySet<string> = new Set(["connection.closing", "context.shown", "failed", "history.imported", "history.progress", "index.progress", "index.updated", "live.state", "mcp.status", "metrics", "models.progress", "reply", "session.deleted", "subagent.progress", "task.updated", "terminal.exited", "terminal.output", "text.delta", "thinking.delta", "tool.output", "turn.waiting"])

@@ -254,6 +254,12 @@ describe('a conversation', () => {
   it('forgets a queued message when it is said', () => {
     const queued = { id: 'q', parts: [{ type: 'text' as const, text: 'next' }], created_at: 1, op_id: 'o1' }
     const waiting = reduce(begin(), { type: 'message.queued', session: 's', seq: 1, queued })
+    const inLine = reduce(waiting, { type: 'turn.waiting', session: 's', seq: 1, place: 3, waiting: 4, at_once: 2 })
+    expect([inLine.inLine, inLine.notes]).toEqual([{ place: 3, waiting: 4 }, []])
+    expect(reduce(inLine, { type: 'turn.started', session: 's', seq: 2, turn: 1 }).inLine).toBeNull()
+    expect(
+      reduce(inLine, { type: 'queue.changed', session: 's', seq: 2, queued: [queued], held: true }).inLine,
+    ).toBeNull()
     expect(waiting.queued).toHaveLength(1)
     const said: AnyEvent = { type: 'message.added', session: 's', seq: 2, op_id: 'o1', message: user(1, 'next') }
     expect(reduce(waiting, said).queued).toEqual([])

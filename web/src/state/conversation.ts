@@ -78,6 +78,8 @@ export interface Conversation {
   queued: QueuedMessage[]
   /** They wait until somebody says go on. */
   held: boolean
+  /** Where it stands among those that wait for turns of other sessions to end; null: it does not. */
+  inLine: { place: number; waiting: number } | null
   notes: Note[]
   /** How turns ended, by number: of every turn that is shown and does not run. */
   ends: Record<number, EndedTurn>
@@ -115,6 +117,7 @@ function withoutRunning(snapshot: Snapshot, known: Conversation | null): Convers
     plan: snapshot.plan ?? [],
     queued: snapshot.queued ?? [],
     held: snapshot.held ?? false,
+    inLine: snapshot.info.place ? { place: snapshot.info.place, waiting: 0 } : null,
     notes: known?.notes ?? [],
     ends: withEnds({}, snapshot.turns),
     agents: known?.agents ?? {},
@@ -195,7 +198,14 @@ function step(state: Conversation, event: AnyEvent): Conversation {
     case 'message.queued':
       return { ...state, queued: [...state.queued.filter((one) => one.id !== event.queued.id), event.queued] }
     case 'queue.changed':
-      return { ...state, queued: event.queued ?? [], held: event.held ?? false }
+      return {
+        ...state,
+        queued: event.queued ?? [],
+        held: event.held ?? false,
+        inLine: event.held ? null : state.inLine,
+      }
+    case 'turn.waiting':
+      return { ...state, inLine: { place: event.place, waiting: event.waiting } }
     case 'tool.started':
       return withStarted(state, event)
     case 'tool.output':
@@ -250,7 +260,12 @@ function withInfo(state: Conversation, event: AnyEvent): Conversation {
     case 'usage.updated':
       return change({ usage: event.usage })
     case 'turn.started':
-      return { ...change({ status: 'thinking', turn_count: event.turn }), turnStartedAt: event.at ?? 0, live: null }
+      return {
+        ...change({ status: 'thinking', turn_count: event.turn }),
+        turnStartedAt: event.at ?? 0,
+        live: null,
+        inLine: null,
+      }
     case 'turn.completed':
       return {
         ...change({ status: event.reason === 'error' ? 'error' : 'idle' }),

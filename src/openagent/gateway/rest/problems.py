@@ -21,6 +21,7 @@ STATUSES: dict[ErrorCode, int] = {
     "not_found": 404,
     "conflict": 409,
     "busy": 409,
+    "overloaded": 503,
     "invalid_argument": 422,
     "config_error": 422,
     "slow_client": 429,
@@ -94,7 +95,9 @@ def problem(
 
 def explain(error: ErrorInfo) -> Response:
     status = STATUSES[error.code]
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    if error.retry_after:
+        headers["Retry-After"] = str(error.retry_after)
     return problem(status, error.code, error.message, hint=error.hint, headers=headers)
 
 

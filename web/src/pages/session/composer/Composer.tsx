@@ -139,6 +139,7 @@ export function Composer({ conversation, rewind }: Props) {
             queued={queued}
             held={held}
             running={running}
+            inLine={conversation.inLine}
             leave={() => focusByKeys(input.current)}
           />
         )}

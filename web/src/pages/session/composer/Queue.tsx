@@ -4,18 +4,20 @@ import { type FocusEvent, type ReactNode, useEffect, useRef, useState } from 're
 import { act } from '@/lib/ask'
 import { Tip } from '@/parts/Tip'
 import type { QueuedMessage } from '@/protocol/types'
+import type { Conversation } from '@/state/conversation'
 
 interface Props {
   session: string
   queued: QueuedMessage[]
   held: boolean
   running: boolean
+  inLine: Conversation['inLine']
   /** To where the next message is written. */
   leave: () => void
 }
 
 /** Messages that wait for the running turn: each can be said otherwise, earlier, now, or not at all. */
-export default function Queue({ session, queued, held, running, leave }: Props) {
+export default function Queue({ session, queued, held, running, inLine, leave }: Props) {
   const [editing, setEditing] = useState('')
   const focus = useFocusInRows(queued, editing, leave)
   const sendNow = async (one: QueuedMessage) => {
@@ -28,7 +30,7 @@ export default function Queue({ session, queued, held, running, leave }: Props) 
     <section className="queue" aria-label="Queue" {...focus}>
       <div className="queue-head">
         <span className={held ? 'queue-held' : 'dim'}>
-          {held ? 'Stopped. Held back until you say go on:' : 'After this turn:'}
+          {held ? 'Stopped. Held back until you say go on:' : inLine ? standing(inLine) : 'After this turn:'}
         </span>
         {held && (
           <Button size="compact-xs" variant="light" onClick={() => void act('queue.resume', { session })}>
@@ -84,6 +86,10 @@ export default function Queue({ session, queued, held, running, leave }: Props) 
       </ul>
     </section>
   )
+}
+
+function standing({ place, waiting }: NonNullable<Conversation['inLine']>): string {
+  return `Waiting for other turns to end: number ${place}${waiting ? ` of ${waiting}` : ''} in line.`
 }
 
 /** A row that was sent, moved or edited takes the focus with it: it stays with the row, or goes on to the next message. */

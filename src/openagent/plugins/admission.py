@@ -1,0 +1,61 @@
+"""Whether a turn may begin now, or waits for others to end. Who runs turns elsewhere brings an implementation along."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from openagent.protocol.sessions import SessionInfo
+
+
+class Load(Struct, frozen=True, kw_only=True):
+    """How much there is to do, for people and for what adds machines."""
+
+    running: int = 0
+    """Places that are taken."""
+    waiting: int = 0
+    """Sessions that stand in line."""
+    at_once: int | None = None
+    """How many may run; None: as many as come."""
+    oldest_s: float = 0.0
+    """Seconds for which the one that came first has waited."""
+
+
+class Admission(Protocol):
+    def enter(self, info: SessionInfo, owner: str, go: Callable[[], None]) -> bool:
+        """Whether a turn of this session may begin now. If not, it stands in line for its owner, and `go` is called
+        when its turn has come: it has a place then, which it takes by asking again, or leaves."""
+        ...
+
+    def leave(self, session: str) -> None:
+        """Its turn has ended, or it does not want one any more."""
+        ...
+
+    def place(self, session: str) -> int:
+        """1 is next; 0: it does not wait here."""
+        ...
+
+    def check(self, info: SessionInfo, owner: str) -> None:
+        """Raises OpenAgentError('overloaded') where too many wait for one more to join them."""
+        ...
+
+    def load(self) -> Load: ...
+
+
+class Unbounded:
+    """Every turn begins at once."""
+
+    def enter(self, info: SessionInfo, owner: str, go: Callable[[], None]) -> bool:
+        return True
+
+    def leave(self, session: str) -> None:
+        pass
+
+    def place(self, session: str) -> int:
+        return 0
+
+    def check(self, info: SessionInfo, owner: str) -> None:
+        pass
+
+    def load(self) -> Load:
+        return Load()
